@@ -184,7 +184,7 @@ def test_every_error_of_a_turn_counts():
     assert {name.partition(":")[0] for name in frequency} >= {"ValueError", "KeyError", "OSError"}
 
 
-def test_many_green_runs_on_the_way_of_a_task_are_no_circle():
+def test_many_green_runs_of_a_task_are_not_a_cycle():
     judge = loop(task="Add ten commands.")
     for number in range(12):
         assert judge.tested(changed(GREEN, is_edited=True)).action == "continue"
@@ -246,7 +246,7 @@ def test_tampering_is_named_to_the_agent():
     assert text.rstrip().endswith("2 more.")
 
 
-def test_tampering_is_told_whatever_the_agent_says():
+def test_tampering_is_reported_whatever_the_agent_says():
     judge = loop("circuit_breaker")
     tested = changed(GREEN, tests=done("test_f", kind="not-run"))
     text = judge.prompt(tested, judge.tested(tested))
@@ -292,7 +292,7 @@ def test_supervisor_ends_what_the_strategy_would_let_go_on():
     assert "made no progress 3 times in a row" in decisions[-1].reason
 
 
-def test_same_words_again_end_a_loop_that_stands_still_and_was_told_so():
+def test_repeated_response_ends_a_stalled_loop_after_a_warning():
     judge = loop("done_signals")
     judge.tested(RED)
     told(judge, "I have fixed the rounding in the cart.")
@@ -304,7 +304,7 @@ def test_same_words_again_end_a_loop_that_stands_still_and_was_told_so():
     assert decision.reason.startswith("the agent repeats an earlier message (9")
 
 
-def test_same_words_before_it_was_told_are_given_another_turn():
+def test_repeated_response_before_a_warning_gets_another_turn():
     judge = loop("done_signals")
     judge.tested(RED)
     for breaker in (Breaker(), HALF):
@@ -315,7 +315,7 @@ def test_same_words_before_it_was_told_are_given_another_turn():
 @pytest.mark.parametrize(
     "tested", [changed(STILL, has_advanced=True, breaker=HALF), changed(STILL, breaker=Breaker())]
 )
-def test_same_words_over_other_edits_are_no_circle(tested):
+def test_repeated_response_with_other_edits_is_not_a_cycle(tested):
     judge = loop("done_signals")
     judge.tested(RED)
     for _ in range(2):
@@ -376,7 +376,7 @@ def test_costs_add_up():
     assert judge.limit(1.0).limit == "cost"
 
 
-def test_tools_that_get_the_agent_nowhere_are_told_to_it():
+def test_stuck_tools_are_named_to_the_agent():
     judge = loop()
     calls = tuple(ToolResult(tool="Search", input={"q": "x"}, content="nothing") for _ in range(3))
     judge.answered(AgentOutput(text="searched", results=calls), now=0.0)
@@ -395,7 +395,7 @@ def test_prompt_without_a_limit_of_turns():
     assert "- Turn 1.\n" in judge.prompt(RED, judge.tested(RED))
 
 
-def test_failed_turn_is_told_without_its_secrets():
+def test_failed_turn_is_reported_without_secrets():
     judge = loop()
     told(judge, "", error=f"exit code 1: api_key={SECRET}")
     text = judge.prompt(RED, judge.tested(RED))

@@ -160,7 +160,7 @@ def test_done_signals_fires_at_forty(parts, action):
     assert asked("done_signals", GREEN, analysis=analysis).action == action
 
 
-def test_done_signals_over_red_is_no_claim_without_a_word():
+def test_done_signals_over_red_name_confidence_and_failures():
     decision = asked("done_signals", RED, analysis=AnalysisResult(confidence=90))
     assert decision.reason == "confidence is 90; 3 tests fail"
 

@@ -57,7 +57,7 @@ def test_settings(settings, outputs, expected):
     assert found_in(outputs, **settings) == expected
 
 
-def test_what_was_found_is_told():
+def test_the_loop_found_is_kept_until_the_next_output():
     guard = SafetyGuard()
     for output in ("a" * 20, "b" * 20, "a" * 19 + "b"):
         guard.detect_loop(output)

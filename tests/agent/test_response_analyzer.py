@@ -44,7 +44,7 @@ def test_two_signals_or_a_very_strong_one(text, detected):
     assert ANALYZER.detect_completion(text).detected is detected
 
 
-def test_shown_tests_count_more_than_told_ones():
+def test_test_output_counts_more_than_claims():
     told = ANALYZER.analyze("I fixed `a`. All tests pass.", NOTHING).parts.tests
     shown = ANALYZER.analyze("I fixed `a`. All tests pass.\n\n3 passed in 0.1s", NOTHING).parts.tests
     failed = ANALYZER.analyze("I fixed `a`. All tests pass.\n\n1 failed in 0.1s", NOTHING).parts.tests
@@ -110,7 +110,7 @@ def test_test_only_loop_is_stuck_and_not_complete(previous, is_stuck):
         ("The work is done and complete.\n\nno tests ran in 0.1s", "its test output is not green"),
     ],
 )
-def test_what_takes_it_back_is_told(text, qualifier):
+def test_qualifiers_are_returned(text, qualifier):
     assert ANALYZER.detect_completion(text).qualifiers == (qualifier,)
 
 

@@ -84,7 +84,7 @@ def test_test_output_alone_is_seen(entry):
 
 
 @of("asides", "working", "echoes")
-def test_other_responses_are_no_test_output(entry):
+def test_other_responses_are_not_test_output(entry):
     assert not ANALYZER.detect_completion(entry.text).test_only
 
 

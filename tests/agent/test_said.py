@@ -73,7 +73,7 @@ def test_corpus(name, format, text, cost, is_error, results):
     assert told(said) == results
 
 
-def test_corpus_is_told_of_and_has_each_format():
+def test_corpus_is_documented_and_has_each_format():
     told_of = read("README.md")
     names = [path.name for path in CORPUS.iterdir() if path.is_file() and path.suffix != ".md"]
     assert all(f"| {name} |" in told_of for name in names)
@@ -172,7 +172,7 @@ def test_cut_list_keeps_its_last_event():
 
 
 @pytest.mark.parametrize("name", [name for name in JSON_OUTPUTS if name.endswith("l")])
-def test_killed_anywhere_is_no_error(name):
+def test_output_cut_anywhere_is_read(name):
     output = read(name)
     for end in range(0, len(output), 37):
         assert isinstance(read_output(output[:end]), AgentOutput)

@@ -93,7 +93,7 @@ def test_claude_meta_of_a_result_is_kept():
     assert (kept.tool, kept.input, kept.content, kept.meta) == ("x", {"a": 1}, "c", {"k": True})
 
 
-def test_codex_error_that_was_got_over_is_none():
+def test_codex_error_before_a_completed_turn_is_not_an_error():
     started, error = {"type": "turn.started"}, {"type": "error", "message": "Reconnecting... 1/5"}
     assert read_output(output(started, error)).is_error
     assert read_output(output(started, error)).text == "Reconnecting... 1/5"

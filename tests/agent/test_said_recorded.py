@@ -83,7 +83,7 @@ def test_recorded(name):
     assert [(result.tool, result.is_error) for result in said.results] == results
 
 
-def test_each_recording_is_told_of_and_expected():
+def test_each_recording_is_documented_and_expected():
     told_of = read("README.md")
     names = {path.name for path in CORPUS.iterdir() if path.suffix != ".md"}
     assert names == EXPECTED.keys()
@@ -91,7 +91,7 @@ def test_each_recording_is_told_of_and_expected():
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_killed_anywhere_is_no_error(name):
+def test_recording_cut_anywhere_is_read(name):
     output = read(name)
     for end in range(0, len(output), 997):
         assert isinstance(read_output(output[:end]), AgentOutput)

@@ -52,7 +52,7 @@ def loop_close(*words, cwd, data=b"", env=None, **options):
 
 
 def loop_close_here(*words, cwd, data=b""):
-    """As :func:`loop_close`, without a process: for what a command does, where its streams are no matter."""
+    """As :func:`loop_close`, in this process: for tests of what a command does, not of its streams."""
     output, errors = (
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", newline="") for _ in "oe"
     )

@@ -148,7 +148,7 @@ def test_what_a_driver_left_is_accepted_for_the_next_one(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "x"}', json.dumps({"changes": [1], "tests": 3})])
-def test_damaged_file_of_a_driver_is_none(tmp_path, text):
+def test_damaged_file_of_a_driver_is_ignored(tmp_path, text):
     path = driven_tests.path_of(tmp_path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

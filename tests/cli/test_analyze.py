@@ -119,7 +119,7 @@ def test_empty_log_is_what_its_exit_code_says(tmp_path, words, code, title):
     assert done.stdout.startswith(title)
 
 
-def test_log_that_says_nothing_is_no_good_news(tmp_path):
+def test_log_without_a_result_is_not_green(tmp_path):
     put(tmp_path, "log", "hello\n")
     assert analyze(tmp_path, "log").returncode == 1
 
@@ -180,7 +180,7 @@ def test_green_junit_does_not_hide_an_exit_code(tmp_path):
     assert analyze(tmp_path, "--junit", "b.xml", "--exit-code", "1").returncode == 1
 
 
-def test_broken_junit_is_told_and_what_could_be_read_counts(tmp_path):
+def test_broken_junit_is_reported_and_its_readable_part_counts(tmp_path):
     put(tmp_path, "a.xml", XML[: XML.index('<testcase classname="test_a" name="test_two"')])
     done = analyze(tmp_path, "--junit", "a.xml")
     assert done.returncode == 1
@@ -189,7 +189,7 @@ def test_broken_junit_is_told_and_what_could_be_read_counts(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"not xml", b"<html></html>", b"\x00\xff"])
-def test_what_is_no_junit_is_told(tmp_path, data):
+def test_other_xml_is_reported(tmp_path, data):
     put(tmp_path, "a.xml", data)
     done = analyze(tmp_path, "--junit", "a.xml")
     assert done.returncode == 1
@@ -197,7 +197,7 @@ def test_what_is_no_junit_is_told(tmp_path, data):
 
 
 @pytest.mark.slow
-def test_failure_that_log_and_junit_tell_is_told_once(tmp_path):
+def test_failure_of_log_and_junit_is_reported_once(tmp_path):
     put(tmp_path, "test_a.py", TESTS)
     put(tmp_path, "pytest.ini", "[pytest]\n")
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=a.xml"]
@@ -299,7 +299,7 @@ def test_reader_that_goes_away_changes_no_exit_code(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
-def test_output_that_cannot_be_written_is_told(tmp_path):
+def test_output_that_cannot_be_written_is_an_error(tmp_path):
     put(tmp_path, "log", CRASH)
     with open("/dev/full", "wb") as full:
         done = analyze(tmp_path, "log", stdout=full)

@@ -57,7 +57,7 @@ def explained(*words):
     return found
 
 
-def test_every_signal_is_told_those_that_fired_first(tmp_path):
+def test_every_signal_is_explained_those_that_fired_first(tmp_path):
     remember(tmp_path, *["a"] * 4)
     code, shown, errors = called("explain")
     assert (code, errors) == (0, "")
@@ -126,7 +126,7 @@ def test_json(tmp_path):
     ]
 
 
-def test_source_that_ran_last_is_told(tmp_path):
+def test_source_that_ran_last_is_explained(tmp_path):
     remember(tmp_path, "a", "a", at=100.0)
     remember(tmp_path, "x", source="mypy", at=50.0)
     assert explained()["source"] == "pytest"

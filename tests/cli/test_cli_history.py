@@ -81,7 +81,7 @@ def test_time_is_as_short_as_it_can_be(tmp_path, ago, shown):
 
 
 @pytest.mark.parametrize("started", [1e300, -1e300, 9e18])
-def test_time_that_is_none(tmp_path, started):
+def test_invalid_time(tmp_path, started):
     remember(tmp_path, "a")
     execute(tmp_path, "UPDATE runs SET started = ?", started)
     assert "  1  pytest  ?     first-failure" in called("history")[1]
@@ -96,7 +96,7 @@ def test_only_the_last_runs_are_shown(tmp_path):
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "", "1.5", "9" * 30, "²"])
-def test_limit_that_is_none(tmp_path, limit):
+def test_invalid_limit(tmp_path, limit):
     remember(tmp_path, "a")
     code, shown, errors = called("history", f"--limit={limit}")
     assert (code, shown) == (64, "")

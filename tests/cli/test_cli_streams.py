@@ -69,7 +69,7 @@ def test_input_and_output_may_be_closed(tmp_path):
         assert (closed, done.returncode, done.stderr) == (closed, 0, b"")
 
 
-def test_nobody_reads_the_list(tmp_path):
+def test_closed_output_of_a_list(tmp_path):
     ours, theirs = os.pipe()
     os.close(ours)
     done = loop_close("detectors", cwd=tmp_path, stdout=theirs)

@@ -89,7 +89,7 @@ def test_the_formats_can_be_read(project):
     assert emit(project, "github-annotations", "report.json").startswith("::error title=")
 
 
-def test_a_file_of_somebody_else_is_not_replaced(project, tmp_path):
+def test_a_foreign_file_is_not_replaced(project, tmp_path):
     target = tmp_path / "mine.json"
     target.write_text('{"mine": 1}')
     said = emit(project, "sarif", "report.json", "-o", target, code=64)
@@ -146,7 +146,7 @@ def test_the_prefix_is_put_before_paths(project):
         (None, "cannot read report: No such file or directory"),
     ],
 )
-def test_what_is_no_report_is_a_wrong_call(tmp_path, content, said):
+def test_an_invalid_report_is_a_usage_error(tmp_path, content, said):
     if content is not None:
         (tmp_path / "report").write_text(content)
     assert said in emit(tmp_path, "sarif", "report", code=64)

@@ -1,4 +1,4 @@
-"""The exit strategy at the hook: what it is told, when it is asked, and what its answers do."""
+"""The exit strategy at the hook: its context, when it is asked, and what its answers do."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_what_was_said_before_a_run_advanced_does_not_count(tmp_path):
     assert "decision" in hook(tmp_path, SAYS)[0]
 
 
-def test_sessions_are_told_apart(tmp_path):
+def test_sessions_are_kept_apart(tmp_path):
     remember(tmp_path, "a", "a")
     for number in range(4):
         assert "decision" in hook(tmp_path, SAYS, session=str(number))[0]
@@ -113,7 +113,7 @@ def test_an_unknown_strategy_leaves_the_breaker(tmp_path):
     assert complained.count("\n") == 1
 
 
-def test_what_a_strategy_of_others_is_told(tmp_path, monkeypatch):
+def test_context_of_a_plugin_strategy(tmp_path, monkeypatch):
     settings(tmp_path, "mine")
     mine(
         tmp_path,
@@ -154,7 +154,7 @@ def test_whatever_else_a_strategy_answers_the_agent_is_sent_back(tmp_path, monke
     assert bool(complaint) == bool(complained)
 
 
-def test_nobody_is_asked_over_a_green_run(tmp_path, monkeypatch):
+def test_no_strategy_is_asked_after_a_green_run(tmp_path, monkeypatch):
     settings(tmp_path, "mine")
     mine(tmp_path, monkeypatch, "return Decision(action='stuck', reason='never')")
     remember(tmp_path, "a", "", edit="effective")
@@ -165,7 +165,7 @@ def test_nobody_is_asked_over_a_green_run(tmp_path, monkeypatch):
     assert (tmp_path / "loaded").exists()
 
 
-def test_a_plan_that_nobody_keeps_ends_nothing(tmp_path):
+def test_a_plan_that_is_not_kept_does_not_end_the_loop(tmp_path):
     settings(tmp_path, "fix_plan")
     remember(tmp_path, "a", "a")
     assert [hook(tmp_path, SAYS)[0].get("decision") for _ in range(CAP + 1)] == ["block"] * CAP + [None]

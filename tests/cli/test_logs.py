@@ -63,6 +63,6 @@ def test_short_log_is_read_whole(tmp_path, silent, way):
     assert read(tmp_path, silent, "a\r\né".encode(), way) == "a\r\né"
 
 
-def test_what_is_no_text_is_read_with_replacements():
+def test_invalid_text_is_read_with_replacements():
     assert decoded(b"a\xffb\x00") == "a\ufffdb\x00"
     assert decoded(b"\xff\xfea\x00b") == "a\ufffd"

@@ -39,7 +39,7 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("words", [(), ("--json",)])
 @pytest.mark.parametrize("command", READING)
-def test_no_history_is_told_and_none_is_made(tmp_path, command, words):
+def test_missing_history_is_reported_and_not_created(tmp_path, command, words):
     assert called(command, *words) == (64, "", NO_RUN)
     assert list(tmp_path.iterdir()) == []
 
@@ -60,7 +60,7 @@ def test_empty_file(tmp_path, command):
 
 @pytest.mark.parametrize("kind", USELESS)
 @pytest.mark.parametrize("command", ALL)
-def test_useless_file_is_told_and_left_alone(tmp_path, command, kind):
+def test_useless_file_is_reported_and_left_alone(tmp_path, command, kind):
     make, said = USELESS[kind]
     history_path(tmp_path).parent.mkdir()
     make(history_path(tmp_path))
@@ -72,7 +72,7 @@ def test_useless_file_is_told_and_left_alone(tmp_path, command, kind):
 
 
 @pytest.mark.parametrize("command", READING)
-def test_damage_is_told_and_left_alone(tmp_path, command):
+def test_damage_is_reported_and_left_alone(tmp_path, command):
     remember(tmp_path, "a", "a")
     execute(tmp_path, "UPDATE runs SET record = 'x', summary = 'x'")
     before = state_of(tmp_path)
@@ -136,7 +136,7 @@ def test_prepared_history_is_damage(tmp_path, command, kind):
 
 
 @pytest.mark.parametrize("command", ALL)
-def test_database_of_somebody_else_is_not_touched(tmp_path, command):
+def test_foreign_database_is_not_touched(tmp_path, command):
     with database(tmp_path / "app.db") as connection:
         connection.execute("CREATE TABLE a(b)")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -152,7 +152,7 @@ def test_pipe_in_its_place(tmp_path, command):
     assert called(command, "--history", "pipe") == (64, "", "loop-close: pipe is not a regular file\n")
 
 
-def test_what_takes_too_long_is_told(tmp_path, monkeypatch):
+def test_query_that_takes_too_long_is_reported(tmp_path, monkeypatch):
     remember(tmp_path, "a")
     monkeypatch.setattr("loop_close.store.database.LONGEST", -1.0)
     monkeypatch.setattr("loop_close.store.database._OFTEN", 1)
@@ -276,7 +276,7 @@ def test_what_a_killed_writer_left_is_undone(tmp_path):
     assert (code, [run["number"] for run in found["runs"]]) == (0, [1, 2])
 
 
-def test_busy_history_is_told(tmp_path, monkeypatch):
+def test_busy_history_is_reported(tmp_path, monkeypatch):
     remember(tmp_path, "a")
     monkeypatch.setattr("loop_close.store.reader._TIMEOUT", 0.01)
     with database(history_path(tmp_path)) as connection:
@@ -296,7 +296,7 @@ def test_unreadable_history(tmp_path, command):
     assert "cannot read" in errors
 
 
-def test_dead_run_is_no_run_under_way(tmp_path):
+def test_dead_run_is_not_under_way(tmp_path):
     remember(tmp_path, "")
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
@@ -315,7 +315,7 @@ def test_run_on_another_machine_lasts_a_day_at_most(tmp_path, age, state):
     assert document("status")[1]["sources"][0]["state"] == state
 
 
-def test_reader_that_has_gone_is_no_fault(tmp_path):
+def test_closed_output_is_not_an_error(tmp_path):
     remember(tmp_path, *["a"] * 30)
     done = loop_close("history", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -81,7 +81,7 @@ def test_wrong_words_are_named(words, wrong, right):
     assert right in str(caught.value)
 
 
-def test_usage_error_is_told_on_standard_error(tmp_path):
+def test_usage_error_goes_to_standard_error(tmp_path):
     done = loop_close("analyze", "--exit-code", "\x1b[2J", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (64, b"")
     assert done.stderr.startswith(

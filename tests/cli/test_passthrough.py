@@ -65,7 +65,7 @@ def test_our_lines_begin_a_line_of_their_own(tmp_path):
 
 @pytest.mark.parametrize("streams", [("stderr",), ("stdout", "stderr")], ids=["apart", "both"])
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-def test_exit_code_is_the_commands_though_nobody_reads_our_lines(tmp_path, streams, unbuffered):
+def test_exit_code_is_the_commands_when_our_output_is_closed(tmp_path, streams, unbuffered):
     ours, theirs = os.pipe()
     os.close(ours)
     env = environment(PYTHONUNBUFFERED=unbuffered)
@@ -126,7 +126,7 @@ def test_command_that_a_signal_ends_is_128_and_the_signal(tmp_path, name):
     assert (tmp_path / "nextprompt.md").read_text(encoding="utf-8").startswith(title)
 
 
-def test_crash_that_nobody_described_is_named(tmp_path):
+def test_crash_without_output_is_named(tmp_path):
     loop_close("run", "--", *python("import os; os.kill(os.getpid(), 11)"), cwd=tmp_path)
     prompt = (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
     assert prompt.startswith("# 1 crash")
@@ -196,7 +196,7 @@ def test_command_that_closes_its_streams_early_is_waited_for(tmp_path):
     assert loop_close("run", "--", *python(code), cwd=tmp_path).returncode == 9
 
 
-def test_command_notices_that_nobody_reads(tmp_path):
+def test_command_notices_that_its_output_is_closed(tmp_path):
     shell = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())' run -- yes"
     done = subprocess.run(
         ["bash", "-c", f"{shell} | head -1; echo ${{PIPESTATUS[0]}}"],
@@ -210,7 +210,7 @@ def test_command_notices_that_nobody_reads(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
-def test_output_that_cannot_be_passed_on_is_told(tmp_path):
+def test_output_that_cannot_be_passed_on_is_reported(tmp_path):
     with open("/dev/full", "wb") as full:
         done = loop_close("run", "--", *python("import os; os.write(1, b'x')"), cwd=tmp_path, stdout=full)
     assert b"loop-close: cannot pass on the output of the command: No space left on device\n" in done.stderr

@@ -1,4 +1,4 @@
-"""How far long work has come, where somebody looks."""
+"""The progress of long work, shown at a terminal only."""
 
 import io
 from types import SimpleNamespace

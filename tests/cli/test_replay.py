@@ -119,7 +119,7 @@ def test_settings_are_below_the_command_line(tmp_path):
         ("off=1", "must be a table of"),
     ],
 )
-def test_threshold_that_is_none(tmp_path, word, said):
+def test_invalid_threshold(tmp_path, word, said):
     remember(tmp_path, "a")
     code, shown, errors = called("replay", "--set", word)
     assert (code, shown) == (64, "")
@@ -143,7 +143,7 @@ def test_error_stays_an_error(tmp_path):
     assert (verdicts(found)[-1], found["differ"]) == ("error", 0)
 
 
-def test_beginning_that_was_forgotten_is_told(tmp_path):
+def test_forgotten_beginning_is_reported(tmp_path):
     remember(tmp_path, "a", "a", "a")
     execute(tmp_path, "DELETE FROM runs WHERE number < 3")
     shown = called("replay")[1].splitlines()

@@ -57,7 +57,7 @@ def test_green_tests_are_counted(tmp_path, prompt):
 
 
 @pytest.mark.slow
-def test_red_tests_are_told_with_the_command_that_runs_them_again(tmp_path, prompt):
+def test_red_tests_are_reported_with_their_rerun_command(tmp_path, prompt):
     put(tmp_path, "tests/test_it.py", RED_TEST)
     done = loop_close("run", "--budget", "900", "--", *PYTEST, "tests", cwd=tmp_path)
     assert done.returncode == 1
@@ -87,7 +87,7 @@ def test_program_that_fails_is_read(tmp_path, prompt):
     assert "`shop.py" in text(prompt)
 
 
-def test_nothing_to_read_is_no_good_news(tmp_path, prompt):
+def test_no_output_is_not_green(tmp_path, prompt):
     loop_close("run", "--", *python("raise SystemExit(3)"), cwd=tmp_path)
     assert text(prompt).startswith("# No known failure in the output (exit 3)\n")
 
@@ -109,7 +109,7 @@ def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
 
 
 @pytest.mark.slow
-def test_prompt_that_nobody_asked_for_is_told_of(tmp_path):
+def test_prompt_of_the_command_itself_is_reported(tmp_path):
     words = [*PYTEST, "-c", "pytest.ini"]
     put(tmp_path, "test_it.py", RED_TEST)
     put(tmp_path, "pytest.ini", "[pytest]\naddopts = --loop-close\n")
@@ -175,7 +175,7 @@ def test_file_that_the_command_put_there_is_left(tmp_path, prompt):
     assert text(prompt) == "notes"
 
 
-def test_command_within_a_command_is_told_once(tmp_path, prompt):
+def test_nested_command_is_reported_once(tmp_path, prompt):
     main = "import sys; from loop_close.cli import main; sys.exit(main())"
     inner = [sys.executable, "-c", main, "run", "--", *python("raise KeyError('tea')")]
     done = loop_close("run", "--", *inner, cwd=tmp_path)

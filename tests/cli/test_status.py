@@ -1,4 +1,4 @@
-"""``loop-close status``: where the loop stands, by words, JSON and exit code."""
+"""``loop-close status``: the state of the loop as text, JSON and exit code."""
 
 import json
 import os
@@ -172,7 +172,7 @@ def test_what_is_odd_in_it_is_passed_over(tmp_path, value):
     assert called("status") == (0, "pytest: green in run 1\n", "")
 
 
-def test_best_is_told_where_it_was_better(tmp_path):
+def test_best_count_is_shown_where_it_was_better(tmp_path):
     remember(tmp_path, "a b", "a", "a c", edit="effective")
     assert "  2 failing: 0 fixed, 1 new, 0 changed, 1 unresolved; fewest so far: " in called("status")[1]
     assert status()[1]["sources"][0]["best"] == {"failing": 1, "run": 2}
@@ -257,7 +257,7 @@ def test_prompt_is_named_from_here(tmp_path, monkeypatch):
     assert status()[1]["sources"][0]["prompt"] == os.path.join("..", "nextprompt.md")
 
 
-def test_exit_code_is_told_to_who_reads_nothing(tmp_path):
+def test_exit_code_stays_when_the_output_is_closed(tmp_path):
     remember(tmp_path, *["a"] * 4)
     read, write = os.pipe()
     os.close(read)

@@ -101,7 +101,7 @@ def test_unknown_name_lists_those_that_there_are(tmp_path):
         ("raise SystemExit('not ours to run')", "known strategies: auto, .*, fix_plan$"),
     ],
 )
-def test_fault_in_asking_others_is_told_beside_the_unknown_name(tmp_path, source, said):
+def test_error_of_a_plugin_is_reported_beside_the_unknown_name(tmp_path, source, said):
     with pytest.raises(UsageError, match=said):
         strategy_named("mine", conftest(tmp_path, source))
 

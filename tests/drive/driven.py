@@ -136,5 +136,5 @@ def interrupt(process):
 
 
 def steps(done):
-    """What was told of the loop."""
+    """The messages about the loop."""
     return [line for line in done.stderr.splitlines() if line.startswith("loop-close: ")]

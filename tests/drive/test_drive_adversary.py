@@ -1,4 +1,4 @@
-"""Agents, and whoever reads the output, that make it hard to be right."""
+"""Adversarial agents, damaged state, and readers that close the output."""
 
 import contextlib
 import json
@@ -89,7 +89,7 @@ def test_history_that_the_tests_take_away_proves_nothing(project):
     assert "1 fewer test ran than before" in loop.given[1]
 
 
-def test_history_that_is_taken_away_by_a_good_agent_is_in_nobodys_way(project):
+def test_removed_history_does_not_stop_a_good_agent(project):
     code = (
         "import shutil, pathlib; shutil.rmtree('.loop-close');"
         f" pathlib.Path('cart.py').write_text({cart()['cart.py']!r}); print({CLAIM!r})"
@@ -178,7 +178,7 @@ def test_new_loop_takes_changed_tests_of_the_last_one_once_a_person_accepts_them
     assert loop.drive().returncode == 0
 
 
-def test_loop_that_only_edits_what_a_test_expects_is_told_as_that(project):
+def test_loop_that_only_edits_expected_values_is_reported(project):
     weaker = {"test_cart.py": TESTS.replace("== 3", "== 4")}
     loop = project([{"say": CLAIM, "write": weaker}], WRONG)
     done = loop.drive("--max-iterations", "1")
@@ -212,7 +212,7 @@ DAMAGED = [
 ]
 
 
-def test_damaged_field_of_the_state_is_told(project):
+def test_damaged_field_of_the_state_is_named(project):
     loop = project([{"say": "First."}], WRONG)
     assert loop.drive("--max-iterations", "1").returncode == 4
     state = loop.state
@@ -230,7 +230,7 @@ def test_variable_before_the_command_gets_a_hint(project):
 
 
 @posix
-def test_state_is_nobody_elses_to_read(project):
+def test_state_is_readable_by_its_owner_only(project):
     loop = project([{"say": "Fixed.", "write": cart()}], WRONG)
     assert loop.drive().returncode == 0
     for name in ("drive.json", "turnprompt.md"):
@@ -238,7 +238,7 @@ def test_state_is_nobody_elses_to_read(project):
 
 
 @posix
-def test_exit_code_is_the_loops_where_nobody_reads(project):
+def test_exit_code_stays_when_the_output_is_closed(project):
     loop = project([{"say": "First."}, {"say": "Fixed.", "write": cart()}], WRONG)
     ours, theirs = os.pipe()
     os.close(ours)
@@ -333,7 +333,7 @@ def test_strategy_that_answers_odd_things_ends_nothing(project):
 
 
 @posix
-def test_state_that_is_a_pipe_is_waited_for_by_nobody(project):
+def test_state_that_is_a_pipe_is_not_read(project):
     loop = project([], WRONG)
     loop.root.joinpath(".loop-close").mkdir()
     os.mkfifo(loop.root / ".loop-close" / "drive.json")
@@ -350,7 +350,7 @@ def test_state_that_is_a_pipe_is_waited_for_by_nobody(project):
         ("x", "the last loop's max_iterations is 'x', not a number"),
     ],
 )
-def test_saved_limit_that_cannot_be_is_told(project, number, words):
+def test_invalid_saved_limit_is_named(project, number, words):
     loop = project([{"say": "First."}], WRONG)
     assert loop.drive("--max-iterations", "1").returncode == 4
     state = loop.state

@@ -54,7 +54,7 @@ def test_more_than_a_pipe_holds_in_both_directions(tmp_path):
     assert done.output == data.decode()
 
 
-def test_input_that_nobody_reads_holds_nobody_up(tmp_path):
+def test_unread_input_does_not_block(tmp_path):
     done = run(child(tmp_path, "pass", data=b"x" * 3_000_000, pass_on=Heard()), Stop())
     assert done.exit_code == 0
 
@@ -71,7 +71,7 @@ def test_there_is_no_terminal_to_ask(tmp_path):
     assert run(child(tmp_path, code, pass_on=Heard()), Stop()).exit_code == 1
 
 
-def test_signal_that_ends_it_is_told_as_shells_do(tmp_path):
+def test_signal_gives_the_exit_code_of_a_shell(tmp_path):
     done = run(child(tmp_path, "import os; os.kill(os.getpid(), 15)"), Stop())
     assert done.exit_code == 143
 
@@ -107,7 +107,7 @@ def test_time_that_is_over_lets_it_say_what_it_knows(tmp_path):
     assert (done.output, done.is_late) == ("begun\nlast words\n", True)
 
 
-def test_who_is_told_to_stop_starts_nothing(tmp_path):
+def test_nothing_starts_after_a_stop(tmp_path):
     stop = Stop()
     stop.asked = 1
     with pytest.raises(InterruptionError):
@@ -131,7 +131,7 @@ def test_command_that_is_not_there(tmp_path):
         run(Child(words=["no-such-command"], root=tmp_path, environment=os.environ), Stop())
 
 
-def test_leftover_of_another_birth_is_nobody_of_ours(tmp_path):
+def test_reused_process_number_is_left_alone(tmp_path):
     assert not end_leftover(os.getpid(), "another")
     assert not end_leftover(os.getpid(), "")
     assert not end_leftover(0, "x")

@@ -1,4 +1,4 @@
-"""What a driver is told to do: commands, strategies, tasks, and what cannot be done."""
+"""The options of the driver: commands, strategies, tasks, and invalid ones."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class TestCart(unittest.TestCase):
 
 
 @pytest.mark.parametrize(("place", "limit"), [("{prompt}", 1), ("{prompt_file}", 0)])
-def test_prompt_stands_in_the_words_where_they_say_so(project, place, limit):
+def test_placeholder_is_replaced_by_the_prompt(project, place, limit):
     loop = project([{"say": "Fixed.", "write": cart()}], WRONG)
     assert loop.drive(agent=f"{loop.agent} {place}").returncode == 0
     (given,) = loop.given

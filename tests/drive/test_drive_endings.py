@@ -212,7 +212,7 @@ def test_state_that_cannot_be_gone_on_from(project, state, said):
     assert loop.given == []
 
 
-def test_state_that_is_damaged_is_in_nobodys_way_who_begins_anew(project):
+def test_damaged_state_does_not_stop_a_new_loop(project):
     loop = project([{"say": "Fixed.", "write": cart()}], {**WRONG, ".loop-close/drive.json": "{"})
     assert loop.drive().returncode == 0
 

@@ -1,4 +1,4 @@
-"""Green runs that are no fix: nothing under test was edited, or tests run by other means than they seem to."""
+"""Green runs without a fix: nothing under test was edited, or the tests do not run as they seem to."""
 
 import os
 import shutil

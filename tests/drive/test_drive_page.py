@@ -40,7 +40,7 @@ def test_limits_are_those_of_the_code():
         assert f"(default: {value:g})" in help_of_drive()
 
 
-def test_every_option_is_told_of():
+def test_every_option_is_documented():
     for option in re.findall(r"--[a-z-]+", help_of_drive()):
         assert option in PAGE or option in ("--help", "--strategy")
 

@@ -147,7 +147,7 @@ def test_green_tests_need_no_agent(project):
     assert "0 failing" in done.stdout
 
 
-def test_trend_is_told_before_each_turn(project):
+def test_trend_is_printed_before_each_turn(project):
     loop = project(
         [{"say": "One.", "write": cart(count="len(prices) - 1")}, {"say": "Two.", "write": cart()}]
     )

@@ -48,7 +48,7 @@ def test_on_a_terminal_it_tells_how_long_it_takes_and_takes_that_away_again(monk
     assert errors.getvalue().endswith("\x1b[1mloop-close: done\n\x1b[0m")
 
 
-def test_line_that_somebody_has_begun_is_not_written_over(monkeypatch):
+def test_unfinished_line_is_not_overwritten(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     errors = Terminal()
@@ -60,7 +60,7 @@ def test_line_that_somebody_has_begun_is_not_written_over(monkeypatch):
     assert "turn 1" not in errors.getvalue()
 
 
-def test_colours_are_left_out_where_nobody_wants_them(monkeypatch):
+def test_no_colours_where_they_are_turned_off(monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     errors = Terminal()
     screen, _ = screen_of(errors)

@@ -48,7 +48,7 @@ def test_trend(failing, said):
         ([0, 0], Breaker(), "0 failing"),
     ],
 )
-def test_where_the_loop_stands(failing, breaker, said):
+def test_state_of_the_loop(failing, breaker, said):
     outcome = RunOutcome(verdict="error", failing=failing[-1], is_complete=True, breaker=breaker)
     if not failing[-1]:
         outcome = RunOutcome(verdict="green", is_complete=True)
@@ -124,7 +124,7 @@ def test_edited_functions_that_no_test_ran_are_named_where_the_loop_is_done():
     assert list(screen.warning_lines(outcome, None)) == []
 
 
-def test_tests_that_are_not_as_they_were_are_told():
+def test_changed_tests_are_reported():
     outcome = RunOutcome(
         verdict="green",
         is_complete=True,

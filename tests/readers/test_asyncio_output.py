@@ -15,7 +15,7 @@ from loop_close.readers.processes import read_asyncio
         "Task was destroyed but it is pending!\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     reading = read_asyncio(text, "")
     assert (reading.failures, reading.warnings) == ((), ())
 

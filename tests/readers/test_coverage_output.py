@@ -12,5 +12,5 @@ from loop_close.readers.runners import read_coverage
         "TOTAL   7   3   57%\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     assert read_coverage(text, "").failures == ()

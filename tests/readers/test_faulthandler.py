@@ -13,7 +13,7 @@ from loop_close.readers.processes import read_faulthandler
         "Timeout (0:00:01)!\nnothing more\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     assert read_faulthandler(text, "").failures == ()
 
 

@@ -1,4 +1,4 @@
-"""One run told twice: what pytest's file lets us read is what the plugin saw.
+"""One run in two forms: what pytest's file says is what the plugin saw.
 
 The file does not hold, and so is not compared: a function's class, the source of functions, values and their
 origins, which loosely expected failures passed, warnings, what was not run, and the descriptions of subtests.

@@ -87,7 +87,7 @@ def test_without_a_traceback_the_module_is_guessed(text):
         ("ValueError: bad", "error", "call", 0),
     ],
 )
-def test_phases_are_told_by_the_words_of_pytest(message, tag, phase, errors):
+def test_phases_are_read_from_pytests_messages(message, tag, phase, errors):
     reading = read(failed(LONG.format("test_a.py"), message, tag), classname="test_a", name="test_x")
     assert [(f.phase, f.message) for f in reading.failures] == [(phase, "bad")]
     assert reading.counts.errors == errors
@@ -115,7 +115,7 @@ def test_a_message_that_pytest_has_cut_is_read_from_the_text():
     assert failure.message == "rows\n" + "\n".join(f"row {n}" for n in range(30))
 
 
-def test_a_fixture_that_is_missing_is_told():
+def test_a_missing_fixture_is_named():
     text = (
         "file /home/dev/shop/tests/test_a.py, line 3\n  def test_x(nothing):\n"
         "E       fixture 'nothing' not found\n>       available fixtures: cache\n\n/home/dev/shop/tests/test_a.py:3"
@@ -142,13 +142,13 @@ def test_a_fixture_that_is_missing_is_told():
         ('<skipped message="xfail-marked test passes unexpectedly"/>', "xpassed"),
     ],
 )
-def test_outcomes_that_are_no_failures(inside, outcome):
+def test_outcomes_that_are_not_failures(inside, outcome):
     reading = read(inside, classname="test_a", name="test_x")
     assert (reading.failures, reading.problems) == ((), ())
     assert reading.counts == Counts(**{outcome: 1}, collected=1)
 
 
-def test_a_module_that_is_skipped_is_no_test():
+def test_a_skipped_module_is_not_a_test():
     reading = read('<skipped message="collection skipped">(…)</skipped>', classname="", name="test_a")
     assert reading.counts == Counts(skipped=1)
 

@@ -41,7 +41,7 @@ def read(text, encoding="utf-8"):
         ("<testsuites", "r.xml:1:1: ends in the middle (unclosed token)"),
     ],
 )
-def test_what_is_no_junit_xml_gives_a_problem_and_nothing_else(text, problem):
+def test_invalid_junit_xml_gives_a_problem_and_nothing_else(text, problem):
     assert read(text) == JunitReading(problems=(problem,), incomplete=problem)
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_junit_xml_gives_a_problem_and_nothing_else(text, problem):
     "text",
     [HEAD + TAIL, "<testsuite/>", "\n <?xml version='1.0'?><testsuite/>", '<x:testsuites xmlns:x="urn:x"/>'],
 )
-def test_no_tests_are_no_problem(text):
+def test_an_empty_report_is_valid(text):
     assert read(text) == JunitReading()
 
 
@@ -111,7 +111,7 @@ def test_deep_nesting_is_refused(inside):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("declared", ["utf-8", "utf-16", "UTF-8"])
-def test_encodings_of_unicode_are_told_by_the_first_bytes(encoding, declared):
+def test_encodings_of_unicode_are_detected_by_the_first_bytes(encoding, declared):
     if encoding == "utf-32" and sys.byteorder == "big":
         pytest.skip("a mark of another order")
     text = HEAD.replace("utf-8", declared) + FAILED.format("E   ValueError: café 漢") + TAIL
@@ -145,7 +145,7 @@ def test_unknown_encodings_are_read_as_utf_8(encoding):
     )
 
 
-def test_replacement_characters_of_the_file_itself_are_no_problem():
+def test_replacement_characters_of_the_file_itself_are_valid():
     assert read(HEAD + FAILED.format("E   ValueError: a\ufffdb") + TAIL).problems == ()
 
 

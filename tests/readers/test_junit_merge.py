@@ -1,4 +1,4 @@
-"""Tests that are told more than once: run again, in shards, in several elements."""
+"""Tests that are reported more than once: run again, in shards, in several elements."""
 
 from dataclasses import replace
 
@@ -136,7 +136,7 @@ def test_names_of_suites_do_not_tell_shards_apart():
     assert merge_junit(readings).counts == Counts(passed=1, collected=1)
 
 
-def test_problems_are_all_told():
+def test_all_problems_are_reported():
     merged = merge_junit([read_junit("a.xml", [b""]), read_junit("b.xml", [b"<html/>"]), read(suite(case()))])
     assert [problem.split(":")[0] for problem in merged.problems] == ["a.xml", "b.xml"]
     assert merged.incomplete == "; ".join(merged.problems)
@@ -191,6 +191,6 @@ def test_tests_that_pytest_counts_and_does_not_list_may_be_subtests_where_the_ex
     assert (failing.counts_subtests, failing.problems) == (False, ())
 
 
-def test_a_suite_whose_inner_suite_lists_failures_is_none():
+def test_an_outer_suite_may_count_the_failures_of_an_inner_one():
     inner = suite(case(inside=failure()))
     assert read(f'<testsuite name="outer" failures="1">{inner}</testsuite>').problems == ()

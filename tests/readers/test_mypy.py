@@ -9,7 +9,7 @@ def one(text, root=""):
     return failure
 
 
-def test_notes_alone_are_no_failure():
+def test_notes_alone_are_not_a_failure():
     assert read_mypy('src/a.py:3: note: Revealed type is "int"\n', "").failures == ()
     assert read_mypy('src/a.py:3: note: Revealed type is "int"\n' + GREEN, "").failures == ()
 
@@ -28,7 +28,7 @@ def test_compiler_beside_mypy():
     assert one(text).file == "src/a.py"
 
 
-def test_note_elsewhere_belongs_to_nobody():
+def test_note_elsewhere_belongs_to_no_error():
     text = ERROR + 'src/b.py:1: note: "f" defined here\nsrc/a.py:3: note: far\n'
     assert one(text).message == 'Name "x" is not defined'
 

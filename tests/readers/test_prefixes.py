@@ -86,7 +86,7 @@ def test_part_of_a_log_has_it():
         assert close_loop(text).stall_reason == "1 test failure detected"
 
 
-def test_processes_in_turn_are_told_apart():
+def test_alternating_processes_are_kept_apart():
     lines = [f"{name} | {line}" for line in LOG.splitlines() for name in ("one", "two")]
     assert without_prefixes("\n".join(lines)) == LOG + LOG
     assert close_loop("\n".join(lines)).stall_reason == "1 test failure detected"

@@ -161,7 +161,7 @@ def test_last_exception_of_a_chain_is_the_one_and_the_others_are_its_causes():
         (None, "Exception", ""),
     ],
 )
-def test_type_is_read_only_where_one_stands(message, kind, rest):
+def test_type_is_read_only_where_there_is_one(message, kind, rest):
     found = read_report(report(longrepr=chain((message, []))), None).raised
     assert (found.type, found.message) == (kind, rest)
 

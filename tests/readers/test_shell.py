@@ -20,7 +20,7 @@ NO_FILE = "No such file or directory"
         "error: Permission denied\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     assert read_shell(text, "").failures == ()
 
 
@@ -43,6 +43,6 @@ def test_nothing_is_told(text):
         ("Aborted (core dumped)", "SIGABRT", "Aborted (core dumped)"),
     ],
 )
-def test_told(line, code, message):
+def test_found(line, code, message):
     (found,) = read_shell(f"start\n{line}\n", "").failures
     assert (found.code, found.message) == (code, message)

@@ -37,7 +37,7 @@ def test_line_with_its_summary_counts_whatever_the_exit_code(code):
     assert seen.exit_code == code
 
 
-def test_first_line_of_what_is_left_of_a_cut_stream_is_no_line():
+def test_partial_first_line_of_a_cut_stream_is_dropped():
     text = MYPY.rjust(MAX_STREAM + 5, "x").replace("xa.py", "x a.py")
     assert observe(text, exit_code=1).failures == ()
     assert places(observe("x" * 10 + "\n" + MYPY, exit_code=1)) == [("a.py", 3)]
@@ -107,14 +107,14 @@ def test_tools_own_green_words_at_the_end_are_good_news(text):
         "3 failed, 4 passed in 0.12s\n",
     ],
 )
-def test_other_output_is_no_good_news(text):
+def test_other_output_is_not_green(text):
     seen = observe(text)
     assert seen.exit_code is None
     assert close(seen).verdict != "green"
 
 
 @pytest.mark.parametrize("stream", [[], ["3 passed"], 5, object()])
-def test_what_is_no_text_is_no_good_news(stream):
+def test_binary_data_is_not_green(stream):
     assert close(observe(stream)).verdict == "error"
     assert close(observe("", exit_code="x")).verdict == "error"
 
@@ -158,19 +158,19 @@ def test_file_that_only_counts_failures_is_red():
     )
 
 
-def test_green_file_does_not_make_up_for_a_log_that_nobody_knows():
+def test_green_file_does_not_make_up_for_an_unknown_log():
     seen = with_junit(observe("something else\n"), JunitReading(counts=Counts(passed=3)))
     assert close(seen).verdict == "error"
 
 
-def test_file_that_broke_off_is_no_good_news():
+def test_truncated_file_is_not_green():
     broken = JunitReading(counts=Counts(passed=3), incomplete="a.xml:3:1: no element found")
     seen = with_junit(NOTHING_ELSE, broken)
     assert close(seen).verdict == "error"
     assert seen.incomplete == "a.xml:3:1: no element found"
 
 
-def test_empty_file_is_no_good_news():
+def test_empty_file_is_not_green():
     assert close(with_junit(NOTHING_ELSE, JunitReading())).verdict == "error"
 
 

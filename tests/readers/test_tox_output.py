@@ -13,5 +13,5 @@ from loop_close.readers.runners import read_tox
         "note: FAIL means that it failed\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     assert read_tox(text, "").failures == ()

@@ -21,7 +21,7 @@ QUOTED = [
 
 
 @pytest.mark.parametrize("text", QUOTED)
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     assert read_tracebacks(text, "").failures == ()
 
 
@@ -32,7 +32,7 @@ def test_equal_tracebacks_are_one_failure():
     assert len(reading.spans) == 3
 
 
-def test_what_a_program_printed_before_is_no_message():
+def test_earlier_output_is_not_part_of_the_message():
     text = (
         'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\nserved 3\n'
     )
@@ -50,7 +50,7 @@ def test_last_line_alone_tells_of_a_missing_module(prefix):
     assert close_loop(text, exit_code=0).verdict == "green"
 
 
-def test_last_line_of_a_traceback_is_not_told_twice():
+def test_last_line_of_a_traceback_is_not_repeated():
     text = (
         'Traceback (most recent call last):\n  File "/prog/a.py", line 1, in <module>\n    import b\n'
         "ModuleNotFoundError: No module named 'b'\n"

@@ -94,7 +94,7 @@ def test_no_piece_of_any_red_log_is_green(text):
 @pytest.mark.slow
 @given(log=st.sampled_from(RED), share=st.floats(0, 1), is_head=st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_piece_that_is_cut_within_a_line_is_no_greener(log, share, is_head):
+def test_a_cut_within_a_line_is_not_greener(log, share, is_head):
     (text,) = log.values
     at = int(share * len(text))
     piece = text[:at] if is_head else text[at:]

@@ -15,7 +15,7 @@ RULER, LINE = "=" * 70, "-" * 70
         "FAIL: test_a (m.A.test_a)\nAssertionError: 1 != 2\n",
     ],
 )
-def test_nothing_is_told(text):
+def test_nothing_is_found(text):
     reading = read_unittest(text, "")
     assert (reading.failures, reading.is_certain, reading.counts) == ((), False, None)
 
