@@ -9,6 +9,8 @@ import pytest
 from cli_harness import environment, loop_close
 from remembered import NO_RUN, USELESS, called, execute, history_path, opened, remember
 
+from loop_close.page import lines_of_runs
+
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
 
 
@@ -128,6 +130,12 @@ def test_only_the_runs_of_a_source(root):
     code, _, errors = called("report", "--html", "page.html", "--source", "mypy")
     assert code == 64
     assert "no runs of source 'mypy'; known: pytest, tox:py312" in errors
+
+
+def test_a_source_with_a_long_name_has_its_lines_of_runs(root):
+    source = f"pytest:{'x' * 100}"
+    remember(root, "a", "a b", source=source)
+    assert "<details><summary>Runs 1 to 2</summary>" in lines_of_runs(history_path(root), root, source)
 
 
 @pytest.mark.parametrize(("limit", "kept", "older"), [("2", 2, 3), ("5", 5, 0), ("9", 5, 0)])

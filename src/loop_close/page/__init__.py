@@ -75,7 +75,7 @@ def lines_of_runs(
         failed = {test.name for test in timeline.tests if test.cells[-1] in FAILING}
         if timeline.runs[-1].number != run[0] or failed.isdisjoint(one_line(name, 300) for name in run[1]):
             return []
-    return history_lines(timeline, source)
+    return history_lines(timeline, next(iter(timeline.sources), source))  # its name as it is shown
 
 
 def _entries(history: HistoryReader, source: str | None, limit: int) -> tuple[list[RunEntry], int]:
