@@ -36,6 +36,8 @@ PARTIAL = re.compile(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
     r"|(?P<submodule>cannot access submodule ')"
 )
+#: The message of pytest-xdist (xdist/report.py) where the order or the ids of tests differ between workers.
+COLLECTIONS_DIFFER = re.compile(r"Different tests were collected between ")
 # unittest's message for an exception that was not raised, with or without a message of the test.
 _NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from loop_close.cli import Streams, UsageError, read_input
-from loop_close.cli.project import begin_memory, targets_of
+from loop_close.cli.project import begin_memory, root_in, targets_of
 from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
@@ -71,7 +71,7 @@ def _observed(
 
     progress = ReadProgress(streams.errors)
     texts = [log_of(name, streams.input, progress) for name in names]
-    observation = observe_texts(texts, options.exit_code, root=_root(texts))
+    observation = observe_texts(texts, options.exit_code, root=root_in(texts))
     if options.exit_code is None and not any(text.strip() for text in texts):
         # An empty log is no good news: the other stream may have been forgotten. No log at all is no news.
         observation = replace(observation, exit_code=None, is_good_news=not names)
@@ -85,12 +85,6 @@ def _observed(
     )
     junit = merge_junit(files)
     return with_junit(observation, junit), junit.problems
-
-
-def _root(texts: Sequence[str]) -> str:
-    """The working directory where the log speaks of files in it; a log from elsewhere has a root of its own."""
-    here = os.getcwd()
-    return here if any(here + os.sep in text for text in texts) else ""
 
 
 def _document(report: Report, options: argparse.Namespace) -> Iterator[str]:

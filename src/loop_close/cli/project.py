@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -194,3 +194,9 @@ def environment() -> dict[str, str]:
     path, ours = os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)
     is_activated = any(name in os.environ for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
     return {**os.environ, "PATH": os.pathsep.join((path, ours) if is_activated else (ours, path))}
+
+
+def root_in(texts: Iterable[str]) -> str:
+    """The working directory, if the logs name files in it; empty for logs from elsewhere, which have their own root."""
+    here = os.getcwd()
+    return here if any(here + os.sep in text for text in texts) else ""

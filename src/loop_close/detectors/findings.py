@@ -8,6 +8,7 @@ from itertools import islice
 
 from loop_close.detectors.contract import Detector, claim, claim_each
 from loop_close.facts import (
+    COLLECTIONS_DIFFER,
     is_a,
     is_about_a_file,
     is_about_import_cycle,
@@ -87,9 +88,6 @@ MISSING_MODULE = Detector(
     advise=lambda evidence: _IMPORT_ADVICE[_import_label(evidence)],
 )
 
-# The message of pytest-xdist, in xdist/report.py.
-_DIFFERENT = re.compile(r"Different tests were collected between ")
-
 
 def _is_collection_error(failure: Failure) -> bool:
     return failure.phase == "collect" or is_misuse(failure) or _is_without_fixture(failure)
@@ -105,7 +103,7 @@ def _collection_advice(evidence: Evidence) -> str:
         return ""
     if _is_without_fixture(failure):
         return "A fixture is found in the test's own module and class, in a conftest.py at or above it, or in a plugin."
-    if _DIFFERENT.search(failure.message):
+    if COLLECTIONS_DIFFER.search(failure.message):
         return "Test ids must be the same in every worker: not from the order of a set, the clock or a random value."
     return "Tests that cannot be collected do not run at all, so nothing is known about them yet."
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from loop_close.cli.memory import NoRunError, loop_words, read, shown, signal_document, summary_of
-from loop_close.cli.project import NO_RUN, project_at
+from loop_close.cli.project import NO_RUN, project_at, root_in
 from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import close
@@ -353,19 +352,13 @@ def close_streams(
     :param detectors: ids of those that look at the output; None for all.
     """
     observation = observe(
-        stdout, stderr, exit_code, root=_root(stdout, stderr), source=shown(source, _MAX_NAME)
+        stdout, stderr, exit_code, root=root_in((stdout, stderr)), source=shown(source, _MAX_NAME)
     )
     chosen = [each for each in DEFAULT_DETECTORS if detectors is None or each.id in detectors]
     report = close(observation, detectors=chosen)
     prompt = compose(report, DEFAULT_SECTIONS, budget=budget)
     document: dict[str, Any] = report_document(report, prompt)
     return ToolAnswer(text=prompt, document=bounded(document))
-
-
-def _root(*texts: str) -> str:
-    """The project's folder where the output speaks of files in it; one from elsewhere has a root of its own."""
-    here = os.getcwd()
-    return here if any(here + os.sep in text for text in texts) else ""
 
 
 # The tools ``loop_status`` and ``loop_history``: what is remembered, read and not changed.

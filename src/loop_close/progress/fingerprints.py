@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from loop_close import facts
 from loop_close.causes.grouping import cause_keys
-from loop_close.facts import innermost, is_a, is_assertion, is_only_counted, links, place, test_function
+from loop_close.facts import (
+    COLLECTIONS_DIFFER,
+    innermost,
+    is_a,
+    is_assertion,
+    is_only_counted,
+    links,
+    place,
+    test_function,
+)
 from loop_close.memory import FailureRecord
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text import one_line
@@ -242,9 +251,6 @@ _OF_A_TEST = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MUL
 # The first lines say what went wrong, or the last ones in a traceback.
 _END = 1_000
 
-#: pytest-xdist, where the order or the ids of tests differ from process to process.
-_DISAGREE = re.compile(r"Different tests were collected between ")
-
 
 def is_infrastructure(kind: str, failure: Failure) -> bool:
     """Whether another run of the same code may well pass.
@@ -252,7 +258,7 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
     very machine counts too: the service was not there.
     """
-    if kind in _KINDS or _DISAGREE.match(failure.message) is not None:
+    if kind in _KINDS or COLLECTIONS_DIFFER.match(failure.message) is not None:
         return True
     return any(map(_is_infrastructure_error, links(failure.raised)))
 
@@ -268,7 +274,8 @@ def is_infrastructure_text(text: str) -> bool:
     if _OF_A_TEST.search(ends):
         return False
     return (
-        any(pattern.search(ends) for pattern in (_OF_TOOLS, _OF_SYSTEM)) or _DISAGREE.match(ends) is not None
+        any(pattern.search(ends) for pattern in (_OF_TOOLS, _OF_SYSTEM))
+        or COLLECTIONS_DIFFER.match(ends) is not None
     )
 
 
