@@ -227,6 +227,11 @@ def test_a_release_has_addresses(tool):
     assert project == PROJECT
     assert urls["Repository"] == "https://github.com/Some-Owner/loop-close"
     assert all(url.startswith(urls["Repository"]) for url in urls.values())
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    text = tool.with_homepage(recipe, "Some-Owner/loop-close")
+    assert text == tool.with_homepage(text, "Some-Owner/loop-close")
+    about = yaml.safe_load(text)["about"]
+    assert about == {"homepage": urls["Repository"], **yaml.safe_load(recipe)["about"]}
 
 
 @pytest.mark.parametrize("text", ["loop-close", "a/b/c", "a/b c", "../x", ""])

@@ -8,7 +8,8 @@ python tools/listings.py --repository OWNER/NAME    for a release: name the serv
   `loop-close install --host claude`, except that it is silent where loop-close is not installed.
 - `server.json`: the entry of the registry of MCP servers. For that the README on PyPI has to have the same name.
 
-With a repository, also `README.md` and `pyproject.toml` as they are published: on PyPI relative links lead nowhere.
+With a repository, also `README.md` and `pyproject.toml` as they are published, as on PyPI relative links lead nowhere,
+and the homepage in `recipe/recipe.yaml`, which conda-forge asks for.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from loop_close.hosts import command_line, host_named
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PYPROJECT = ROOT / "pyproject.toml"
+RECIPE = ROOT / "recipe" / "recipe.yaml"
 #: A plugin is on for all projects of a user, and loop-close is not in all of them.
 GUARD = "command -v loop-close >/dev/null 2>&1 || exit 0; exec "
 NAME = "loop-close"
@@ -49,6 +51,7 @@ def main(arguments):
     if options.repository:
         readme = published(README.read_text(encoding="utf-8"), options.repository)
         texts[README] = with_name(readme, namespace(options.repository))
+        texts[RECIPE] = with_homepage(RECIPE.read_text(encoding="utf-8"), options.repository)
         texts[PYPROJECT] = with_urls(PYPROJECT.read_text(encoding="utf-8"), options.repository)
     if options.check:
         old = [
@@ -170,6 +173,13 @@ def with_urls(pyproject, repository):
     }
     table = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
     return pyproject.replace("[project.scripts]\n", f"[project.urls]\n{table}\n[project.scripts]\n", 1)
+
+
+def with_homepage(recipe, repository):
+    """The recipe with the address of the project."""
+    if "\n  homepage: " in recipe:
+        return recipe
+    return recipe.replace("\nabout:\n", f"\nabout:\n  homepage: https://github.com/{repository}\n", 1)
 
 
 if __name__ == "__main__":
