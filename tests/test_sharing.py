@@ -413,7 +413,7 @@ def test_server_that_was_late_is_not_asked_again(tmp_path, monkeypatch):
     hold = threading.Event()
 
     class Late:
-        def __init__(self, url, until):
+        def __init__(self, url, until, take):
             asked.append(url)
             hold.wait()
 
@@ -426,6 +426,60 @@ def test_server_that_was_late_is_not_asked_again(tmp_path, monkeypatch):
         1,
         "shared history: no answer within 0.01 seconds; runs are sent later",
     )
+
+
+def test_exchanges_of_a_run_share_the_time(tmp_path, monkeypatch):
+    """A server that costs the driver's two seconds each time is asked twice, and not for each question."""
+    from loop_close import sharing
+
+    asked, now = [], [0.0]
+
+    def unreachable(url, until, take):
+        asked.append(until)
+        now[0] += 2
+        raise SharedHistoryError("cannot connect")
+
+    monkeypatch.setattr(sharing, "SharedStore", unreachable)
+    monkeypatch.setattr(sharing, "monotonic", lambda: now[0])
+    shared = Sharing("postgresql://db/x", tmp_path, {})
+    for _ in range(4):
+        assert shared.green_sources("t", ["pytest"]) == {}
+    assert asked == [2, 2]
+    assert shared.note == "shared history: no answer within 3 seconds; runs are sent later"
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_exchange_that_is_given_up_leaves_no_thread(tmp_path, monkeypatch, is_connected):
+    from loop_close import sharing
+
+    hold, ended, threads = threading.Event(), [], []
+
+    class Late:
+        def __init__(self, url, until, take):
+            threads.append(threading.current_thread())
+            if is_connected:
+                take(self)
+            hold.wait()
+
+        def green_sources(self, *asked):
+            return {"pytest": "late"}
+
+        def abort(self):
+            hold.set()
+            ended.append("aborted")
+
+        def close(self):
+            ended.append("closed")
+
+    monkeypatch.setattr(sharing, "SharedStore", Late)
+    monkeypatch.setattr(sharing, "SECONDS", 0.01)
+    shared = Sharing("postgresql://db/x", tmp_path, {})
+    assert shared.green_sources("t", ["pytest"]) == {}
+    if not is_connected:
+        hold.set()
+    threads[0].join()
+    shared.close()
+    assert ended[0] == ("aborted" if is_connected else "closed")
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-#: Seconds after which an exchange with the server is given up.
+#: Seconds that all exchanges of a run with the server may take together.
 SECONDS = 3.0
+_LATE = "shared history: no answer within {:g} seconds; runs are sent later"
 _AT_ONCE = 50  # runs that are sent in one transaction
 _MOST_SENT = 500
 _MOST_EDITS = 5
@@ -180,7 +181,7 @@ class Sharing:
         self._names = names
         self._agent: Agent | None = None
         self._head: str | None = None
-        self._is_late = False
+        self._left = SECONDS
         self._store: SharedStore | None = None
 
     @property
@@ -343,9 +344,9 @@ class Sharing:
 
     def send(self, history: SqliteHistory) -> None:
         """Send what the history of this machine holds for others; what was sent is removed there."""
-        for _ in range(_MOST_SENT // _AT_ONCE):
+        for number in range(_MOST_SENT // _AT_ONCE):
             rows = history.unsent(_AT_ONCE)
-            if not rows:
+            if not rows or (number and self._left < SECONDS / 2):  # the rest of the time is for questions
                 return
             good = [row for _, row in map(_row_of, rows) if row is not None]
             if not self._exchange(partial(_sent, good), False):
@@ -389,28 +390,43 @@ class Sharing:
     def _exchange(self, work: Callable[[SharedStore], _Result], otherwise: _Result) -> _Result:
         """What the work returns; where the server did not do it, the other value and a note.
 
-        A server that did not answer in time is not asked again by this run.
+        All exchanges of a run share the time: a server that is slow, or not there, is not waited for again.
         """
-        if self._is_late:
+        if self._left <= 0:
+            self.note = self.note or _LATE.format(SECONDS)
             return otherwise
-        until = monotonic() + SECONDS
+        begun = monotonic()
+        until = begun + self._left
+        given_up = threading.Event()
+
+        def take(store: SharedStore) -> None:
+            self._store = store
+            if given_up.is_set():
+                store.close()
 
         def connected() -> _Result:
-            if self._store is None:
-                self._store = SharedStore(self._url, until - 1)
-            return work(self._store)
+            store = self._store
+            if store is None:
+                store = SharedStore(self._url, until - 1, take)
+                take(store)
+            return work(store)
 
         try:
-            found = within(SECONDS, connected)
+            found = within(self._left, connected)
             self.note = ""
             return found
         except SharedHistoryError as error:
-            self._is_late = monotonic() >= until
-            self.note = f"shared history: {error}; runs are sent later"
-            if not self._is_late:  # the thread may still use it
-                self.close()
-            self._store = None
+            given_up.set()
+            is_late = monotonic() >= until
+            self.note = _LATE.format(SECONDS) if is_late else f"shared history: {error}; runs are sent later"
+            if is_late:  # the thread waits for the server no longer, and ends
+                store, self._store = self._store, None
+                if store is not None:
+                    store.abort()
+            self.close()
             return otherwise
+        finally:
+            self._left -= monotonic() - begun
 
 
 def _sent(rows: Sequence[SharedRun], store: SharedStore) -> bool:

@@ -104,6 +104,42 @@ def test_errors_name_neither_host_nor_user(database, change, words):
     assert "/" not in text
 
 
+def test_server_that_is_slow_to_connect_is_asked_again_while_there_is_time(database, monkeypatch):
+    connect, asked = psycopg.connect, []
+
+    def slow(*given, **options):
+        asked.append(given)
+        if len(asked) == 1:
+            raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+        return connect(*given, **options)
+
+    monkeypatch.setattr(psycopg, "connect", slow)
+    SharedStore(database, monotonic() + 60).close()
+    assert len(asked) == 2
+    asked.clear()
+    with pytest.raises(SharedHistoryError, match=r"^cannot connect$"):
+        SharedStore(database)
+    assert len(asked) == 1
+
+
+def test_what_waits_for_the_server_can_be_ended(store):
+    failed = []
+
+    def wait():
+        try:
+            store._connection.execute("SELECT pg_sleep(3600)")
+        except psycopg.Error as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    store.abort()
+    thread.join()
+    assert len(failed) == 1
+    store.close()
+    store.abort()
+
+
 def test_sending_again_changes_nothing(store, database):
     row = run(causes=["1c"], attempt=attempt("1c"), number=7)
     store.send([row, row])

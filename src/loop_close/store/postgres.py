@@ -5,10 +5,11 @@ Texts of the driver's errors name hosts and users, so none of them is ever shown
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from time import monotonic, sleep, time  # by name: a program under test may patch the module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -84,11 +85,12 @@ class PostgresConnection:
     """A connection to the database; its tables are made, or brought up to date, if needed.
 
     :param url: of the database; libpq reads what it leaves out from its environment, service and password files.
-    :param until: when to give up, by ``time.monotonic``, while the server has too many connections.
+    :param until: when to give up, by ``time.monotonic``, while the server has too many connections or is slow.
+    :param take: is given this object once it is connected, before the server is asked anything.
     :raises SharedHistoryError: when it cannot be used.
     """
 
-    def __init__(self, url: str, until: float = 0.0) -> None:
+    def __init__(self, url: str, until: float = 0.0, take: Callable[[Any], None] | None = None) -> None:
         try:
             import psycopg
         except ImportError:
@@ -97,6 +99,8 @@ class PostgresConnection:
         self._is_open = False
         self._connection = self._connected(psycopg, url, until)
         try:
+            if take is not None:
+                take(self)
             self._skew = self.work(self._prepare)
         except BaseException:
             self.close()
@@ -108,6 +112,15 @@ class PostgresConnection:
             self._connection.close()
         except self._errors:
             return
+
+    def abort(self) -> None:
+        """End what another thread waits for on this connection; that thread gets an error."""
+        with contextlib.suppress(*self._errors):
+            line = socket.socket(fileno=self._connection.fileno())
+            try:
+                line.shutdown(socket.SHUT_RDWR)
+            finally:
+                line.detach()  # the descriptor is the driver's
 
     def moment(self, seconds: float) -> int:
         """A time of this machine by the server's clock, in ms."""
@@ -123,7 +136,8 @@ class PostgresConnection:
                     url, fallback_application_name="loop-close", **options
                 )
             except self._errors as error:
-                if _is_busy(error) and monotonic() < until:
+                is_busy = _is_busy(error) or isinstance(error, driver.errors.ConnectionTimeout)
+                if is_busy and monotonic() < until:
                     sleep(_PAUSE + os.getpid() % 10 * _PAUSE / 10)  # not all at the same moment
                     continue
                 raise SharedHistoryError(_in_words(error, "cannot connect")) from None
@@ -180,7 +194,7 @@ class PostgresConnection:
         with self.together():
             return work()
 
-    @contextmanager
+    @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """One transaction for several pieces of work: to begin and to end each takes longer than most of them.
 
@@ -194,7 +208,7 @@ class PostgresConnection:
             finally:
                 self._is_open = False
 
-    @contextmanager
+    @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
