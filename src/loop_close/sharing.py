@@ -6,6 +6,7 @@ be sent stays in the history of this machine, and is sent after a later run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -25,7 +26,7 @@ from loop_close.process import host
 from loop_close.progress.fingerprints import VERSION, marks_of
 from loop_close.settings import is_name
 from loop_close.store import HistoryError, RunHandle
-from loop_close.store.postgres import SharedHistoryError
+from loop_close.store.postgres import RefusedRowError, SharedHistoryError
 from loop_close.store.records import RecordError, json_text, to_plain, to_record
 from loop_close.store.shared import (
     MOST_CAUSES,
@@ -349,7 +350,7 @@ class Sharing:
             if not rows or (number and self._left < SECONDS / 2):  # the rest of the time is for questions
                 return
             good = [row for _, row in map(_row_of, rows) if row is not None]
-            if not self._exchange(partial(_sent, good), False):
+            if not self._exchange(partial(sent, good), False):
                 return
             history.remove_sent([name for name, _ in rows])
 
@@ -429,8 +430,14 @@ class Sharing:
             self._left -= monotonic() - begun
 
 
-def _sent(rows: Sequence[SharedRun], store: SharedStore) -> bool:
-    store.send(rows)
+def sent(rows: Sequence[SharedRun], store: SharedStore) -> bool:
+    """Send the runs. One that the server will never take is left out, or no later run would be sent."""
+    try:
+        store.send(rows)
+    except RefusedRowError:
+        for row in rows:
+            with contextlib.suppress(RefusedRowError):
+                store.send([row])
     return True
 
 

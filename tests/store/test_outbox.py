@@ -30,6 +30,15 @@ def test_oldest_comes_first_and_what_was_sent_is_gone(history):
     assert names(history) == ["a"]
 
 
+def test_large_runs_come_few_at_a_time(history):
+    """Each must arrive within seconds, or none ever would."""
+    for name in "abc":
+        put(history, name, text=[f"{number * 7919 % 99991:x}" for number in range(90_000)])
+    assert [len(names(history)), *names(history)] in ([1, "a"], [2, "a", "b"])
+    history.remove_sent(["a", "b"])
+    assert names(history) == ["c"]
+
+
 def test_run_that_is_not_recorded_is_not_sent(history):
     begun = begin(history)
     with pytest.raises(RuntimeError):

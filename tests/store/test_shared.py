@@ -11,7 +11,8 @@ pytest.importorskip("psycopg", reason="the extra postgres is not installed")
 import psycopg
 from postgres_server import CONNECTIONS
 
-from loop_close.store.postgres import FORMAT, SharedHistoryError
+from loop_close.sharing import sent
+from loop_close.store.postgres import FORMAT, RefusedRowError, SharedHistoryError
 from loop_close.store.shared import Agent, SharedAttempt, SharedRun, SharedStore
 
 A, B, C = (Agent("shop", machine, f"w{machine}", "main") for machine in "abc")
@@ -71,6 +72,49 @@ def test_newer_format_is_neither_read_nor_written(database):
     ):
         SharedStore(database)
     assert ask(database, "SELECT count(*) FROM loop_close.runs") == [(0,)]
+
+
+def test_schema_may_be_made_by_an_administrator(database):
+    """Who may not make one, as nobody may by default, uses the one that is there."""
+    ask(database, "DROP ROLE IF EXISTS agent_of_tests")
+    ask(database, "CREATE ROLE agent_of_tests LOGIN")
+    url = database.replace("loop@", "agent_of_tests@")
+    with pytest.raises(SharedHistoryError, match=r"^permission denied$"):
+        SharedStore(url)
+    ask(database, "CREATE SCHEMA loop_close AUTHORIZATION agent_of_tests")
+    opened = SharedStore(url)
+    opened.send([run(A, number=1)])
+    opened.close()
+    assert ask(database, "SELECT number FROM loop_close.runs") == [(1,)]
+    ask(database, "DROP OWNED BY agent_of_tests CASCADE")
+
+
+def test_read_only_database_is_named(store, database):
+    ask(
+        database,
+        f"ALTER DATABASE {database.partition('@/')[2].partition('?')[0]} SET default_transaction_read_only = on",
+    )
+    other = SharedStore(database)
+    with pytest.raises(SharedHistoryError, match=r"^the database is read-only$"):
+        other.send([run()])
+    other.close()
+
+
+def test_transaction_that_is_left_open_is_ended_by_the_server(store):
+    with store.together():
+        (limits,) = store.execute(
+            "SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')"
+        ).fetchall()
+    assert limits == ("2s", "10s")
+
+
+def test_row_that_is_never_taken_does_not_stop_the_others(store, database):
+    bad, good = run(number=1, passed=1 << 40), run(number=2, exit_code=0xC0000005)
+    with pytest.raises(RefusedRowError):
+        store.send([good, bad])
+    assert ask(database, "SELECT number FROM loop_close.runs") == []
+    assert sent([bad, good], store)
+    assert ask(database, "SELECT number, exit_code FROM loop_close.runs") == [(2, 0xC0000005)]
 
 
 def test_failed_migration_leaves_nothing(database, monkeypatch):
@@ -251,6 +295,14 @@ def test_overlaps_are_of_other_agents_and_of_runs_that_are_not_long_gone(store):
     assert store.overlapping(A._replace(project="other"), 100, 120) == []
 
 
+def test_killed_run_overlaps_only_for_a_while_whenever_that_was_noticed(store, database):
+    store.announce(run(B, number=1, began=1_000, lasted=None))
+    assert ask(database, "SELECT upper_inf(span) FROM loop_close.runs") == [(False,)]
+    store.announce(run(B, number=2, began=1_000 + 100 * 3_600, lasted=None))
+    assert store.overlapping(A, 1_000 + 3_600, 1_000 + 3_600) == ["b"]
+    assert store.overlapping(A, 1_000 + 50 * 3_600, 1_000 + 50 * 3_600) == []
+
+
 def test_what_failed_only_during_an_overlap(store):
     store.send(
         [
@@ -303,6 +355,19 @@ def test_rows_that_are_not_ours_are_left_out(store, database, column, value):
     store.send([run(A, ["1c"], attempt=attempt("1c")), run(B, ["1c"], attempt=attempt("1c"), number=400)])
     ask(database, f"UPDATE loop_close.attempts SET {column} = %s WHERE number <> 400", (value,))
     assert [row.number for row in store.attempts(C, ["1c"], "1")] == [400]
+
+
+@pytest.mark.parametrize("column", ["machine", "branch", "edit"])
+def test_huge_text_of_others_is_not_fetched(store, database, column):
+    store.send([run(A, ["1c"], attempt=attempt("1c"))])
+    ask(database, f"UPDATE loop_close.attempts SET {column} = repeat('x', 5000000)")
+    sizes = []
+    rows = store.rows
+    store.rows = lambda *given: [
+        sizes.append(max(len(v) for v in row if isinstance(v, str))) or row for row in rows(*given)
+    ]
+    assert store.attempts(C, ["1c"], "1") == []
+    assert sizes == [2_001]
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"[]", b'{"marks": 5}', b"\x78\x9cxx"])

@@ -26,35 +26,42 @@ FORMAT = 1
 # Any number that other programs do not lock.
 _LOCK = 0x6C6F6F70636C6F73
 _LONGEST_STATEMENT = 2_000  # in ms
+_LONGEST_PAUSE = 10_000  # between two statements, in ms
 _CONNECT = 2  # in seconds: libpq takes no less
 _PAUSE = 0.05
 # A server that has too many connections, or is starting.
 _BUSY = ("53300", "57P03")
 _REASONS = {
+    "25006": "the database is read-only",
     "28000": "the server refused the login",
     "28P01": "the server refused the password",
     "3D000": "there is no such database",
     "42501": "permission denied",
+    "53100": "the server's disk is full",
     "53300": "the server has too many connections",
     "57014": "the server took too long",
+    "57P01": "the server is shutting down",
     "57P03": "the server is starting",
 }
 _MOST_TEXT = 2_000
 _ZLIB = b"\x78"  # JSON never begins so
 MOST_RECORD = 1_000_000
 
+# A run that is still under way after so long was killed, in ms. It overlaps with no later one.
+LONGEST_RUN = 6 * 3_600_000
+
 # Times are those of the server, in ms: clocks of machines differ. started and ended are as the machine has them.
 _FORMATS = {
     1: (
-        "CREATE SCHEMA IF NOT EXISTS loop_close",
         "CREATE TABLE loop_close.format(number integer NOT NULL)",
         "CREATE TABLE loop_close.runs(id uuid PRIMARY KEY, project text NOT NULL, machine text NOT NULL,"
         " worktree text NOT NULL, branch text NOT NULL, source text NOT NULL, session text NOT NULL,"
         " number integer NOT NULL, state text NOT NULL, started double precision NOT NULL, ended double precision,"
-        " verdict text NOT NULL, exit_code integer, passed integer NOT NULL, skipped integer NOT NULL,"
+        " verdict text NOT NULL, exit_code bigint, passed integer NOT NULL, skipped integer NOT NULL,"
         " failures integer NOT NULL, is_full boolean NOT NULL, commit text NOT NULL, tree text NOT NULL,"
         " began bigint NOT NULL, finished bigint, summary bytea, record bytea,"
-        " span int8range GENERATED ALWAYS AS (int8range(began, finished, '[]')) STORED)",
+        " span int8range GENERATED ALWAYS AS"
+        f" (int8range(began, coalesce(finished, began + {LONGEST_RUN}), '[]')) STORED)",
         "CREATE INDEX runs_of_worktree ON loop_close.runs(project, machine, worktree, source, number)",
         "CREATE INDEX runs_of_machine ON loop_close.runs(project, branch, source, machine, began)"
         " WHERE state = 'done' AND is_full",
@@ -79,6 +86,10 @@ _FORMATS = {
 
 class SharedHistoryError(HistoryError):
     """The shared history cannot be used; the text says why, in one line for a user, without any part of the URL."""
+
+
+class RefusedRowError(SharedHistoryError):
+    """The server is well, and does not take this row: it would not take it later either."""
 
 
 class PostgresConnection:
@@ -154,6 +165,9 @@ class PostgresConnection:
                 raise SharedHistoryError(
                     f"it was written by a newer loop-close (format {found}; this one reads {FORMAT})"
                 )
+            # Not by IF NOT EXISTS, which asks for the right to make one even where an administrator made it.
+            if not self._has("SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'loop_close'"):
+                self.execute("CREATE SCHEMA loop_close")
             for number in range(found + 1, FORMAT + 1):
                 for statement in _FORMATS[number]:
                     self.execute(statement)
@@ -166,14 +180,16 @@ class PostgresConnection:
     def _format(self) -> int:
         """The format of the tables; 0 if there are none."""
         # Not by to_regclass: it may not see yet what another process has just made.
-        ((tables,),) = self.execute(
-            "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+        if not self._has(
+            "SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
             " WHERE n.nspname = 'loop_close' AND c.relname = 'format'"
-        ).fetchall()
-        if not tables:
+        ):
             return 0
         ((number,),) = self.execute("SELECT coalesce(max(number), 0) FROM loop_close.format").fetchall()
         return whole(number)
+
+    def _has(self, query: str) -> bool:
+        return self.execute(query).fetchone() is not None
 
     def execute(self, statement: str, values: Any = None) -> psycopg.Cursor[Any]:
         """Execute a statement of ours as part of :meth:`work`."""
@@ -201,7 +217,11 @@ class PostgresConnection:
         :raises SharedHistoryError: when the server does not do it.
         """
         with self._translated(), self._connection.transaction():
-            self.execute(f"SET LOCAL statement_timeout = {_LONGEST_STATEMENT}")
+            # One that is stopped here, as a laptop that is closed, must not keep what others wait for.
+            self.execute(
+                f"SET LOCAL statement_timeout = {_LONGEST_STATEMENT};"
+                f" SET LOCAL idle_in_transaction_session_timeout = {_LONGEST_PAUSE}"
+            )
             self._is_open = True
             try:
                 yield
@@ -213,7 +233,10 @@ class PostgresConnection:
         try:
             yield
         except self._errors as error:
-            raise SharedHistoryError(_in_words(error, "the connection was lost")) from None
+            # Wrong values, broken constraints, and what is too large for an index.
+            is_of_row = _code(error)[:2] in ("22", "23", "54")
+            kind = RefusedRowError if is_of_row else SharedHistoryError
+            raise kind(_in_words(error, "the connection was lost")) from None
 
 
 def _is_busy(error: Exception) -> bool:
@@ -258,6 +281,11 @@ def from_column(value: Any) -> str:
         return text.encode("ascii").decode("unicode_escape")
     except ValueError as error:
         raise RecordError("not a text of ours") from error
+
+
+def bounded(column: str) -> str:
+    """The expression for a text that others may have written, which is read no further than it can be used."""
+    return f"left({column}, {_MOST_TEXT + 1})"
 
 
 def whole(value: Any) -> int:

@@ -551,6 +551,7 @@ def _keep(
 # In bytes: with more, the oldest are dropped.
 _LARGEST_OUTBOX = 8_000_000
 _FEW = 50
+_LARGEST_BATCH = 200_000  # in bytes
 
 
 def put_out(connection: sqlite3.Connection, source: str, name: str, data: str | bytes) -> None:
@@ -566,9 +567,15 @@ def put_out(connection: sqlite3.Connection, source: str, name: str, data: str | 
 
 
 def unsent(connection: sqlite3.Connection, limit: int) -> list[tuple[str, Any]]:
-    """The runs to be sent, the oldest first, each with its name in the outbox."""
-    rows = connection.execute("SELECT id, data FROM outbox ORDER BY rowid LIMIT ?", (limit,))
-    return [(to_text(name), to_json(data)) for name, data in rows]
+    """The runs to be sent, the oldest first, each with its name in the outbox: few of large ones, for slow networks."""
+    found: list[tuple[str, Any]] = []
+    size = 0
+    for name, data in connection.execute("SELECT id, data FROM outbox ORDER BY rowid LIMIT ?", (limit,)):
+        size += len(data)
+        if found and size > _LARGEST_BATCH:
+            break
+        found.append((to_text(name), to_json(data)))
+    return found
 
 
 def remove_sent(connection: sqlite3.Connection, names: Collection[str]) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loop_close.store import RunRow, State
 from loop_close.store.postgres import (
+    LONGEST_RUN,
     MOST_RECORD,
     PostgresConnection,
+    bounded,
     from_bytes,
     from_column,
     read_rows,
@@ -35,8 +37,6 @@ _MOST_RUNS = 50
 _MOST_EDITS = 20_000  # in bytes
 _MOST_WITH_CAUSE = 6
 _MOST_ON_TREE = 2
-# A run that is still under way after so long was killed, in ms.
-_LONGEST_RUN = 6 * 3_600_000
 
 
 class Agent(NamedTuple):
@@ -140,7 +140,7 @@ class CauseRow(NamedTuple):
 _OTHER = "(o.worktree <> r.worktree OR (o.session <> r.session AND o.session <> '' AND r.session <> ''))"
 _OVERLAPS = (
     "EXISTS (SELECT 1 FROM loop_close.runs o WHERE o.span && r.span AND o.project = r.project AND o.id <> r.id"
-    f" AND {_OTHER} AND (o.state <> 'running' OR o.began > r.began - {_LONGEST_RUN}) OFFSET 0)"
+    f" AND {_OTHER} OFFSET 0)"
 )
 
 
@@ -162,8 +162,9 @@ class SharedStore(PostgresConnection):
 
         def work() -> None:
             self.execute(
-                "UPDATE loop_close.runs SET state = 'killed', finished = %s WHERE state = 'running' AND machine = %s"
-                " AND worktree = %s AND project = %s AND NOT number = ANY(%s)",
+                "UPDATE loop_close.runs SET state = 'killed',"
+                f" finished = greatest(began, least(%s, began + {LONGEST_RUN}))"
+                " WHERE state = 'running' AND machine = %s AND worktree = %s AND project = %s AND NOT number = ANY(%s)",
                 (
                     self.moment(row.started),
                     *map(to_column, (agent.machine, agent.worktree, agent.project)),
@@ -267,7 +268,8 @@ class SharedStore(PostgresConnection):
     def attempts(self, agent: Agent, causes: Sequence[str], version: str) -> list[AttemptRow]:
         """What other agents tried for these causes, the last attempts first; damaged rows are left out."""
         rows = self.rows(
-            "SELECT a.cause, a.machine, a.branch, a.number, a.edit, a.edits, a.failing, a.is_cleared"
+            f"SELECT a.cause, {bounded('a.machine')}, {bounded('a.branch')}, a.number, {bounded('a.edit')}, a.edits,"
+            " a.failing, a.is_cleared"
             " FROM unnest(%s::text[]) AS k(cause), (SELECT %s::text AS worktree, %s::text AS session) o"
             " CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts r"
             f" WHERE r.project = %s AND r.version = %s AND r.cause = k.cause AND {_OTHER}"
@@ -292,7 +294,7 @@ class SharedStore(PostgresConnection):
             " ORDER BY machine LIMIT 1) UNION ALL SELECT (SELECT r.machine FROM loop_close.runs r"
             f" WHERE {full} AND r.machine > names.machine ORDER BY r.machine LIMIT 1), n + 1 FROM names"
             f" WHERE names.machine IS NOT NULL AND n < {_MOST_MACHINES})"
-            " SELECT names.machine, last.began, failing.cause, since.began, since.commit FROM names"
+            f" SELECT names.machine, last.began, failing.cause, since.began, {bounded('since.commit')} FROM names"
             f" CROSS JOIN LATERAL (SELECT id, began FROM loop_close.runs r WHERE {full}"
             " AND r.machine = names.machine ORDER BY r.began DESC LIMIT 1) last"
             " LEFT JOIN loop_close.causes failing ON failing.run = last.id AND failing.version = %(version)s"
@@ -325,12 +327,12 @@ class SharedStore(PostgresConnection):
         """The machines of other agents whose runs of the project went on between these times, sorted."""
         first, last = self.moment(started), self.moment(ended)
         rows = self.rows(
-            "SELECT DISTINCT o.machine FROM loop_close.runs o, (SELECT %s::text AS worktree, %s::text AS session) r"
-            " WHERE o.span && int8range(%s, %s, '[]') AND o.project = %s"
-            f" AND {_OTHER} AND (o.state <> 'running' OR o.began > %s) ORDER BY 1 LIMIT {_MOST_MACHINES}",
+            f"SELECT DISTINCT {bounded('o.machine')} FROM loop_close.runs o,"
+            " (SELECT %s::text AS worktree, %s::text AS session) r WHERE o.span && int8range(%s, %s, '[]')"
+            f" AND o.project = %s AND {_OTHER} ORDER BY 1 LIMIT {_MOST_MACHINES}",
             (
                 *map(to_column, (agent.worktree, agent.session)),
-                *(first, max(first, last), to_column(agent.project), first - _LONGEST_RUN),
+                *(first, max(first, last), to_column(agent.project)),
             ),
         )
         return [*read_rows(rows, lambda row: from_column(row[0]))]
@@ -338,7 +340,7 @@ class SharedStore(PostgresConnection):
     def runs_with(self, agent: Agent, causes: Sequence[str], version: str) -> list[CauseRow]:
         """The last runs of the project that had these causes."""
         found = self.rows(
-            "SELECT c.cause, r.machine, r.worktree, r.number, r.tree,"
+            f"SELECT c.cause, {bounded('r.machine')}, {bounded('r.worktree')}, r.number, {bounded('r.tree')},"
             f" {_OVERLAPS} FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL (SELECT a.run, a.cause"
             " FROM loop_close.causes a WHERE a.project = %s AND a.version = %s AND a.cause = k.cause"
             f" ORDER BY a.began DESC LIMIT {_MOST_WITH_CAUSE}) c JOIN loop_close.runs r ON r.id = c.run",
@@ -369,7 +371,7 @@ class SharedStore(PostgresConnection):
     def green_sources(self, agent: Agent, tree: str, sources: Sequence[str]) -> dict[str, str]:
         """Those of the sources whose last full run on this tree was green, with the machine that it ran on."""
         rows = self.rows(
-            "SELECT k.source, r.machine FROM unnest(%s::text[]) AS k(source) CROSS JOIN LATERAL"
+            f"SELECT k.source, {bounded('r.machine')} FROM unnest(%s::text[]) AS k(source) CROSS JOIN LATERAL"
             " (SELECT machine, verdict FROM loop_close.runs WHERE project = %s AND tree = %s AND source = k.source"
             " AND state = 'done' AND is_full ORDER BY began DESC LIMIT 1) r WHERE r.verdict = 'green'",
             ([*map(to_column, sources)], to_column(agent.project), to_column(tree)),
