@@ -123,3 +123,20 @@ def test_green_run_with_the_same_tests_loads_nothing_for_it(pytester):
         )
         loaded = done.stdout.rpartition("loaded: ")[2].strip()
         assert loaded == ("[]" if number else "['loop_close.baseline']")
+
+
+def test_what_was_edited_when_tests_passed_stays_true_after_later_edits(run, loop):  # noqa: F811
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef items():\n    return [1, 2]\n"
+    tests = (
+        "import shop\n\n\ndef test_items(items): assert len(items) == 3\n\n\n"
+        "def test_total(): assert shop.total([1]) == 1\n"
+    )
+    run({"shop.py": HALF["shop.py"], "conftest.py": fixture, "test_shop.py": tests}, remembers=True)
+    done = loop(conftest=("[1, 2]", "[1, 2, 3]"))
+    [change] = [each for each in done.report["test_changes"] if each["kind"] == "not-fixed"]
+    assert change["what"] == "only tests were edited since 2 tests failed: conftest.py"
+    done = loop(shop=FIX)
+    [change] = [each for each in done.report["test_changes"] if each["kind"] == "not-fixed"]
+    assert (
+        change["what"] == "only tests were edited between run 1, when 2 tests failed, and run 2: conftest.py"
+    )

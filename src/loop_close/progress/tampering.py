@@ -16,9 +16,9 @@ from loop_close.syntax.meaning import MODULE
 MISSING = ("ModuleNotFoundError", "ImportError")
 _NAMED = 3
 _WHAT = {
-    "not-fixed": "only tests were edited since {}: {}",
-    "unclear": "no source was edited since {}, only: {}",
-    "no-edit": "nothing was edited since {}: it may fail now and then, or depend on what lies outside of the project",
+    "not-fixed": "only tests were edited {}: {}",
+    "unclear": "no source was edited {}, only: {}",
+    "no-edit": "nothing was edited {}: it may fail now and then, or depend on what lies outside of the project",
 }
 
 
@@ -152,9 +152,7 @@ def _left(each: _PassWithoutFix, step: Step, made: Sides) -> _PassWithoutFix | N
     return None if is_fixed else each._replace(files=files)
 
 
-def _as_change(
-    each: _PassWithoutFix, test: str, covered: Collection[str], accepted: Collection[str]
-) -> ChangedTest | None:
+def _as_change(each: _PassWithoutFix, test: str, covered: Collection[str], run: Run) -> ChangedTest | None:
     """The change that keeps the loop from being done, or asks about it.
 
     :param test: one that passes now, for where no file was edited.
@@ -165,13 +163,14 @@ def _as_change(
         return None
     print_ = f"{each.kind} {each.run} {' '.join(files)}"
     is_open = each.kind == "not-fixed"
+    runs = (each.since, each.run) if each.run != run.number else None
     return ChangedTest(
         file=files[0] if files else test.partition("::")[0],
         test="" if files else test.partition("::")[2].replace("::", "."),
         kind=each.kind,
-        what=unfixed_in_words(each.kind, files, each.before),
+        what=unfixed_in_words(each.kind, files, each.before, runs),
         fingerprint=print_,
-        state="accepted" if print_ in accepted else "open" if is_open else "asked",
+        state="accepted" if print_ in run.accepted else "open" if is_open else "asked",
     )
 
 
@@ -180,11 +179,18 @@ def is_settled(change: ChangedTest) -> bool:
     return change.state == "accepted" or (change.state == "open" and change.kind != "unclear")
 
 
-def unfixed_in_words(kind: str, files: Sequence[str], failing: int) -> str:
-    """What is known of tests that pass without a fix."""
+def unfixed_in_words(
+    kind: str, files: Sequence[str], failing: int, runs: tuple[int, int] | None = None
+) -> str:
+    """What is known of tests that pass without a fix.
+
+    :param failing: how many tests failed before.
+    :param runs: the runs in which they failed last and passed first; None if the latter is this run.
+    """
     named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
-    since = f"{failing} test{'s' * (failing != 1)} failed"
-    return _WHAT[kind].format(since, named)
+    failed = f"{failing} test{'s' * (failing != 1)} failed"
+    when = f"between run {runs[0]}, when {failed}, and run {runs[1]}" if runs else f"since {failed}"
+    return _WHAT[kind].format(when, named)
 
 
 def is_missing(known: Iterable[KnownTest]) -> bool:
@@ -240,7 +246,7 @@ def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
     for each in (
         _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()
     ):
-        change = _as_change(each, next(iter(passed)), settled, run.accepted)
+        change = _as_change(each, next(iter(passed)), settled, run)
         if change is not None:
             yield change
 
