@@ -214,3 +214,47 @@ def test_forged_bytecode_is_not_what_runs(project):
     assert "test_cart.cpython" in (loop.beside / "ran.txt").read_text()
     assert done.returncode == 4, done.stdout
     assert "0 failing" not in done.stderr
+
+
+MYPY = "[tool.loop-close]\nrequired = ['pytest', 'mypy']\n"
+CHECK = [
+    "PYTHON",
+    "-c",
+    "import sys; from loop_close.cli import main; sys.exit(main())",
+    "run",
+    "--source",
+    "mypy",
+]
+CHECK += ["--", "PYTHON", "-c", "print('Success: no issues found in 1 source file')"]
+
+
+def test_loop_is_done_once_each_required_source_is_green(project):
+    loop = project(
+        [{"write": cart(), "say": "Done."}, {"say": "Done.", "run": [CHECK]}],
+        {**WRONG, "pyproject.toml": MYPY},
+    )
+    done = loop.drive("--max-iterations", "4")
+    assert done.returncode == 0, done.stdout
+    assert "# The tests pass, and required checks are missing" in loop.given[1]
+    assert " is: mypy.\n\nRun each as: loop-close run --source NAME -- COMMAND" in loop.given[1]
+    assert len(loop.given) == 2
+
+
+def test_loop_is_stuck_where_a_required_source_stays_unknown(project):
+    """The agent may not drop the requirement: the settings at the start of the loop count."""
+    dropped = {**cart(), "pyproject.toml": "[tool.loop-close]\n"}
+    turns = [{"write": dropped, "say": "Done."}, {"say": "Done."}]
+    loop = project(turns, {**WRONG, "pyproject.toml": MYPY})
+    done = loop.drive("--max-iterations", "9")
+    assert done.returncode == 3, done.stdout
+    assert "the tests are green; required and not known to be green on these very files" in done.stdout
+    assert len(loop.given) == 4
+
+
+def test_loop_is_done_where_the_shared_history_cannot_be_asked(project):
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    loop = project([{"write": cart(), "say": "Done."}], {**WRONG, "pyproject.toml": MYPY})
+    nowhere = environment(LOOP_CLOSE_HISTORY="postgresql:///x?host=/nowhere/at/all")
+    done = loop.drive("--max-iterations", "4", env=nowhere)
+    assert done.returncode == 0, done.stdout
+    assert "cannot connect; required sources are not known, so the agent may stop" in done.stderr

@@ -22,6 +22,7 @@ from loop_close.cli.project_state import (
     failing_since,
     is_ours_to_judge,
     load_state,
+    missing_sources,
     prompt_text,
 )
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
@@ -127,7 +128,8 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
         situation = _with_before(situation, project, seen, mark, before)
     unknown = ""
     if payload.is_stop and project.settings.required and situation.standing == "green":
-        situation, unknown = _with_required(situation, project, seen)
+        missing, unknown = missing_sources(project, seen)
+        situation = replace(situation, missing=missing and f"{missing}.")
     if payload.is_stop:
         found, update_session, complaint = _at_a_stop(
             situation, _news(payload, before), project, seen, before
@@ -281,37 +283,6 @@ def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
     more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
     return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
-
-
-def _with_required(situation: Situation, project: Project, seen: ProjectState) -> tuple[Situation, str]:
-    """With the required sources that are not known to be green on these files, here or on another machine.
-
-    :returns: the situation, and why nothing is known of them; then the agent may stop.
-    """
-    missing = [source for source in project.settings.required if source not in seen.green]
-    tree = seen.edited.tree() if missing and not situation.edited else ""
-    if not tree:
-        return situation, ""
-    url = files.shared_history(project.settings)
-    if url:
-        from loop_close.sharing import Sharing
-
-        sharing = Sharing(url, project.root, project.settings.shared)
-        green = sharing.green_sources(tree, missing)
-        sharing.close()
-        if sharing.note:
-            return (
-                situation,
-                f"{sharing.note.partition(';')[0]}; required sources are not known, so the agent may stop",
-            )
-        missing = [source for source in missing if source not in green]
-    if not missing:
-        return situation, ""
-    named = ", ".join(shown(source, 80) for source in missing[:_MOST_NAMED])
-    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
-    are = "are" if len(missing) > 1 else "is"
-    text = f"Required and not known to be green on these very files (tree {tree}) {are}: {named}{more}."
-    return replace(situation, missing=text), ""
 
 
 def _set_of(seen: ProjectState) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
-from loop_close.cli.memory import Summary, summary_of
+from loop_close.cli.memory import Summary, shown, summary_of
 from loop_close.cli.project import Project
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
@@ -22,6 +22,7 @@ from loop_close.workspace import FileEntry, take, take_known
 _TESTS = "pytest"
 _LOOKS = 60
 _BACK = 4
+_MOST_NAMED = 5
 _WORST = ("green", "failing", "stuck")
 
 
@@ -95,6 +96,34 @@ def _green(
             run = memory.recorded(each.last.source, 1)[-1]
             if run.is_full and run.tree and run.tree == edited.tree():
                 yield each.last.source
+
+
+def missing_sources(project: Project, seen: ProjectState) -> tuple[str, str]:
+    """The required sources that are not known to be green on these files, here or on another machine, in words.
+
+    :returns: a sentence without its end, empty for none; and why nothing is known of them: then the work may end.
+    """
+    missing = [source for source in project.settings.required if source not in seen.green]
+    tree = seen.edited.tree() if missing and not seen.edited.paths else ""
+    if not tree:
+        return "", ""
+    url = files.shared_history(project.settings)
+    if url:
+        from loop_close.sharing import Sharing  # late: most projects share nothing
+
+        sharing = Sharing(url, project.root, project.settings.shared)
+        green = sharing.green_sources(tree, missing)
+        sharing.close()
+        if sharing.note:
+            why = sharing.note.partition(";")[0]
+            return "", f"{why}; required sources are not known, so the agent may stop"
+        missing = [source for source in missing if source not in green]
+    if not missing:
+        return "", ""
+    named = ", ".join(shown(source, 80) for source in missing[:_MOST_NAMED])
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    are = "are" if len(missing) > 1 else "is"
+    return f"Required and not known to be green on these very files (tree {tree}) {are}: {named}{more}", ""
 
 
 def _known_by(row: RunRow) -> str:

@@ -24,11 +24,11 @@ from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.strategies import Decision
 from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run
-from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
+from loop_close.cli import INSIDE, Streams, UsageError, driven_tests, project_state
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.memory import shown
+from loop_close.cli.memory import read, shown
 from loop_close.cli.project import environment, remembered, root_of, targets_of
-from loop_close.cli.project_state import prompt_text
+from loop_close.cli.project_state import missing_sources, prompt_text
 from loop_close.cli.status import RunResult, latest_run_numbers, run_result
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
 from loop_close.drive.screen import (
@@ -65,6 +65,9 @@ _CANNOT_RUN = (126, 127)
 _LAST_TESTS = 600.0
 
 
+_TO_CHECK = "Run each as: loop-close run --source NAME -- COMMAND"
+
+
 class Driver:
     """One loop at work.
 
@@ -86,6 +89,7 @@ class Driver:
         self._test: list[str] = []
         self._child = (0, "")
         self._outcome = RunOutcome()
+        self._sent_back = 0  # in a row, for required sources
 
     def drive(self) -> Ending:
         """Go on until the loop ends; its summary is printed.
@@ -143,7 +147,9 @@ class Driver:
             self._loop.follow(steps)
         decision = self._loop.tested(outcome)
         if decision.action == "done":
-            decision = self._without_edit(decision, outcome) or decision
+            decision = (
+                self._without_edit(decision, outcome) or self._without_required(decision, outcome) or decision
+            )
         self._keep()
         self._screen.step(state_line(self._loop, outcome))
         for warning in decision.warnings:
@@ -161,6 +167,28 @@ class Driver:
         self._outcome = replace(outcome, prompt=text)
         action: Literal["stuck", "continue"] = "stuck" if self._tests.is_asked(change) else "continue"
         return replace(decision, action=action, reason=f"the tests are green, but {change.what}")
+
+    def _without_required(self, decision: Decision, outcome: RunOutcome) -> Decision | None:
+        """Where a required source is not green on these files: the agent is sent back, some turns; then a person."""
+        project = self._plan.project
+        if not project.settings.required:
+            return None
+        seen = read(project.history, lambda memory: project_state.load_state(project, memory))
+        text, unknown = missing_sources(project, seen)
+        if unknown:
+            self._screen.step(unknown)
+        if not text:
+            self._sent_back = 0
+            return None
+        self._sent_back += 1
+        prompt = f"# The tests pass, and required checks are missing\n\n{text}.\n\n{_TO_CHECK}"
+        self._outcome = replace(outcome, prompt=prompt)
+        is_over = self._sent_back > self._plan.patience
+        return replace(
+            decision,
+            action="stuck" if is_over else "continue",
+            reason=f"the tests are green; {text[0].lower()}{text[1:]}",
+        )
 
     def _outcome_of(self, ended: Ended, result: RunResult) -> RunOutcome:
         """The result of the run; the first must have one, later ones the agent may have broken."""

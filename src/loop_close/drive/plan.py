@@ -16,7 +16,7 @@ from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
 from loop_close.cli import UsageError, read_input
-from loop_close.cli.project import CommandError, project_at, targets_of, words_of
+from loop_close.cli.project import CommandError, Project, project_at, targets_of, words_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.files import Targets
@@ -42,12 +42,14 @@ _TIMES = {"agent_timeout": "agent_timeout", "test_timeout": "test_timeout"}
 class Plan:
     """What to do.
 
+    :ivar project: with its settings at the start of the loop: the agent can edit them.
     :ivar test: the words of the tests' command; ``agent`` those of the agent's.
     :ivar agent_seconds: that a turn may take; ``test_seconds`` that the tests may; infinite for no limit.
     :ivar patience: unproductive turns allowed before the breaker may stop the loop.
     :ivar given: what of it a loop that is gone on with goes on with.
     """
 
+    project: Project
     targets: Targets
     test: list[str]
     agent: list[str]
@@ -95,6 +97,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
         "plan": os.path.abspath(steps) if steps else "",
     }
     return Plan(
+        project=place,
         targets=targets_of(place.root),
         test=_words("--test", test),
         agent=_agent_words(agent),
