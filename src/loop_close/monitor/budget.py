@@ -30,7 +30,7 @@ ALLOWANCE = 0.3
 FUNCTIONS_SHARE, FUNCTIONS_ALLOWANCE = 0.015, 0.1
 # Cost of a function's return, of one step along a traceback, and of a function that is called so often that its calls
 # are disabled until the next test, in line callbacks.
-_RETURN, _STEP, _DISABLED = 3, 16, 20
+_RETURN, _STEP, _DISABLED = 3, 16, 8
 # After the first three tests of a function, the next is tracked only if this share of the budget is left.
 _FEW, _RESERVE = 3, 0.4
 _CPU = process_time  # tests may patch it
