@@ -1,8 +1,10 @@
 """The database that machines share: its tables, what runs ask of it, and what others may have put there."""
 
 import json
+import re
 import threading
-from time import monotonic
+from pathlib import Path
+from time import monotonic, time
 
 import pytest
 
@@ -87,6 +89,35 @@ def test_schema_may_be_made_by_an_administrator(database):
     opened.close()
     assert ask(database, "SELECT number FROM loop_close.runs") == [(1,)]
     ask(database, "DROP OWNED BY agent_of_tests CASCADE")
+
+
+_PAGE = Path(__file__).parents[2] / "docs" / "shared-history.md"
+
+
+@pytest.mark.skipif(not _PAGE.exists(), reason="the docs are not here")
+def test_statements_of_the_docs_for_administrators(store, database):
+    """Rights that are enough for an agent of another role, and no old runs."""
+    grant, remove = re.findall(r"```sql\n(.*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    ask(database, "DROP ROLE IF EXISTS agents")
+    ask(database, "CREATE ROLE agents LOGIN")
+    other = database.replace("loop@", "agents@")
+    with pytest.raises(SharedHistoryError, match=r"^permission denied$"):
+        SharedStore(other)
+    ask(database, grant)
+    agent = SharedStore(other)
+    begun = run(A, began=time(), lasted=None, number=1)
+    agent.announce(begun)
+    agent.withdraw(begun)
+    agent.send(
+        [run(A, ["1c"], attempt=attempt("1c"), began=time() - days * 86_400, number=days) for days in (1, 91)]
+    )
+    assert [row.number for row in agent.attempts(C, ["1c"], "1")] == [1, 91]
+    assert agent.overlapping(C, 0, time()) == ["a"]
+    ask(database, remove)
+    assert [row.number for row in agent.attempts(C, ["1c"], "1")] == [1]
+    assert ask(database, "SELECT count(*) FROM loop_close.causes") == [(1,)]
+    agent.close()
+    ask(database, "DROP OWNED BY agents")
 
 
 def test_read_only_database_is_named(store, database):
