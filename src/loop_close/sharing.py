@@ -231,11 +231,13 @@ class Sharing:
         agent = self.agent
         by_key = {key: cause for cause, each in keys.items() for key in each}
         attempts = [
-            (by_key[row.cause], row) for row in store.attempts(agent, asked, VERSION) if row.cause in by_key
+            (by_key[row.cause], row)
+            for row in store.attempts(agent, asked, VERSION)
+            if row.cause in by_key and is_name(row.machine)
         ]
         machines = store.machines(agent, run.source, asked, VERSION) if run.is_full else []
         collided: set[str] = set()
-        overlapping = store.overlapping(agent, begun.started, time())
+        overlapping = [name for name in store.overlapping(agent, begun.started, time()) if is_name(name)]
         with_cause: list[CauseRow] = []
         if overlapping:
             with_cause = store.runs_with(agent, asked, VERSION)

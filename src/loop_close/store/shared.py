@@ -35,6 +35,7 @@ _MOST_MACHINES = 50
 _MOST_ATTEMPTS = 10
 _MOST_RUNS = 50
 _MOST_EDITS = 20_000  # in bytes
+_MOST_COMMIT = 64
 _MOST_WITH_CAUSE = 6
 _MOST_ON_TREE = 2
 
@@ -417,7 +418,7 @@ def _attempt_row(row: Any) -> AttemptRow:
         number=whole(number),
         edit=from_column(edit),
         edits=attempt.edits,
-        failing=whole(failing),
+        failing=max(0, whole(failing)),
         is_cleared=bool(is_cleared),
     )
 
@@ -436,7 +437,15 @@ def _cause_row(row: Any) -> CauseRow:
 
 def _machine_row(row: Any) -> tuple[str, int, str, int, str]:
     machine, began, cause, since, commit = row
-    return from_column(machine), whole(began), from_column(cause), whole(since or 0), from_column(commit)
+    name = from_column(commit)
+    is_commit = name[:_MOST_COMMIT].isalnum()  # others may have written anything, and it is shown
+    return (
+        from_column(machine),
+        whole(began),
+        from_column(cause),
+        whole(since or 0),
+        name if is_commit else "",
+    )
 
 
 def _run_row(row: Any) -> RunRow:
