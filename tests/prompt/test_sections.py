@@ -211,6 +211,11 @@ SAID_NO_CALLS = "Call data is missing or partial: `Python 3.11 has no sys.monito
         ),
         (observed(failure(raised()), calls=Calls(failed={"a": ()})), []),
         (
+            observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefgh", ()), omitted=1)),
+            ["Call data covers 8 of 9 failing tests."],
+        ),
+        (observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefghi", ()), omitted=1)), []),
+        (
             observed(expects_tests=False, rerun=()),
             ["The output matches no known pattern. Read the log, starting at the end."],
         ),

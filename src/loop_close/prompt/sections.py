@@ -215,7 +215,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None and (calls.omitted or (calls.passed_over and _is_unsure(report))):
+    elif calls is not None and (_lacks_many(calls) or (calls.passed_over and _is_unsure(report))):
         yield _coverage(calls)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
 
@@ -247,6 +247,11 @@ def _others(report: Report) -> Iterator[str]:
         )
         if named:
             yield f"{what}: {named}."
+
+
+def _lacks_many(calls: Calls) -> bool:
+    """Whether so many failing tests are without call data that suspects may be wrong by it: more than a tenth."""
+    return 10 * calls.omitted > len(calls.failed) + calls.omitted
 
 
 def _coverage(calls: Calls) -> str:
