@@ -51,8 +51,11 @@ class Called(NamedTuple):
     without_lines: int = 0
 
     def line_passed(self, line: int) -> int:
-        """How many passing tests ran a line; an estimate if only the function is known of some of them."""
-        return self._estimated(self.lines.get(line, 0))
+        """How many passing tests ran a line; an estimate if only the function is known of some of them.
+
+        The first line stands for the function: Python reports it for none of those of more than one line.
+        """
+        return self.passed if line == self.line else self._estimated(self.lines.get(line, 0))
 
     @property
     def none_passed(self) -> int:
@@ -62,7 +65,7 @@ class Called(NamedTuple):
     def _estimated(self, known: int) -> int:
         """By the share of the other passing tests, as if one more had run it (Laplace's rule of succession)."""
         others = self.passed - self.without_lines
-        return known + round(self.without_lines * (known + 1) / (others + 1))
+        return min(self.passed, known + round(self.without_lines * (known + 1) / (others + 1)))
 
 
 class ImportEffect(NamedTuple):

@@ -90,12 +90,15 @@ def _is_complete(observation: Observation) -> bool:
 
 
 def _lines(observation: Observation, tests: set[str] | None) -> Iterator[tuple[str, str, int]]:
-    """File, function and line of what these failing tests ran; for None, of what any test or import ran."""
+    """File, function and line of what these failing tests ran; for None, of what any test or import ran.
+
+    Not those of tests of which only the functions are known.
+    """
     calls = observation.calls
     if calls is None:
         return
     for test, ran in calls.failed.items():
-        if tests is None or test in tests:
+        if (tests is None or test in tests) and test not in calls.failed_without_lines:
             for index, line in ran:
                 yield calls.functions[index].file, calls.functions[index].function, line
     if tests is None:
