@@ -1,5 +1,6 @@
 import sys
-from types import FunctionType
+from types import CodeType, FunctionType
+from unittest.util import safe_repr
 
 import pytest
 
@@ -281,6 +282,65 @@ def test_function_that_only_the_teardown_of_a_shared_fixture_calls_is_not_of_the
     tests.end()
     assert without_lines(tests, watch) == {"f": (1, 1)}
     assert {watch.functions[number].code.co_name for number in tests.count.outside} == {"g"}
+
+
+@needs_monitoring
+def test_so_is_one_after_a_function_of_several_code_objects(tracking):
+    _, tests, watch = tracking
+    f, g, h = made("f", "return [*(each for each in (1, 2))]"), made("g"), made("h")
+    tests.begin_test("f1")
+    f()
+    g()
+    h()
+    tests.end_test("f1", ())
+    tests.begin_test("f2")
+    f()
+    tests.saw(Report("passed"))
+    g()
+    tests.torn_down(object(), is_shared=True)
+    f()
+    tests.mark()
+    h()
+    tests.torn_down(object(), is_shared=True)
+    tests.end_test("f2", ())
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (1, 1)}
+
+
+def never_imported(name):
+    """A function whose module is not seen to run, like that of a plugin."""
+    module = compile(f"def {name}(self=None): return 'x'", f"/project/{name}.py", "exec")
+    return FunctionType(
+        next(each for each in module.co_consts if isinstance(each, CodeType)), {}, argdefs=(None,)
+    )
+
+
+@needs_monitoring
+def test_function_that_waits_to_be_tracked_is_not_of_the_setup_that_tracks_it(tracking):
+    run, tests, watch = tracking
+    f, g = never_imported("f"), made("g")
+    fixture = object()
+    run("b", f)
+    tests.begin_test("d")
+    tests.begin_setup()
+    g()
+    tests.end_setup(fixture, is_broken=False)
+    tests.end_test("d", ())
+    tests.begin_test("c")
+    tests.saw(Report("passed"))
+    tests.end_test("c", [(fixture, True)])
+    tests.end()
+    assert counted(tests, watch) == ({"g": 1}, {}, {"f", "g"})
+
+
+@needs_monitoring
+def test_function_that_first_runs_for_a_failure_message_is_not_of_the_test(tracking):
+    run, tests, watch = tracking
+    other = type("Other", (), {"__repr__": never_imported("shown")})()
+    f = made("f")
+    run("f1", f, lambda: safe_repr(other), f, outcome="failed")
+    tests.end()
+    assert counted(tests, watch)[1] == {"f1": ["f"]}
 
 
 @needs_monitoring

@@ -319,6 +319,8 @@ class Attribution:
         """Begin the setup of a fixture of wider scope; always tracked, as tracked tests may use it later."""
         self._take()
         self._watch.track(Detail.LINES)
+        if self._watch.is_due:  # functions that waited to be tracked: the fixture has no part in them
+            self._take()
         self._open.append(NO_EXECUTION)
 
     def end_setup(self, fixture: Any, *, is_broken: bool) -> None:

@@ -31,7 +31,7 @@ class FunctionStarts:
     """
 
     def __init__(self, monitoring: Any, tracked: TrackedCode) -> None:
-        self.has_begun = self.is_on = False
+        self.has_begun = self.is_on = self._is_paused = False
         self._monitoring = monitoring
         self._tracked = tracked
         self._disable = getattr(monitoring, "DISABLE", None)
@@ -87,7 +87,7 @@ class FunctionStarts:
         """
         if is_on is self.is_on or (is_on and not self.begin()):
             return
-        self.is_on = is_on
+        self.is_on, self._is_paused = is_on, False
         self._tool.replace(_START, self._recording if is_on else self._ignoring)
         if is_on:
             self._enable()
@@ -104,11 +104,13 @@ class FunctionStarts:
     def pause(self) -> None:
         """Record nothing until :meth:`resume`, and disable nothing."""
         if self.is_on:
+            self._is_paused = True
             self._tool.replace(_START, None)
 
     def resume(self) -> None:
         """End a pause."""
         if self.is_on:
+            self._is_paused = False
             self._tool.replace(_START, self._recording)
 
     def follow(self, code: CodeType) -> None:
@@ -118,13 +120,19 @@ class FunctionStarts:
 
     def add(self, code: CodeType) -> None:
         """Record a call that began before its function was followed."""
-        if self.is_on:
+        if self.is_on and not self._is_paused:
             self._calls.setdefault(_ID(code), 1)
 
     @property
+    def has_any(self) -> bool:
+        """Whether any functions were called since the last :meth:`take`."""
+        return bool(self._settled or self._calls)
+
+    @property
     def number_of_functions(self) -> int:
-        """How many functions were called since the last :meth:`take`."""
-        return len(self._settled) + len(self._calls)
+        """How many functions were called since then; several code objects may be of one, such as lambdas in it."""
+        numbers = self._tracked.numbers
+        return len(self._settled.keys() | {numbers[each] for each in list(self._calls) if each in numbers})
 
     def release(self) -> None:
         """Hold no code objects, before some of them are released."""

@@ -101,15 +101,13 @@ class LineTracker:
     def is_due(self) -> bool:
         """Whether anything ran since the last :meth:`take`."""
         return bool(
-            self.hits
-            or self._handled.has_any
-            or (self.detail is Detail.FUNCTIONS and self._starts.number_of_functions)
+            self.hits or self._handled.has_any or (self.detail is Detail.FUNCTIONS and self._starts.has_any)
         )
 
     @property
     def mark(self) -> Mark:
         """The point that is reached now."""
-        return len(self.hits), self._starts.number_of_functions
+        return len(self.hits), self._starts.number_of_functions if self.detail is Detail.FUNCTIONS else 0
 
     @property
     def is_cut(self) -> bool:
