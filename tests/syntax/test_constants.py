@@ -52,10 +52,41 @@ def test_every_statement_that_changes_it():
         "return print()",
         "return RATES_OF",
         "return other.RATES",
+        "from other import RATES\n    return RATES",
+        "import RATES.de\n    return RATES",
+        "def RATES(): ...\n    return RATES()",
+        "class RATES: ...\n    return RATES()",
+        "try: other()\n    except OSError as RATES: return RATES",
+        "match other:\n        case [RATES, *_]: return RATES",
+        "match other:\n        case [*RATES]: return RATES",
+        "match other:\n        case {**RATES}: return RATES",
     ],
 )
 def test_other_names_are_not_taken_for_it(body):
     assert found({"pkg/a.py": f"RATES = {{}}\n\ndef f(other):\n    {body}\n"}, "f") == ()
+
+
+def test_name_of_the_function_around_is_not_taken_for_it():
+    text = "RATES = {}\n\ndef f(RATES):\n    def g():\n        return RATES\n    return g\n"
+    assert found({"pkg/a.py": text}, "f.<locals>.g") == ()
+
+
+def test_what_stands_in_for_an_import_that_may_fail_is_not_what_is_loaded():
+    text = "try:\n    import fast\nexcept ImportError:\n    fast = None\n    RATES = {}\n"
+    text += "\ndef f():\n    return fast, RATES\n"
+    assert [each.name for each in found({"pkg/a.py": text}, "f")] == ["RATES"]
+
+
+def test_of_a_registry_that_thousands_of_statements_fill_some_are_looked_at():
+    entries = [f"RATES[{number}] = RATES.get({number - 1})" for number in range(600)]
+    text = "\n".join(["RATES = {}", *entries, "def f():", *["    RATES"] * 300])
+    lines = [each.line for each in found({"pkg/a.py": text}, "f")]
+    assert lines == [*range(1, 501)]
+
+
+def test_a_name_of_a_thousand_parts():
+    text = f"RATES = b{'.a' * 1_200}\n\ndef f():\n    return RATES\n"
+    assert [each.name for each in found({"pkg/a.py": text}, "f")] == ["RATES"]
 
 
 def test_functions_and_classes_are_no_constants():

@@ -6,10 +6,12 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, Constant, sample
-from loop_close.syntax.index import Function, SourceIndex
+from loop_close.syntax.index import Function, SourceIndex, first_line
 
 #: Finds the parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]
@@ -19,6 +21,9 @@ _ClassName = tuple[str, str]
 # Failing tests that are looked at; of each the functions that set it apart the most.
 _MOST_TESTS, _MOST_FUNCTIONS = 20, 15
 _MOST_FILES = 40
+# Statements that are looked at for one name, and pairs of a line and a statement: a registry may be filled in thousands
+# of statements, of which one is named.
+_MOST_STATEMENTS, _MOST_LOADS = 500, 50_000
 # Constants that are made of constants that are made of constants, and names that are imported from one module by way
 # of others.
 _DEEPEST = 4
@@ -73,13 +78,13 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     loads: defaultdict[_BodyStatement, set[tuple[str, int]]] = defaultdict(set)
     classes: defaultdict[_BodyStatement, set[_ClassName]] = defaultdict(set)
     anywhere: set[_BodyStatement] = set()  # not by way of an object alone
-    for called in telling(calls):
-        for line, binding, cls in finder.loaded_by(called):
-            loads[binding].add((called.file, line))
-            if cls is None:
-                anywhere.add(binding)
-            else:
-                classes[binding].add(cls)
+    found = ((called, each) for called in telling(calls) for each in finder.loaded_by(called))
+    for called, (line, binding, cls) in islice(found, _MOST_LOADS):
+        loads[binding].add((called.file, line))
+        if cls is None:
+            anywhere.add(binding)
+        else:
+            classes[binding].add(cls)
     return tuple(
         sorted(
             Constant(
@@ -123,29 +128,35 @@ class _Finder:
             self._ran.update((called.file, line) for line in range(called.line, called.end_line + 1))
         functions = [calls.functions[index] for index in sorted({index for index, _ in hits})]
         self._classes = sorted({(f.file, owner) for f in functions if (owner := class_of(f.function))})
+        self._values = cache(self._find_values)
+        self._lineage = cache(self._find_lineage)
+        self._file_of = cache(self._find_file)
 
     def loaded_by(self, called: Called) -> Iterator[tuple[int, _BodyStatement, _ClassName | None]]:
         """The line, what it loads, and the class that an object has to be of for that."""
         module = self._module(called.file)
         node = module.index.functions.get(called.line) if module is not None else None
-        if node is None:
+        if module is None or node is None:
             return
-        own = _local_names(node) - {*_SELF}
+        around = _around(module.index, node) if "<locals>" in called.function else ()
+        own = set[str]().union(*map(_local_names, (node, *around))) - {*_SELF}
         for load in _loads(node):
             head = (load.base or load.name).partition(".")[0]
             if (called.file, load.line) in self._ran and head not in own:
-                for binding, cls in self._bindings(called, load):
-                    for each in self._with_needed(binding):
-                        yield load.line, each, cls
+                owner = class_of(called.function) if load.base in _SELF else ""
+                for cls, statements in self._values(called.file, owner, load._replace(line=0)):
+                    yield from ((load.line, each, cls) for each in statements)
 
-    def _bindings(self, called: Called, load: _Load) -> Iterator[tuple[_BodyStatement, _ClassName | None]]:
-        owner = called.file, class_of(called.function)
+    def _find_values(
+        self, file: str, owner: str, load: _Load
+    ) -> Sequence[tuple[_ClassName | None, Sequence[_BodyStatement]]]:
+        """What a load may get, by the class that an object has to be of for that."""
         if load.base not in _SELF:
-            yield from ((each, None) for each in self._named(called.file, load))
-        elif owner[1]:
-            for cls in self._classes:
-                if owner in (line := self._lineage(cls)):
-                    yield from ((each, cls) for each in self._attribute(line, load.name))
+            return [(None, self._with_needed(self._named(file, load)))]
+        lines = [
+            (cls, line) for cls in self._classes if owner and (file, owner) in (line := self._lineage(cls))
+        ]
+        return [(cls, self._with_needed(self._attribute(line, load.name))) for cls, line in lines]
 
     def _named(self, file: str, load: _Load) -> Sequence[_BodyStatement]:
         """What a global name, or an attribute of a class or module that one names, is bound to."""
@@ -157,21 +168,29 @@ class _Finder:
         module = self._imported_module(file, load.base)
         return self._global(module, load.name) if module else ()
 
-    def _with_needed(self, binding: _BodyStatement) -> Iterator[_BodyStatement]:
-        """The statement, and those that its value is made of."""
-        seen, level = {binding}, [binding]
-        for _ in range(_DEEPEST):
-            yield from level
-            found = [other for each in level for other in self._needed(each)]
-            level = [each for each in dict.fromkeys(found) if each not in seen]
+    def _with_needed(self, statements: Iterable[_BodyStatement]) -> Sequence[_BodyStatement]:
+        """The statements, and those that their values are made of."""
+        asked: set[tuple[str, str, _Load]] = set()
+        level = dict.fromkeys(islice(statements, _MOST_STATEMENTS))
+        seen = dict(level)
+        for _ in range(_DEEPEST - 1):
+            found = (other for each in level for other in self._needed(each, asked) if other not in seen)
+            level = dict.fromkeys(islice(found, _MOST_STATEMENTS - len(seen)))
             seen.update(level)
+        return [*seen]
 
-    def _needed(self, binding: _BodyStatement) -> Iterator[_BodyStatement]:
+    def _needed(
+        self, binding: _BodyStatement, asked: set[tuple[str, str, _Load]]
+    ) -> Iterator[_BodyStatement]:
+        """:param asked: what was looked up already, which is added to."""
         module = self._module(binding.file)
         body = module.classes[binding.owner].binds if module is not None and binding.owner else {}
         for load in _loads(binding.node):
-            inside = body.get(load.name, ()) if not load.base else ()
-            yield from inside or self._named(binding.file, load)
+            key = binding.file, binding.owner, load._replace(line=0)
+            if key not in asked:
+                asked.add(key)
+                inside = body.get(load.name, ()) if not load.base else ()
+                yield from inside or self._named(binding.file, load)
 
     def _global(self, file: str, name: str, depth: int = 0) -> Sequence[_BodyStatement]:
         module = self._module(file)
@@ -199,7 +218,7 @@ class _Finder:
         inside = self._imported_module(file, head) if rest else ""
         return self._class(inside, rest, depth + 1) if inside else None
 
-    def _lineage(self, cls: _ClassName) -> list[_ClassName]:
+    def _find_lineage(self, cls: _ClassName) -> list[_ClassName]:
         """The class with its bases, depth first."""
         found: dict[_ClassName, None] = {}
         waiting = [cls]
@@ -228,7 +247,7 @@ class _Finder:
         separator = "" if source.endswith(".") else "."
         return self._file_of(file, f"{source}{separator}{original}" if original else source)
 
-    def _file_of(self, file: str, module: str) -> str:
+    def _find_file(self, file: str, module: str) -> str:
         """The file of a module as it is named in another file; empty for one of no known file."""
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -279,6 +298,11 @@ def _read_body(
             for each in node.names:
                 name = each.asname or each.name.partition(".")[0]
                 module.imports[name] = (each.name if each.asname else name, "")
+        elif isinstance(node, ast.ExceptHandler):
+            caught: dict[str, list[_BodyStatement]] = {}
+            _read_body(file, node.body, owner, caught, module)
+            for name in caught.keys() - module.imports.keys():  # not what stands in for what was imported
+                binds.setdefault(name, []).extend(caught[name])
         elif not isinstance(node, Function):
             for name in _bound(node):
                 binds.setdefault(name, []).append(_BodyStatement(file, owner, name, node))
@@ -315,12 +339,11 @@ def _first_names(target: ast.expr) -> Iterator[str]:
 
 def _dotted(node: ast.AST) -> str:
     """``a.b`` for names and attributes of names; empty for other expressions."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = _dotted(node.value)
-        return f"{base}.{node.attr}" if base else ""
-    return ""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
 
 
 def _loads(owner: ast.AST) -> Iterator[_Load]:
@@ -332,9 +355,31 @@ def _loads(owner: ast.AST) -> Iterator[_Load]:
 
 
 def _local_names(function: Function) -> set[str]:
-    """Parameters and names that the function binds."""
-    nodes = [*ast.walk(function)]
-    names = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    return names | {
-        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
+    """Parameters and names that the function, or one inside of it, binds."""
+    names: set[str] = set()
+    for node in ast.walk(function):
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                names.add(name)
+            case ast.alias(name=path, asname=name):
+                names.add(name or path.partition(".")[0])
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                if node is not function:
+                    names.add(name)
+    return names
+
+
+def _around(index: SourceIndex, function: Function) -> Iterator[Function]:
+    """The functions that a function is defined in."""
+    first, last = first_line(function), function.end_lineno or function.lineno
+    for each in index.functions.values():
+        if each.lineno <= first and last <= (each.end_lineno or each.lineno) and each is not function:
+            yield each
