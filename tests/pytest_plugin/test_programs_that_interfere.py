@@ -57,6 +57,22 @@ def test_b():
 def test_c(modules):
     raise KeyError("x")
 """
+MODULES_OF_ANY_KIND = """
+import sys
+from unittest import mock
+def test_a():
+    with mock.patch.dict(sys.modules, {3: sys, "loop_close.readers": mock.Mock()}):
+        assert 1 == 2
+def test_b(monkeypatch):
+    class Odd(dict):
+        def items(self):
+            raise RuntimeError("odd")
+        setdefault = items
+    monkeypatch.setattr(sys, "modules", Odd(sys.modules))
+    raise KeyError("x")
+def test_c():
+    raise KeyError("y")
+"""
 FAKES = """
 import pytest
 def test_a(fs):
@@ -78,6 +94,15 @@ def test_modules_that_are_unloaded_after_a_test_are_not_loaded_twice(run, worker
         "test_b",
         "test_c",
     ]
+
+
+@pytest.mark.slow
+def test_modules_of_any_kind_do_not_end_the_run(run):
+    done = run({"test_a.py": MODULES_OF_ANY_KIND}, own_process=True)
+    assert "failed extension" not in done.prompt
+    assert done.report["verdict"] == "first-failure"
+    found = [cause["location"]["function"] for cause in done.report["root_causes"]]
+    assert found == ["test_a", "test_b", "test_c"]
 
 
 @pytest.mark.slow

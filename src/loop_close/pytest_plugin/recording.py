@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -89,11 +90,11 @@ class ExceptionRecorder:
             self.keep_modules()
 
     def keep_modules(self) -> None:
-        """Remember which of our modules are loaded, for :meth:`restore_modules`."""
-        loaded = list(sys.modules.items())
-        self._modules.update(
-            (name, module) for name, module in loaded if name.startswith("loop_close") and module is not None
-        )
+        """Remember which of our modules are loaded, for :meth:`restore_modules`; never what a test put there."""
+        with contextlib.suppress(Exception):  # a test may have replaced ``sys.modules``, or its keys
+            for name, module in list(sys.modules.items()):
+                if type(name) is str and name.startswith("loop_close.") and type(module) is ModuleType:
+                    self._modules.setdefault(name, module)
 
     def restore_modules(self) -> None:
         """Put back our modules that are gone.
@@ -101,8 +102,9 @@ class ExceptionRecorder:
         Tests restore ``sys.modules`` to what it was before they began, and we load modules when the first one fails.
         Loaded twice, their classes would be two.
         """
-        for name, module in self._modules.items():
-            sys.modules.setdefault(name, module)
+        with contextlib.suppress(Exception):
+            for name, module in self._modules.items():
+                sys.modules.setdefault(name, module)
 
     def _files(self) -> Any:
         """The files of the project, as they are in this session."""
