@@ -64,6 +64,8 @@ class Called(NamedTuple):
 
     def _estimated(self, known: int) -> int:
         """By the share of the other passing tests, as if one more had run it (Laplace's rule of succession)."""
+        if not self.without_lines:
+            return known
         others = self.passed - self.without_lines
         return min(self.passed, known + round(self.without_lines * (known + 1) / (others + 1)))
 
@@ -115,6 +117,7 @@ class Constant(NamedTuple):
     :ivar loads: file and line of each place that loads it, itself or as a part of another constant, that failing tests
         ran.
     :ivar classes: if only objects load it from their class, the classes that have it, each with its file.
+    :ivar parts: those of ``loads`` that load it only as a part of another constant.
     """
 
     file: str
@@ -124,6 +127,7 @@ class Constant(NamedTuple):
     name: str
     loads: tuple[tuple[str, int], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
+    parts: tuple[tuple[str, int], ...] = ()
 
 
 class Calls(NamedTuple):

@@ -121,6 +121,7 @@ def test_imported(imports, use):
         "src/pkg/c.py": "from pkg.b import RATES\n",
     }
     (one,) = found(texts, "f", "src/pkg/a.py")
+    assert one.parts == ()
     assert (one.file, one.line) == ("src/pkg/b.py", 3 if use.endswith("e.RATES") or "Below" in use else 1)
     assert one.owner == ("" if one.line == 1 else "Table")
     assert one.classes == ()
@@ -136,6 +137,17 @@ def test_what_it_is_made_of():
     constants = found({"pkg/a.py": text}, "f")
     assert [each.name for each in constants] == ["A", "B", "C"]
     assert {each.loads for each in constants} == {(("pkg/a.py", 7),)}
+    assert [each.parts == each.loads for each in constants] == [True, True, False]
+
+
+def test_what_one_line_loads_itself_and_another_as_a_part():
+    text = "A = 'a'\nB = [A]\n\ndef f():\n    B\n    return A, B\n"
+    first, _ = found({"pkg/a.py": text}, "f")
+    assert (first.name, first.loads, first.parts) == (
+        "A",
+        (("pkg/a.py", 5), ("pkg/a.py", 6)),
+        (("pkg/a.py", 5),),
+    )
 
 
 SHAPES = {

@@ -245,7 +245,9 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
 
 def _loaded(candidate: Candidate, loaded: Loaded) -> str:
     where = f" in {loaded.where}" if loaded.where != candidate.file else ""
-    return f"{loaded.constant.name} is loaded in line {loaded.line} of {loaded.by}(){where}"
+    is_part = (loaded.where, loaded.line) in loaded.constant.parts
+    how = "part of what is loaded" if is_part else "loaded"
+    return f"{loaded.constant.name} is {how} in line {loaded.line} of {loaded.by}(){where}"
 
 
 def _made(spectrum: Spectrum) -> str:

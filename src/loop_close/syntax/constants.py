@@ -78,9 +78,12 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     loads: defaultdict[_BodyStatement, set[tuple[str, int]]] = defaultdict(set)
     classes: defaultdict[_BodyStatement, set[_ClassName]] = defaultdict(set)
     anywhere: set[_BodyStatement] = set()  # not by way of an object alone
+    direct: set[tuple[_BodyStatement, tuple[str, int]]] = set()
     found = ((called, each) for called in telling(calls) for each in finder.loaded_by(called))
-    for called, (line, binding, cls) in islice(found, _MOST_LOADS):
+    for called, (line, binding, cls, is_part) in islice(found, _MOST_LOADS):
         loads[binding].add((called.file, line))
+        if not is_part:
+            direct.add((binding, (called.file, line)))
         if cls is None:
             anywhere.add(binding)
         else:
@@ -95,6 +98,7 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
                 name=each.name,
                 loads=tuple(sorted(places)),
                 classes=() if each in anywhere else tuple(sorted(classes[each])),
+                parts=tuple(sorted(place for place in places if (each, place) not in direct)),
             )
             for each, places in loads.items()
         )
@@ -132,8 +136,8 @@ class _Finder:
         self._lineage = cache(self._find_lineage)
         self._file_of = cache(self._find_file)
 
-    def loaded_by(self, called: Called) -> Iterator[tuple[int, _BodyStatement, _ClassName | None]]:
-        """The line, what it loads, and the class that an object has to be of for that."""
+    def loaded_by(self, called: Called) -> Iterator[tuple[int, _BodyStatement, _ClassName | None, bool]]:
+        """The line, what it loads, the class that an object has to be of for that, and whether it is a part of it."""
         module = self._module(called.file)
         node = module.index.functions.get(called.line) if module is not None else None
         if module is None or node is None:
@@ -145,11 +149,11 @@ class _Finder:
             if (called.file, load.line) in self._ran and head not in own:
                 owner = class_of(called.function) if load.base in _SELF else ""
                 for cls, statements in self._values(called.file, owner, load._replace(line=0)):
-                    yield from ((load.line, each, cls) for each in statements)
+                    yield from ((load.line, each, cls, is_part) for each, is_part in statements)
 
     def _find_values(
         self, file: str, owner: str, load: _Load
-    ) -> Sequence[tuple[_ClassName | None, Sequence[_BodyStatement]]]:
+    ) -> Sequence[tuple[_ClassName | None, Sequence[tuple[_BodyStatement, bool]]]]:
         """What a load may get, by the class that an object has to be of for that."""
         if load.base not in _SELF:
             return [(None, self._with_needed(self._named(file, load)))]
@@ -168,16 +172,16 @@ class _Finder:
         module = self._imported_module(file, load.base)
         return self._global(module, load.name) if module else ()
 
-    def _with_needed(self, statements: Iterable[_BodyStatement]) -> Sequence[_BodyStatement]:
-        """The statements, and those that their values are made of."""
+    def _with_needed(self, statements: Iterable[_BodyStatement]) -> Sequence[tuple[_BodyStatement, bool]]:
+        """The statements, and those that their values are made of, each with whether it is one of the latter."""
         asked: set[tuple[str, str, _Load]] = set()
         level = dict.fromkeys(islice(statements, _MOST_STATEMENTS))
-        seen = dict(level)
+        seen, own = dict(level), len(level)
         for _ in range(_DEEPEST - 1):
             found = (other for each in level for other in self._needed(each, asked) if other not in seen)
             level = dict.fromkeys(islice(found, _MOST_STATEMENTS - len(seen)))
             seen.update(level)
-        return [*seen]
+        return [(each, number >= own) for number, each in enumerate(seen)]
 
     def _needed(
         self, binding: _BodyStatement, asked: set[tuple[str, str, _Load]]

@@ -53,6 +53,13 @@ def test_the_features_are_those_of_the_function():
     assert "name" not in constant.features
 
 
+def test_what_is_a_part_of_a_constant_is_not_said_to_be_loaded_itself():
+    part = RATES._replace(parts=RATES.loads)
+    assert suspects_among(scored(found(part)))[1].reasons == (
+        "RATES is part of what is loaded in line 12 of total()",
+    )
+
+
 def test_one_of_each_module_and_class():
     inner = Constant(CART, 6, 6, "Cart", "LIMIT", loads=((CART, 11),))
     other = Constant(CART, 7, 7, "", "OTHER", loads=((CART, 11), (CART, 31)))
