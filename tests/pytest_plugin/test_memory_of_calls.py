@@ -222,7 +222,7 @@ def test_history_that_may_not_be_written_costs_a_note(loop, pytester):
 def test_history_of_the_first_format_is_used_on(loop, pytester):
     loop()
     path = pytester.path / ".loop-close" / "history.sqlite3"
-    for table in ("calls", "baselines", "accepted"):
+    for table in ("calls", "baselines", "accepted", "outbox"):
         spoil(path, f"DROP TABLE {table}")
     spoil(path, "PRAGMA user_version = 1")
     done = loop(shop=WRONG)

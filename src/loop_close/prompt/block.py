@@ -118,6 +118,8 @@ def block_lines(
         lines += _others(cause, path)
         lines += _source_of_second(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
+    elif cause.suspects and cause.suspects[0].score < PROBABLE:
+        lines += _others(cause, path)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
     tests = _tests(cause, level).lstrip() if is_listed or not names_tests(report.observation) else ""
