@@ -107,7 +107,7 @@ def test_modules_of_any_kind_do_not_end_the_run(run):
 
 @pytest.mark.slow
 def test_files_that_a_test_fakes_hide_no_failure(run):
-    pytest.importorskip("pyfakefs")
+    pytest.importorskip("pyfakefs.pytest_plugin")
     done = run({"test_a.py": FAKES}, own_process=True, plugins=("pyfakefs.pytest_plugin",))
     assert "failed extension" not in done.prompt
     assert [cause["location"]["function"] for cause in done.report["root_causes"]] == ["test_a", "test_b"]
