@@ -40,9 +40,9 @@ class FunctionStarts:
             int, None
         ] = {}  # numbers of functions, where code objects may have been released since
         self._disabled: dict[int, CodeType] = {}
-        self._number = self._number_disabled = 0
+        self._number = 0
         self._recording, self._ignoring = self._callbacks()
-        self._tool = MonitoringTool({}, self._armed)
+        self._tool = MonitoringTool({_START: self._ignoring}, self._armed)
 
     def _callbacks(self) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
         """The callback that records calls, and the one that disables them."""
@@ -72,7 +72,6 @@ class FunctionStarts:
         :returns: whether there is a tool id for it.
         """
         if not self.has_begun:
-            self._tool = MonitoringTool({_START: self._ignoring}, self._armed)
             if self._tool.start():
                 return False
             self.has_begun = True
@@ -179,4 +178,4 @@ class FunctionStarts:
         :returns: whether it was still ours, or never taken.
         """
         self.is_on = False
-        return not self.has_begun or self._tool.stop()
+        return self._tool.stop()

@@ -37,6 +37,7 @@ class ExceptionRecorder:
         )  # before the tests: they may leave the folder, or change the home
         self._comparisons: Any = None
         self._modules: dict[str, ModuleType] = {}
+        self._loaded = -1  # how many modules there were when they were last searched for ours
         self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
 
     def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
@@ -90,11 +91,17 @@ class ExceptionRecorder:
             self.keep_modules()
 
     def keep_modules(self) -> None:
-        """Remember which of our modules are loaded, for :meth:`restore_modules`; never what a test put there."""
+        """Remember which of our modules are loaded, for :meth:`restore_modules`; never what a test put there.
+
+        Thousands of tests may fail: they are searched only if there are more or fewer than the last time.
+        """
         with contextlib.suppress(Exception):  # a test may have replaced ``sys.modules``, or its keys
+            if len(sys.modules) == self._loaded:
+                return
             for name, module in list(sys.modules.items()):
                 if type(name) is str and name.startswith("loop_close.") and type(module) is ModuleType:
                     self._modules.setdefault(name, module)
+            self._loaded = len(sys.modules)
 
     def restore_modules(self) -> None:
         """Put back our modules that are gone.
