@@ -45,7 +45,7 @@ class Server:
         self.program("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
 
     def stop(self):
-        """Stop it, whoever is connected."""
+        """Stop it; connections are closed."""
         self.program("pg_ctl", "-D", "data", "-w", "-m", "immediate", "stop", check=False)
 
     def url(self, database="postgres", user="loop"):

@@ -28,7 +28,7 @@ RECIPE = ROOT / "recipe" / "recipe.yaml"
 #: A plugin is on for all projects of a user, and loop-close is not in all of them.
 GUARD = "command -v loop-close >/dev/null 2>&1 || exit 0; exec "
 NAME = "loop-close"
-#: Until a repository publishes it: nobody can register a name below this one (RFC 6761).
+#: Until a repository publishes it: no name below this one can be registered (RFC 6761).
 NOWHERE = "invalid.loop-close"
 MCP_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 #: How the README says to install the project until it is published.

@@ -53,7 +53,7 @@ class Called(NamedTuple):
     def line_passed(self, line: int) -> int:
         """How many passing tests ran a line; an estimate if only the function is known of some of them.
 
-        The first line stands for the function: Python reports it for none of those of more than one line.
+        The first line means the whole function: Python does not report it for functions of several lines.
         """
         return self.passed if line == self.line else self._estimated(self.lines.get(line, 0))
 
@@ -149,7 +149,7 @@ class Calls(NamedTuple):
         passing tests are those of this run, even if ``passed`` is of an earlier one.
     :ivar passed_over: how many tests that passed or failed were not tracked, because the cost would have been too high.
     :ivar without_lines: how many of the others were tracked by function only, for the same reason.
-    :ivar failed_without_lines: those of them in ``failed``: the first line stands for each function that they called.
+    :ivar failed_without_lines: those of them in ``failed``: a hit on the first line means that the function was called.
     :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
     :ivar constants: what the failing tests load that no function made, sorted by place.
     """

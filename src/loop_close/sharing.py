@@ -149,7 +149,7 @@ def _changed(diff: str) -> list[str]:
 
 
 def _short(edits: Edits) -> Iterable[tuple[str, str, str, str]]:
-    """The edits as others are told of them."""
+    """The edits as other agents see them."""
     for edit in [edit for edit in edits.edits if edit.is_effective][:_MOST_EDITS]:
         lines = _changed(edit.diff)
         is_short = [line[:1] for line in lines] == ["-", "+"]

@@ -1,4 +1,4 @@
-"""The page asks nobody for anything, runs nothing but its script, and can be used without eyes or mouse."""
+"""The page loads nothing, runs only its own script, and works with a screen reader and a keyboard."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

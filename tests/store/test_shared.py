@@ -77,7 +77,7 @@ def test_newer_format_is_neither_read_nor_written(database):
 
 
 def test_schema_may_be_made_by_an_administrator(database):
-    """Who may not make one, as nobody may by default, uses the one that is there."""
+    """A role without the right to create a schema, which is the default, uses the one that exists."""
     ask(database, "DROP ROLE IF EXISTS agent_of_tests")
     ask(database, "CREATE ROLE agent_of_tests LOGIN")
     url = database.replace("loop@", "agent_of_tests@")

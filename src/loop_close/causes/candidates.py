@@ -276,7 +276,7 @@ def constants_loaded(
     for (index, line), failed in ran.items():
         called = calls.functions[index]
         score = ochiai(failed, counts.passed_line((index, line)), len(counts.traces))
-        is_all = line == called.line and bool(calls.failed_without_lines)  # it stands for the function
+        is_all = line == called.line and bool(calls.failed_without_lines)  # it may mean the whole function
         for each in range(called.line, called.end_line + 1) if is_all else (line,):
             lines.setdefault((called.file, each), []).append((score, index))
     own = {(c.file, c.function): c for c in found}

@@ -184,7 +184,7 @@ def read_input(name: str, most: int, streams: Streams | None = None, what: str =
     """The content of a file that the user named.
 
     :param most: the largest number of bytes that it may have.
-    :param streams: if given, ``-`` stands for the standard input.
+    :param streams: if given, ``-`` is the standard input.
     :param what: the kind of file, for the message.
     :raises UsageError: when it cannot be read, or is too large.
     """

@@ -176,7 +176,7 @@ def _count(number: int, name: str) -> str:
 
 
 def state_words(timeline: Timeline) -> str:
-    """Where the last run stands, such as ``stuck after run 6 of pytest: 3 tests fail``."""
+    """The state of the last run, such as ``stuck after run 6 of pytest: 3 tests fail``."""
     if not timeline.runs:
         return "no runs recorded"
     last = timeline.runs[-1]

@@ -463,7 +463,7 @@ class LineTracker:
         return ran
 
     def _by_function(self, numbers: list[int]) -> Execution:
-        """The first line of each function stands for the call; the lines that no earlier test ran are dropped."""
+        """A hit on the first line means a call of the function; lines that no earlier test ran are dropped."""
         functions = self.functions
         return Execution(
             dict.fromkeys(numbers, 0), dict.fromkeys((number, functions[number].first) for number in numbers)

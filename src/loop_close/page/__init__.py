@@ -32,7 +32,7 @@ from loop_close.text import one_line
 
 #: How a page of ours begins: no other file is replaced.
 BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
-#: How many runs a page shows unless told otherwise.
+#: How many runs a page shows by default.
 RUNS = 500
 _FOLDER = Path(__file__).parent
 _MAX_REPORT = 50_000_000
@@ -137,7 +137,7 @@ def page_of(timeline: Timeline) -> str:
 
 
 def _filled(name: str, text: str) -> str:
-    """A part as it stands in the template: escaped, unless it is named as code of ours or as escaped data."""
+    """A part for the template: escaped, unless it is named as code of ours or as escaped data."""
     return text if name in _UNESCAPED else html.escape(text)
 
 

@@ -298,12 +298,12 @@
     cell.style.left = `${x(state.col)}px`;
     cell.style.width = `${width}px`;
     cell.setAttribute("aria-colindex", String(state.col + 2));
-    cell.setAttribute("aria-label", cols.length ? told(rows[state.row], cols[state.col]) : "no run");
+    cell.setAttribute("aria-label", cols.length ? described(rows[state.row], cols[state.col]) : "no run");
   }
 
   function set(node, words) { if (node.textContent !== words) node.textContent = words; }
 
-  function told(row, index) {
+  function described(row, index) {
     const run = runs[index];
     if (row.cause !== undefined) {
       const count = causes[row.cause].counts.get(index);
@@ -383,7 +383,7 @@
     redraw();
     if (!hover || (hover.row < 0 && hover.col < 0)) return hideTip();
     const parts = [];
-    if (hover.row >= 0 && hover.col >= 0) parts.push(told(rows[hover.row], cols[hover.col]));
+    if (hover.row >= 0 && hover.col >= 0) parts.push(described(rows[hover.row], cols[hover.col]));
     else if (hover.row >= 0) parts.push(rows[hover.row].cause !== undefined ? causes[rows[hover.row].cause].title : tests[rows[hover.row].test].name);
     if (hover.col >= 0 && hover.row < 0) {
       const run = runs[cols[hover.col]];

@@ -158,7 +158,7 @@ class PostgresConnection:
     def _prepare(self) -> float:
         """Make the tables, or those that an older format lacks; how far the server's clock is ahead, in seconds."""
         if self._format() != FORMAT:
-            # IF NOT EXISTS is no help against others who do the same now.
+            # IF NOT EXISTS does not help where others create it at the same time.
             self.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             found = self._format()
             if found > FORMAT:

@@ -305,7 +305,7 @@ def _read_body(
         elif isinstance(node, ast.ExceptHandler):
             caught: dict[str, list[_BodyStatement]] = {}
             _read_body(file, node.body, owner, caught, module)
-            for name in caught.keys() - module.imports.keys():  # not what stands in for what was imported
+            for name in caught.keys() - module.imports.keys():  # not the substitute for an import
                 binds.setdefault(name, []).extend(caught[name])
         elif not isinstance(node, Function):
             for name in _bound(node):
