@@ -21,7 +21,7 @@ _MEGABYTE = 1_000_000
 _CORPUS = Path(__file__).parent.parent / "tests" / "corpus"
 _COMMAND = "import sys; from loop_close.cli import main; sys.exit(main(['analyze', '--exit-code', '1', sys.argv[1]]))"
 _TIMES = 9
-#: Less than this cannot be told from the noise of the clock when it is doubled.
+#: Less than this cannot be distinguished from the noise of the clock when it is doubled.
 _MEASURABLE = 0.0005
 
 
@@ -141,10 +141,10 @@ def _growth(what: str, found: dict[str, tuple[float, float]]) -> Row:
     """The highest ratio of the whole to the half: 2 is linear, 4 is quadratic."""
     ratios = {name: whole / half for name, (half, whole) in found.items() if half > _MEASURABLE}
     worst = max(ratios, key=lambda name: ratios[name], default="")
-    figure = f"x {ratios[worst]:.2f} ({worst})" if worst else "too fast to tell"
+    figure = f"x {ratios[worst]:.2f} ({worst})" if worst else "too fast to measure"
     each = (f"{name} x {ratios[name]:.2f}" if name in ratios else name for name in found)
-    told = (f"{one}, {found[name][1] * 1000:.1f} ms" for one, name in zip(each, found, strict=True))
-    return Row("analyze", f"{what}: twice the text, at most", figure, "< x 2.5", "; ".join(told))
+    details = (f"{one}, {found[name][1] * 1000:.1f} ms" for one, name in zip(each, found, strict=True))
+    return Row("analyze", f"{what}: twice the text, at most", figure, "< x 2.5", "; ".join(details))
 
 
 def _many(bench: Bench) -> Row:

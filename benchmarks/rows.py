@@ -1,4 +1,4 @@
-"""What a benchmark is run with and what it comes to."""
+"""The settings and results of a benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no output of a failing tool gives no evidence: sources, documentation, green logs."""
+"""What is not the output of a failing tool gives no evidence: sources, documentation, green logs."""
 
 import json
 import random

@@ -154,11 +154,11 @@ def test_of_a_shard_that_ran_again_the_last_attempt_counts():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "it is no JSON, or cut off"),
-        ('{"schema": "loop-close.rep', "it is no JSON, or cut off"),
-        ("[" * 100_000, "it is no JSON, or cut off"),
-        ("[]", "it is no report of loop-close"),
-        ('{"schema": 1}', "it is no report of loop-close"),
+        ("", "it is not JSON, or cut off"),
+        ('{"schema": "loop-close.rep', "it is not JSON, or cut off"),
+        ("[" * 100_000, "it is not JSON, or cut off"),
+        ("[]", "it is not a report of loop-close"),
+        ('{"schema": 1}', "it is not a report of loop-close"),
         ('{"schema": "loop-close.report/2"}', "its schema is loop-close.report/2, this version reads"),
         ('{"schema": "loop-close.report/1"}', "it has no observation"),
         ('{"schema": "loop-close.report/1", "observation": "0"}', "its observation is cut off"),
@@ -202,9 +202,9 @@ def test_how_many_pass_is_not_told_where_it_is_not_known_which():
 
 
 def test_nothing_at_all_is_not_green():
-    merged = joined([], [("a.json", "it is no report")])
+    merged = joined([], [("a.json", "it is not a report")])
     assert merged.report.verdict == "error"
-    assert "a.json was not read: it is no report" in text(merged)
+    assert "a.json was not read: it is not a report" in text(merged)
 
 
 def test_what_is_packed_holds_no_credential():

@@ -389,7 +389,7 @@ def test_wrong_url_in_the_environment_costs_a_line(pytester, monkeypatch):
     pytester.makepyfile("def test_it():\n    pass\n")
     found = pytester.runpytest_subprocess("--loop-close")
     assert found.ret == 0
-    found.stdout.fnmatch_lines(["loop-close: LOOP_CLOSE_HISTORY is no postgresql:// URL, and is not used"])
+    found.stdout.fnmatch_lines(["loop-close: LOOP_CLOSE_HISTORY is not a postgresql:// URL and is not used"])
     assert SECRET not in found.stdout.str() + found.stderr.str()
 
 

@@ -117,7 +117,7 @@ def test_files_beside_the_root(tmp_path):
 
 
 class Episodes(Loop):
-    """Runs with what they came to, and the edits since the last green one."""
+    """Runs with their outcomes, and the edits since the last green one."""
 
     def turn(self, *failing, selection="", during=lambda: None, calls=None):
         """A run in which these tests fail; its number of the green run, its edits since that, or which it ran."""

@@ -116,7 +116,7 @@ def identity():
 
 
 def is_outdated(done):
-    """Whether it was made from something else. An environment that somebody else made never is."""
+    """Whether it was made from something else. An environment that another program made never is."""
     return bool(done) and any(done.get(key) != value for key, value in identity().items())
 
 
@@ -137,7 +137,7 @@ def make_venv():
         VENV.unlink()
     shutil.rmtree(VENV, ignore_errors=True)
     if Path(sys.prefix).resolve() == VENV.resolve():
-        # Started from the environment that is no more: its own base makes the next.
+        # Started from the environment that was removed: its own base makes the next.
         os.execv(sys._base_executable, [sys._base_executable, *sys.argv])
     print(f"making {VENV}", flush=True)
     venv.create(VENV, symlinks=os.name != "nt")

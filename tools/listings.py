@@ -78,7 +78,7 @@ def listings(repository=None):
     plugin = {
         "name": NAME,
         "version": project["version"],
-        "description": "Keeps the agent at work while tests fail, until the loop is stuck; tells it what to read.",
+        "description": "Keeps the agent at work while tests fail, until the loop is stuck; names the file to read.",
         "author": project["authors"][0],
         "license": project["license"],
         "keywords": project["keywords"],

@@ -21,7 +21,7 @@ SELECTED = tuple(f"tests/test_{name}.py" for name in ("customers", "cart", "cata
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
 SETTINGS = re.compile(r"(<!-- settings:begin -->\n).*?(<!-- settings:end -->)", re.DOTALL)
 WIDTH = 104
-# Of whoever runs this: an environment of tox, and CI, would show in the command of the prompt.
+# Of the process that runs this: an environment of tox, and CI, would show in the command of the prompt.
 LEFT_OUT = (
     "PYTEST_",
     "COV_",

@@ -1,7 +1,7 @@
 """How well a tool's words on a red run name the faulty function: ``python -m benchmarks.localize``.
 
 Small faults are put, one at a time, into projects from PyPI, and each project's own tests are run under each tool.
-With ``--real`` they are no mutations but what people changed: a function, or a statement of a class or module, is put
+With ``--real`` they are not mutations but what people changed: a function, or a statement of a class or module, is put
 back to what it was in the release before, where the tests of the newer release fail then.
 
 The rule is one for all tools. A tool's words are read for the functions of the code under test (not of tests) that

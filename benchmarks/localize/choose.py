@@ -45,7 +45,7 @@ def _of_project(choice: Choice, project: Project) -> list[Fault]:
 def _candidates(
     project: Project, root: Path, lines: dict[str, list[int]], choice: Choice
 ) -> dict[str, list[Fault]]:
-    """By kind, every fault on a line that runs, in an order drawn by lot."""
+    """By kind, every fault on a line that runs, in a shuffled order."""
     random = Random(f"{choice.seed} {project.name}")
     queues: dict[str, list[Fault]] = {kind: [] for kind in _kinds(project, is_easy=not choice.known)}
     for file in sorted(lines):

@@ -25,7 +25,7 @@ _PER_PAIR = 14  # of one kind that are tried
 
 
 def choose_real(choice: Choice, table: Sequence[Series]) -> Iterator[tuple[list[Fault], Counter[str]]]:
-    """Of each project its faults, and how many changes were no faults, by the reason.
+    """Of each project its faults, and how many changes were not faults, by the reason.
 
     They are the same whenever they are of the same releases with the same seed.
     """

@@ -22,7 +22,7 @@ def arguments(out: Path) -> list[str]:
 
 
 def read(scene: Scene, ran: Ran, out: Path) -> Said:
-    """From what the run wrote. The terminal's output is no part of what the reader gets."""
+    """From what the run wrote. The terminal's output is not part of what the reader gets."""
     if not (out / _JSON).exists():
         return Said(text="", named=(), groups=0)
     document = json.loads((out / _JSON).read_text(encoding="utf-8"))

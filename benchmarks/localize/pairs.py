@@ -1,4 +1,4 @@
-"""Two faults at once, put together from kept observations of one each: whether their failures are told apart.
+"""Two faults at once, put together from kept observations of one each: whether their failures are separated.
 
 Of two faults of one project in different functions, with no failing test in common, the failing tests are joined, with
 what they ran; of the passing tests of the one run those are taken out that fail in the other.

@@ -142,7 +142,7 @@ def reverted(newer: str, older: str, key: Key) -> tuple[str, tuple[int, ...]]:
 
     Where the older one only lacks lines, the line after the gap stands for them, or the last one.
 
-    :raises ValueError: if one of the files has no such unit, or the result is no valid syntax.
+    :raises ValueError: if one of the files has no such unit, or the result is not valid syntax.
     """
     end = "\r\n" if "\r\n" in newer else "\n"
     older = older.replace("\r\n", "\n").replace("\n", end)

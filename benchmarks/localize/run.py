@@ -21,7 +21,7 @@ _MEMORY = 4 << 30  # a fault that makes an endless list ends with MemoryError an
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ran:
-    """What a run came to.
+    """The outcome of a run.
 
     :ivar code: the exit code, None if it took too long.
     :ivar output: standard output, with what went to standard error.
@@ -63,7 +63,7 @@ def run(
 
     :param timeout: seconds, after which it is ended with all that it started.
     :param by_environment: all options go into ``PYTEST_ADDOPTS``: a user has what a project's tests need in its
-        configuration, where it is no part of the command that a prompt repeats.
+        configuration, where it is not part of the command that a prompt repeats.
     """
     began = time.monotonic()
     words = [*command(project, python), *arguments]

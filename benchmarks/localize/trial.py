@@ -119,7 +119,7 @@ def witnessed(
 
 
 def _compiles(source: str) -> bool:
-    """Whether the interpreter takes the text: a fault is no syntax error."""
+    """Whether the interpreter takes the text: a fault is not a syntax error."""
     try:
         compile(source, "<fault>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):

@@ -539,4 +539,4 @@ def restore(former: Mapping[Path, bytes]) -> None:
 def url_fault() -> str:
     """What is wrong with the URL in the environment, without it; empty for nothing."""
     value = os.environ.get(URL_VARIABLE, "")
-    return "" if not value or is_url(value) else f"{URL_VARIABLE} is no postgresql:// URL, and is not used"
+    return "" if not value or is_url(value) else f"{URL_VARIABLE} is not a postgresql:// URL and is not used"

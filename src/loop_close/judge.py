@@ -146,11 +146,11 @@ def without_known(
             if entry is not None:
                 found.setdefault((failure.nodeid, state, entry), []).append((failure, cause.id))
                 known |= {id(failure)} if state == "known" else set()
-    told = [_known_failure(*key, failing) for key, failing in found.items()]
-    told += _not_needed(entries, passed, {test for test, _, _ in found})
-    if not told:
+    listed = [_known_failure(*key, failing) for key, failing in found.items()]
+    listed += _not_needed(entries, passed, {test for test, _, _ in found})
+    if not listed:
         return report
-    observation = _without(report.observation, known, told)
+    observation = _without(report.observation, known, listed)
     if not known:
         return replace(report, observation=observation)
     kept = [(c, tuple(e for e in c.evidence if id(e.failure) not in known)) for c in report.causes]
@@ -218,9 +218,9 @@ def _not_needed(
             yield KnownFailure(test=entry.test, issue=entry.issue, until=entry.until, state="not-needed")
 
 
-def _without(observation: Observation, known: Collection[int], told: Sequence[KnownFailure]) -> Observation:
+def _without(observation: Observation, known: Collection[int], listed: Sequence[KnownFailure]) -> Observation:
     """What was observed, the failures that do not count left out of it and of its numbers."""
-    phases = [phase for each in told if each.state == "known" for phase in each.phases]
+    phases = [phase for each in listed if each.state == "known" for phase in each.phases]
     subtests, called = phases.count("subtest"), phases.count("call")
     counts, failures = observation.counts, tuple(f for f in observation.failures if id(f) not in known)
     failed = max(0, counts.failed - called)
@@ -229,7 +229,7 @@ def _without(observation: Observation, known: Collection[int], told: Sequence[Kn
     return replace(
         observation,
         failures=failures,
-        known=tuple(sorted(told, key=lambda each: (each.test, each.state, each.cause))),
+        known=tuple(sorted(listed, key=lambda each: (each.test, each.state, each.cause))),
         counts=replace(
             counts,
             failed=failed,

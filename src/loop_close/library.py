@@ -60,7 +60,7 @@ def close_loop(
     """Read what a command printed, and say what is wrong and what to do next.
 
     Deterministic and without I/O, so that it may be called on any output, any time. The last 1,000,000
-    characters of each stream count. What is no text counts as empty, what is no whole number as an exit code
+    characters of each stream count. What is not text counts as empty, what is not a whole number as an exit code
     that is not known; an unknown exit code is good news only where a tool's own summary says so.
 
     :param detectors: those to run, by id or as records; None for :data:`DEFAULT_DETECTORS`.

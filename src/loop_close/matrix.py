@@ -40,21 +40,27 @@ def _narrowed(cause: RootCause, report: Report, index_of: Callable[[str], Source
     failing, passing = sides(cause, report)
     if not failing or not passing:
         return cause
-    told = {
+    reasons_of = {
         **_by_branches(cause.suspects, _made(failing), _made(passing), index_of),
         **_by_calls(cause, failing, passing),
     }
-    if not told:
+    if not reasons_of:
         return cause
     known = {(each.file, each.function) for each in cause.suspects}
-    new = [Suspect(file=f, line=0, function=name, score=_LEAST) for f, name in told if (f, name) not in known]
+    new = [
+        Suspect(file=f, line=0, function=name, score=_LEAST)
+        for f, name in reasons_of
+        if (f, name) not in known
+    ]
     found = [*cause.suspects, *new[:_MOST_NEW]]
-    weights = [each.score * (_ODDS if (each.file, each.function) in told else 1) for each in found]
+    weights = [each.score * (_ODDS if (each.file, each.function) in reasons_of else 1) for each in found]
     rest = max(0.0, 1 - sum(each.score for each in found))
     whole = sum(weights) + rest
     weighed = [
         replace(
-            each, score=weight / whole, reasons=(*told.get((each.file, each.function), ()), *each.reasons)
+            each,
+            score=weight / whole,
+            reasons=(*reasons_of.get((each.file, each.function), ()), *each.reasons),
         )
         for each, weight in zip(found, weights, strict=True)
     ]

@@ -252,16 +252,16 @@ def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
     found: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
         source, machine = part.observation.source, _machine(part.observation.provenance)
-        is_told = len(machines[source]) > 1 and machine and not source.endswith(machine)
-        found[f"{source}:{machine}" if is_told else source].append(part)
+        is_shared_name = len(machines[source]) > 1 and machine and not source.endswith(machine)
+        found[f"{source}:{machine}" if is_shared_name else source].append(part)
     return {
         name: group
         for each, parts in sorted(found.items())
-        for name, group in _told_apart(each, _latest(parts))
+        for name, group in _by_checkout(each, _latest(parts))
     }
 
 
-def _told_apart(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:
+def _by_checkout(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:
     """Runs of all tests that have one source are of several checkouts: each is named by its input."""
     whole = [part for part in parts if not part.observation.provenance.shard[1]]
     if len(whole) == len(parts) > 1:

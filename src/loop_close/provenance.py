@@ -102,7 +102,7 @@ def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def agent_of(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The coding agent in whose shell this runs, and the variable that tells; empty for none.
+    """The coding agent in whose shell this runs, and the variable that shows it; empty for none.
 
     The name is that of the host, such as ``claude``, where there is one. It is empty for an agent that does not say it.
     """

@@ -1,4 +1,4 @@
-"""A run and its memory: begun before the tests, taken up after them. Whatever goes wrong costs a note."""
+"""A run in the history: begun before the tests, recorded after them. An error costs a note."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class Memory:
     def is_fresh(self) -> bool:
         """Whether a green run has nothing to be compared with, and nothing has to be reported."""
         begun = self._begun
-        is_told = begun is not None and (begun.killed or begun.has_others or begun.tests)
-        return not (self.watched or self.notes or is_told)
+        is_noted = begun is not None and (begun.killed or begun.has_others or begun.tests)
+        return not (self.watched or self.notes or is_noted)
 
     @property
     def has_others(self) -> bool:
@@ -199,7 +199,7 @@ class Memory:
         """Remember a plain green run with nothing before it that it could be compared with.
 
         :param selection: how tests were chosen, of plain characters; empty for all.
-        :returns: False if there is something by now: then it has to be taken up.
+        :returns: False if there is something by now: then it has to be recorded.
         """
         is_kept = self._safely(lambda: self._keep_green(passed, skipped, selection), True)
         if is_kept:
@@ -291,7 +291,7 @@ class Memory:
             self._whole = calls
         self._calls = NewCalls(calls=calls, most=most, tests=tests)
 
-    def record_run(self, report: Report, settings: Settings, told: RunContext) -> Report:
+    def record_run(self, report: Report, settings: Settings, context: RunContext) -> Report:
         """Record the run; return its report, compared with the runs before it.
 
         A run that is reported again, for an error after its end, keeps its result.
@@ -300,14 +300,14 @@ class Memory:
         if self._red is not None:
             known = ("progress", "verdict", "since_green", "green_run")
             taken.append(replace(report, **{name: getattr(self._red, name) for name in known}))
-        self._safely(lambda: self._record_run(taken, settings, told), None)
+        self._safely(lambda: self._record_run(taken, settings, context), None)
         self._taken = self._begun or self._taken
         self._begun = None
         self._red = taken[-1] if taken[-1].progress is not None and taken[-1].verdict != "green" else None
         return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
 
     def others(self) -> tuple[OtherRun, ...]:
-        """The last runs of other sources as they are now, of a run that was taken up; other runs may end meanwhile."""
+        """The last runs of other sources as they are now, of a run that was recorded; other runs may end meanwhile."""
         return self._safely(self._others, ())
 
     def _others(self) -> tuple[OtherRun, ...]:
@@ -316,7 +316,7 @@ class Memory:
         with self._opened() as history:
             return last_runs_of_others(history, self._taken, self._seen)
 
-    def _record_run(self, taken: list[Report], settings: Settings, told: RunContext) -> None:
+    def _record_run(self, taken: list[Report], settings: Settings, context: RunContext) -> None:
         """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
         begun, seen = self._own(), self._seen
         if begun is None or seen is None:
@@ -332,7 +332,7 @@ class Memory:
                 source=self.source,
                 edits=edits_since(history, begun, seen),
                 code=seen.code(),
-                **told._asdict(),
+                **context._asdict(),
             )
             tree = self._tree()
             own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()), tree=tree)

@@ -60,7 +60,7 @@ class _Environments:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.begun: dict[str, _Begun] = {}
-        self.is_told: set[str] = set()
+        self.is_reported: set[str] = set()
         self.installing: dict[str, str] = {}
         self.errors = _Errors()
         self.words: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
     begun = _STATE.begun.get(name)
     if begun is None:
         return
-    _STATE.is_told.add(name)
+    _STATE.is_reported.add(name)
     has_reported = _reports(begun.targets.root, name) != begun.reports
     rest = [
         each
@@ -274,9 +274,9 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     name = _name(tox_env)
     logged = getattr(_STATE.errors.last, "text", "")
     _STATE.errors.last.text = ""
-    if name in _STATE.is_told or not (logged or isinstance(error, SystemExit)):
+    if name in _STATE.is_reported or not (logged or isinstance(error, SystemExit)):
         return
-    _STATE.is_told.add(name)
+    _STATE.is_reported.add(name)
     from loop_close.model import Observation
 
     code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1

@@ -94,7 +94,7 @@ PLACES = [origin("a"), origin("b"), origin("a", "src/other.py")]
         (raised("ExceptionGroup", members=(at(),)), raised("ExceptionGroup", members=(at(), at("KeyError")))),
         # recursion
         (at("RecursionError"), at("RecursionError", function="other")),
-        # a source that a test parses is no file
+        # a source that a test parses is not a file
         (
             raised("SyntaxError", "a", [in_test("test_a")], details={"path": "<unknown>", "line": "1"}),
             raised("SyntaxError", "a", [in_test("test_b")], details={"path": "<unknown>", "line": "1"}),

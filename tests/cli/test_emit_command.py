@@ -135,14 +135,14 @@ def test_the_prefix_is_put_before_paths(project):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("no JSON", "cannot read report: it is no JSON, or cut off"),
+        ("no JSON", "cannot read report: it is not JSON, or cut off"),
         (
             '{"schema": "loop-close.report/1", "source": "py',
-            "cannot read report: it is no JSON, or cut off",
+            "cannot read report: it is not JSON, or cut off",
         ),
         ('{"schema": "loop-close.report/1"}', "cannot read report: it has no source"),
         ('{"schema": "loop-close.report/9"}', "its schema is loop-close.report/9, this version reads"),
-        ('{"a": 1}', "cannot read report: it is no report of loop-close"),
+        ('{"a": 1}', "cannot read report: it is not a report of loop-close"),
         (None, "cannot read report: No such file or directory"),
     ],
 )

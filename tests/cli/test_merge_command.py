@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
     cut = tmp_path / "cut.json"
     cut.write_text((project / "reports/1/report.json").read_text()[:200])
     done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
-    assert f"{cut} was not read: it is no JSON, or cut off" in done.stderr.decode()
+    assert f"{cut} was not read: it is not JSON, or cut off" in done.stderr.decode()
     assert cut.exists()
 
 

@@ -45,8 +45,8 @@ def test_the_oldest_are_forgotten(tmp_path):
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "turns": "1"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "errors": "x"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "is_back": 1}}}',
-        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": 7}}}',
-        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "told": "x y"}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "earlier": 7}}}',
+        '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "earlier": "x y"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "responses": [1]}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "asked": "x"}}}',
         '{"sessions": {"a": {"blocks": 1, "run": "", "code": "", "began": ["start", "pytest 1"]}}}',
@@ -124,7 +124,7 @@ def test_what_was_said_is_kept_and_never_more_than_can_be_read_again(tmp_path):
     long = Session(
         turns=2,
         is_back=True,
-        told=mark_of("x" * 10_000_000),
+        earlier=mark_of("x" * 10_000_000),
         responses=("\ue000" * 500,) * 2,
         errors=("\ue000" * 300,) * 10,
     )

@@ -35,16 +35,16 @@ def test_a_report_is_read():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "it is no JSON, or cut off"),
-        (TEXT[: len(TEXT) // 2], "it is no JSON, or cut off"),
-        ("[" * 100_000, "it is no JSON, or cut off"),
+        ("", "it is not JSON, or cut off"),
+        (TEXT[: len(TEXT) // 2], "it is not JSON, or cut off"),
+        ("[" * 100_000, "it is not JSON, or cut off"),
         (
             '{"schema": "loop-close.report/1", "a": NaN}',
-            "it is no JSON, or cut off (NaN is no value of JSON)",
+            "it is not JSON, or cut off (NaN is not a JSON value)",
         ),
-        ("[]", "it is no report of loop-close"),
-        ('{"schema": 1}', "it is no report of loop-close"),
-        ('{"schema": "loop-close.status/1"}', "it is no report of loop-close"),
+        ("[]", "it is not a report of loop-close"),
+        ('{"schema": 1}', "it is not a report of loop-close"),
+        ('{"schema": "loop-close.status/1"}', "it is not a report of loop-close"),
         (
             '{"schema": "loop-close.report/2"}',
             "its schema is loop-close.report/2, this version reads loop-close.report/1",
@@ -61,10 +61,10 @@ def test_a_text_that_is_no_report_is_refused(text, said):
     ("key", "value", "said"),
     [
         ("verdict", 1, "its verdict is not a text"),
-        ("counts", [], "its counts is no object"),
-        ("root_causes", {}, "its root_causes is no list"),
+        ("counts", [], "its counts is not an object"),
+        ("root_causes", {}, "its root_causes is not a list"),
         ("root_causes", [{"id": "x"}], "it has no root_causes[0].kind"),
-        ("evidence", [1], "its evidence[0] is no object"),
+        ("evidence", [1], "its evidence[0] is not an object"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(key, value, said):

@@ -153,5 +153,5 @@ def test_limit_is_told(known, monkeypatch):
         add(known, made(F.replace("f(", f"{name}(")))
     assert [each.code.co_name for each in known.functions.values()] == ["f", "g"]
     assert known.is_full
-    assert add(known, made())  # more of the same is no more
+    assert add(known, made())  # more of the same changes nothing
     assert too_many_functions() == "only the first 2 functions that ran were tracked"

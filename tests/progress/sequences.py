@@ -216,7 +216,7 @@ SEQUENCES: dict[str, list[Did]] = {
         did("progress", "e"),
         did("green"),
     ],
-    "one attempt that fails after much progress is no alarm": [
+    "one attempt that fails after much progress is not an alarm": [
         did("first-failure", "a b c d"),
         did("progress", "b c d"),
         did("progress", "c d"),
@@ -305,7 +305,7 @@ SEQUENCES: dict[str, list[Did]] = {
         did("green", "", ran="c"),
         did("green"),
     ],
-    "a look at one failure is no attempt": [
+    "a look at one failure is not an attempt": [
         did("first-failure", "a b"),
         did("no-progress", "a", ran="a", edit="none"),
         did("no-progress", "b", ran="b", edit="none"),
@@ -554,7 +554,7 @@ SEQUENCES: dict[str, list[Did]] = {
             edits=(_test("a", "removed"), _file("tests/test_new.py", "a", "added")),
         ),
     ],
-    "a test comes to be skipped by itself": [
+    "a test is skipped by itself": [
         did("first-failure", "a b"),
         did("no-progress", "b", skip="a", edit="none"),
     ],

@@ -48,7 +48,7 @@ def test_a_failure_that_comes_to_be_known_leaves_the_loop_and_is_no_fix():
     assert groups(made.progress) == {}
     assert (made.progress.tests, made.episode) == ((), Episode(green=2, is_green_full=True, known=(A,)))
     made = play(([A, B], [], CODE), ([B], [], CODE), ([], [B], NONE))
-    assert made.progress.tests == ()  # test_a was fixed, and nothing was edited when test_b came to be known
+    assert made.progress.tests == ()  # test_a was fixed, and nothing was edited when test_b became known
 
 
 def test_a_known_failure_that_counts_again_is_new_and_had_not_passed():

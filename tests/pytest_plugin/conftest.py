@@ -22,7 +22,7 @@ for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
     ):  # need what may not be there
         importlib.import_module(_module.name)
 
-#: Plugins that take time to load and are no part of most runs; PYTEST_ADDOPTS does not show in the command.
+#: Plugins that take time to load and are not part of most runs; PYTEST_ADDOPTS does not show in the command.
 OTHERS = (
     *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
     "xdist.looponfail",

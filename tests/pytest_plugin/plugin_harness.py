@@ -40,7 +40,7 @@ PROJECTS = Path(__file__).parent.parent / "projects"
 
 @dataclass(frozen=True)
 class Run:
-    """What one inner run of pytest came to."""
+    """The outcome of one inner run of pytest."""
 
     ret: int
     stdout: str

@@ -584,7 +584,7 @@ def test_a_mistyped_path_is_no_run(loop):
 
 @pytest.mark.slow
 def test_odd_escapes_in_values_and_sources_warn_nobody(run):
-    """A value that a message shows, a module that gives None: what the parser says of them is no user's matter."""
+    """A value that a message shows, a module that gives None: what the parser says of them is not shown."""
     files = {
         "src/shop.py": 'PATTERN = "\\."\n\ndef price(item):\n    if item:\n        return\n    return 1\n',
         "test_shop.py": """

@@ -115,7 +115,7 @@ def test_functions_that_moved_are_the_same(loop):
     more = (
         "def price",
         "# of one line of an order\n\n\ndef price",
-    )  # an edit that changes nothing is no suspect
+    )  # an edit that changes nothing is not a suspect
     done = loop(ALONE, shop=more, test_shop=("== 180", "== 181"))
     assert passed(done, "discount") == (3, 7)
 

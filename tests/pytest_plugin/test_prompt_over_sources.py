@@ -1,4 +1,4 @@
-"""One prompt over several sources, as runs in environments of tox, nox and others come to write it."""
+"""One prompt over several sources, as runs in environments of tox, nox and others write it."""
 
 import json
 import subprocess

@@ -163,7 +163,7 @@ def test_files_of_other_runners_are_not_of_pytest():
         ('failures="0" errors="0"', ()),
         ('failures=""', ()),
         ('failures="0.0" tests="1"', ()),
-        ('failures="abc"', ("r.xml: suite 'lost' says that it has failures='abc', which is no number",)),
+        ('failures="abc"', ("r.xml: suite 'lost' says that it has failures='abc', which is not a number",)),
         ('tests="5"', ("r.xml: suite 'lost' says that it has 5 tests, and lists 1",)),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files that are no history, turn out to be none, or cannot be written."""
+"""Files that are not a history, turn out to be none, or cannot be written."""
 
 import os
 import random

@@ -573,7 +573,7 @@ UNDETECTABLE = [
     ("user,password\nme,hunter2", "hunter2", "a column of a file"),
     ("echo hunter2 | sudo -S ls", "hunter2", "standard input"),
     ("otp='839201', pin_code='83920174'", "839201", "a number"),
-    (f"salt='{hexed(32)}'", hexed(32), "a salt is no secret"),
+    (f"salt='{hexed(32)}'", hexed(32), "a salt is not a secret"),
     ("password='secret'", "'secret'", "a word that tests use for any password"),
 ]
 
@@ -689,7 +689,7 @@ HARMLESS = [
     "token='getUserAccountSettingsPage'",
     '{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4"}',
     '{"k":"article-number-0123456789", "d":"2024-01-01T00:00:00"}',
-    # elements with a text for people, properties that are no values
+    # elements with a text for people, properties that are not values
     '<label for="password2">Repeat password</label>',
     '<button class="show-password">Show it 4 me</button>',
     '<a href="/password">Forgot password2?</a>',
@@ -724,7 +724,7 @@ HARMLESS = [
     "jwt_algorithm='HS256'",
     "bypass='yes1', compass='N2', trespass='x1y2'",
     "mypw_policy=strict1, spw='x1y2'",
-    # what a message says that is no value
+    # what a message says that is not a value
     "invalid token JSON5ParseError at 3:12",
     "invalid token identifier_2 in line 12",
     "Token identifier12345678 is not defined",

@@ -34,7 +34,7 @@ class StateReader:
         """
         found = self._get("version")
         if isinstance(found, bool) or found != version:
-            raise StateError(f"{self.path}.version is {_told(found)}; this release reads version {version}")
+            raise StateError(f"{self.path}.version is {_shown(found)}; this release reads version {version}")
 
     def whole(self, name: str) -> int:
         """A whole number, not below 0.
@@ -104,7 +104,7 @@ class StateReader:
     def named(self, name: str) -> dict[str, StateReader]:
         """Objects by their names."""
         inner = self.record(name)
-        return {str(key): StateReader(v, f"{inner.path}[{_told(key)}]") for key, v in inner._fields.items()}
+        return {str(key): StateReader(v, f"{inner.path}[{_shown(key)}]") for key, v in inner._fields.items()}
 
     def optional(self, name: str) -> StateReader | None:
         """An object, or None if none was saved."""
@@ -123,10 +123,10 @@ class StateReader:
         return value
 
     def _error(self, name: str, value: object, wanted: str) -> StateError:
-        return StateError(f"{self.path}.{name} is {_told(value)}, expected {wanted}")
+        return StateError(f"{self.path}.{name} is {_shown(value)}, expected {wanted}")
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, str):
         return ascii(value[:40])
     return str(value) if value is None or isinstance(value, bool | float) else _kind(value)

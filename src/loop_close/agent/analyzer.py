@@ -320,9 +320,9 @@ def summary_of(response: Response) -> str:
 
 
 def _files(response: Response) -> int:
-    told = _numbers(_FILES, response)
-    if told:
-        return max(told)
+    counts = _numbers(_FILES, response)
+    if counts:
+        return max(counts)
     named = {match[1] for line in response.lines if (match := _DIFF_FILE.match(line.text))}
     named.update(_named_files(line.text for line in response.lines if line.kind in ("prose", "item")))
     return min(len(named), _MAX_FILES)
@@ -337,8 +337,8 @@ def _named_files(lines: Iterable[str]) -> Iterable[str]:
 def _tests(response: Response) -> list[str]:
     tally = response.tally
     if tally is None:
-        told = [int(match[1]) for s in response.sentences for match in _PASSING.finditer(s.text)]
-        return [f"{_counted(told[-1], 'test')} passing"] if told else []
+        counts = [int(match[1]) for s in response.sentences for match in _PASSING.finditer(s.text)]
+        return [f"{_counted(counts[-1], 'test')} passing"] if counts else []
     passing = [f"{_counted(tally.passed, 'test')} passing"] if tally.passed else []
     return passing + ([f"{_counted(tally.failed, 'test')} failing"] if tally.failed else [])
 

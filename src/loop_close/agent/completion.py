@@ -372,8 +372,8 @@ def reading_of(sentence: str, mention: Mention) -> Reading:
     if _BARELY.search(around.before) or _SO_FAR.match(around.later):
         return "open"
     if _NEGATED.search(around.before):
-        is_told = _NEGATED_PAST.search(around.before) or mention.keyword.level == "tests"
-        return "none" if is_told else "open"
+        is_report = _NEGATED_PAST.search(around.before) or mention.keyword.level == "tests"
+        return "none" if is_report else "open"
     if _is_of_fewer(around):
         return "open"
     return "none" if is_high and (_is_other_sense(around, mention) or _is_of_a_part(around)) else "claim"

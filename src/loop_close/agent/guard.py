@@ -327,8 +327,8 @@ class Situation:
     :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
     :ivar question: about changes to tests that cannot be decided, for once; empty if there is none.
     :ivar lost: what is known if the history was removed while the agent was at work; empty if it was not.
-    :ivar before: that all failures were there before the session, in words; empty if it did not. ``is_before_told``:
-        the agent was sent back for it.
+    :ivar before: that all failures were there before the session, in words; empty if they were not.
+        ``is_before_reported``: the agent was sent back for it.
     :ivar missing: which required sources are not known to be green on these files, in words; empty for none.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
@@ -349,7 +349,7 @@ class Situation:
     question: str = ""
     lost: str = ""
     before: str = ""
-    is_before_told: bool = False
+    is_before_reported: bool = False
     missing: str = ""
     is_again: bool = False
     is_unmoved: bool = False
@@ -375,7 +375,7 @@ def answer(situation: Situation) -> GateAnswer:
         return GateAnswer(kind="nothing", why="a run is in progress")
     if situation.stuck and not situation.edited:
         return GateAnswer(kind="end", text=_stuck(situation), why="the loop is stuck")
-    if situation.before and situation.is_before_told:
+    if situation.before and situation.is_before_reported:
         return GateAnswer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
     if situation.blocks >= CAP:
         return _let_go(situation, f"sent back {situation.blocks} times in a row")

@@ -432,9 +432,9 @@ def _repeats(guard: SafetyGuard, outcome: RunOutcome) -> str:
 
 def _errors_of(said: AgentOutput, error: str) -> str:
     """All errors of a turn, one a line: of the turn itself, of its message, of its tools."""
-    told = errors_in(lines_of(clean(said.text, _MAX_TEXT)))
+    reported = errors_in(lines_of(clean(said.text, _MAX_TEXT)))
     tools = (content_text(result.content) for result in said.results if result.is_error)
-    lines = dict.fromkeys(line for line in (clean(error), *told, *map(error_pattern, tools)) if line)
+    lines = dict.fromkeys(line for line in (clean(error), *reported, *map(error_pattern, tools)) if line)
     return clean("\n".join(lines), _MAX_TEXT)
 
 

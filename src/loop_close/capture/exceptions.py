@@ -297,7 +297,7 @@ _AROUND = 3
 def describe_doctest(
     exc: BaseException, project: ProjectCode, describe: Callable[[BaseException], Raised]
 ) -> Raised | None:
-    """The failing example(s) of a doctest; None when ``exc`` is no doctest failure.
+    """The failing example(s) of a doctest; None when ``exc`` is not a doctest failure.
 
     :param describe: reads an ordinary exception (an example may raise one).
     """

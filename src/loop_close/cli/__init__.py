@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as fault:
-        return _told(fault, streams)
+        return _reported(fault, streams)
 
 
 def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str], streams: Streams) -> int:
     return code
 
 
-def _told(fault: Exception, streams: Streams) -> int:
+def _reported(fault: Exception, streams: Streams) -> int:
     if isinstance(fault, OutputError):
         streams.complain(str(fault))
         streams.forget_output()

@@ -73,7 +73,7 @@ def _observed(
     texts = [log_of(name, streams.input, progress) for name in names]
     observation = observe_texts(texts, options.exit_code, root=root_in(texts))
     if options.exit_code is None and not any(text.strip() for text in texts):
-        # An empty log is no good news: the other stream may have been forgotten. No log at all is no news.
+        # An empty log is not a success: the other stream may have been forgotten. No log at all is no news.
         observation = replace(observation, exit_code=None, is_good_news=not names)
     if not options.junit:
         return observation, ()

@@ -280,8 +280,8 @@ def seen_by(test: str, remains: Remains) -> TestHistory:
     last = _last_with_file(test, runs) if first == len(runs) else -1
     for number, run in enumerate(runs):
         is_last = number == last
-        is_told = run.tells_outcomes and (is_last or (is_old and run.number >= episode.green))
-        outcomes.append((run, _outcome(test, run, is_there=is_told or number >= first)))
+        has_outcomes = run.tells_outcomes and (is_last or (is_old and run.number >= episode.green))
+        outcomes.append((run, _outcome(test, run, is_there=has_outcomes or number >= first)))
     with_outcome = [(run, outcome) for run, outcome in outcomes if outcome]
     if not with_outcome:
         return TestHistory()

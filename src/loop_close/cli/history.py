@@ -304,7 +304,7 @@ def can_show(streams: Streams, text: str) -> bool:
 
 
 def width_of(streams: Streams) -> int | None:
-    """The terminal's; None if there is none, or it does not tell, as some that are recorded."""
+    """The terminal's; None if there is none, or unknown, as with some recorded runs."""
     if not streams.output.isatty():
         return None
     try:
@@ -387,7 +387,7 @@ def replay(options: argparse.Namespace, streams: Streams) -> int:
     width = 12 if is_narrow(streams) else 24
     rows = [_replay_cells(each, width) for each in judged]
     show_table(Table(headings=_REPLAY_HEADINGS, rows=rows, numbers=frozenset(("run", "fail"))), streams)
-    for line in _told(judged):
+    for line in _conclusion(judged):
         streams.say(line)
     return 0
 
@@ -462,7 +462,7 @@ def _replay_cells(judged: _Judged, width: int) -> list[str]:
     ]
 
 
-def _told(judged: Sequence[_Judged]) -> Iterator[str]:
+def _conclusion(judged: Sequence[_Judged]) -> Iterator[str]:
     first = {each.recorded.run.source: each.recorded.run.number for each in reversed(judged)}
     for source, number in first.items():
         if number > 1:

@@ -61,14 +61,14 @@ def asked(name: str, streams: Streams) -> int:
     :raises UsageError: when there is none of that name.
     """
     host = host_called(name)
-    told, complaint = _within(_LONGEST, lambda: _told(host, streams.input.read(MAX_INPUT + 1)))
+    reply, complaint = _within(_LONGEST, lambda: _reply(host, streams.input.read(MAX_INPUT + 1)))
     if complaint:
         streams.complain(complaint)
     if complaint == _TOO_LONG:
         os._exit(0)  # the thread may hold the standard input, for which Python would wait
-    if told:
+    if reply:
         with contextlib.suppress(OutputError, BrokenPipeError):
-            streams.say(told)
+            streams.say(reply)
             return 0
         streams.forget_output()
     return 0
@@ -94,7 +94,7 @@ def _safely(work: Callable[[], tuple[str, str]]) -> tuple[str, str]:
         return "", f"internal error of loop-close: {fault_text(fault)}"
 
 
-def _told(host: Host, data: bytes) -> tuple[str, str]:
+def _reply(host: Host, data: bytes) -> tuple[str, str]:
     payload = host.read(data)
     if payload.is_interrupted or payload.is_waiting:
         return "", ""
@@ -140,9 +140,11 @@ def _told(host: Host, data: bytes) -> tuple[str, str]:
             before,
             "",
         )
-    told = mark_of(payload.message) if payload.is_all_said else ""
+    earlier = mark_of(payload.message) if payload.is_all_said else ""
     before = replace(before, is_lost=False)
-    after = replace(_session_after(found, situation, replace(update_session, told=told), seen), is_lost=False)
+    after = replace(
+        _session_after(found, situation, replace(update_session, earlier=earlier), seen), is_lost=False
+    )
     if after != before and not keep(path, key, after) and found.kind == "go_on":
         raise UsageError(f"cannot write {_SESSIONS}, so turns cannot be counted; the agent may stop")
     return _said(host, payload, found), "; ".join(filter(None, (complaint, unknown)))
@@ -171,7 +173,7 @@ def _without_history(
 
 def _news(payload: Payload, before: Session) -> Payload:
     """The payload without what the agent had said when it was sent back, where its host says that again."""
-    return replace(payload, message=new_in(payload.message, before.told)) if before.told else payload
+    return replace(payload, message=new_in(payload.message, before.earlier)) if before.earlier else payload
 
 
 def _at_a_stop(
@@ -204,7 +206,7 @@ def _situation(
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
     # Without it the search would be in vain.
-    is_told = standing.verdict != "green" and not seen.edited.paths
+    is_shown = standing.verdict != "green" and not seen.edited.paths
     is_asked = project.settings.require_edits_run and _set_of(seen) not in before.asked
     situation = Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
@@ -214,7 +216,7 @@ def _situation(
         killed=standing.last.number if standing.last.state == "killed" else 0,
         stuck=(breaker.reason or "no progress") if standing.verdict == "stuck" else "",
         edited=seen.edited.paths,
-        prompt=prompt_text(standing.prompt, 2 * host.limit) if is_told else "",
+        prompt=prompt_text(standing.prompt, 2 * host.limit) if is_shown else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=project.settings.test_command,
         not_run=standing.summary.not_run if is_asked else "",
@@ -247,7 +249,7 @@ def _with_tests(situation: Situation, project: Project, seen: ProjectState, befo
 def _of_lost(project: Project, before: Session) -> dict[str, str]:
     """What is known of the tests where the history was taken away: how they differ from the last commit.
 
-    Where they do not, or git does not tell, it is said once.
+    Where they do not, or git cannot say, it is reported once.
     """
     from loop_close.cli.driven_tests import of_last_commit
     from loop_close.progress.tampering import in_words, open_changes
@@ -274,7 +276,7 @@ def _with_before(
     return replace(
         situation,
         before=_before_in_words(number, tests, situation.source),
-        is_before_told=BEFORE in before.asked,
+        is_before_reported=BEFORE in before.asked,
     )
 
 
@@ -316,7 +318,7 @@ def _session_after(found: GateAnswer, situation: Situation, before: Session, see
     is_done = found.kind == "end" or (situation.standing == "green" and not situation.edited)
     if is_done:
         return Session(run=before.run, code=before.code, asked=before.asked)
-    return replace(before, is_back=False, told="")
+    return replace(before, is_back=False, earlier="")
 
 
 def _said(host: Host, payload: Payload, found: GateAnswer) -> str:
@@ -388,7 +390,7 @@ class Session:
         files then.
     :ivar turns: how often it was sent back since it was last allowed to stop.
     :ivar is_back: it was sent back when it last wanted to stop.
-    :ivar told: length and digest of all that it had said then, if its host repeats all of it; else empty.
+    :ivar earlier: length and digest of all its output until then, if its host repeats all of it; else empty.
     :ivar responses: its messages over the last red runs, the oldest first: the end of those that are only test output,
         empty for the others.
     :ivar errors: the error that each of them reports, values masked; empty for none.
@@ -405,7 +407,7 @@ class Session:
     code: str = ""
     turns: int = 0
     is_back: bool = False
-    told: str = ""
+    earlier: str = ""
     responses: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
@@ -429,10 +431,10 @@ def mark_of(message: str) -> str:
     return f"{len(message)} {key_of('', message)}"
 
 
-def new_in(message: str, told: str) -> str:
-    """The lines that were added to a text since :func:`mark_of` gave ``told``; the whole text if it began otherwise."""
-    length = int(told.partition(" ")[0] or 0)
-    is_same = mark_of(message[:length]) == told and message[length : length + 1] in ("", "\n")
+def new_in(message: str, mark: str) -> str:
+    """The lines that were added to a text since :func:`mark_of` returned ``mark``; else the whole text."""
+    length = int(mark.partition(" ")[0] or 0)
+    is_same = mark_of(message[:length]) == mark and message[length : length + 1] in ("", "\n")
     return message[length + 1 :] if is_same else message
 
 
@@ -452,7 +454,7 @@ def sessions(path: Path) -> dict[str, Session]:
 def _session(value: Mapping[str, object]) -> Session:
     session = to_record(Session, value)
     is_whole = {"blocks", "run", "code"} <= value.keys()
-    if not (is_whole and _MARK.fullmatch(session.told) and all(map(_RUN.fullmatch, session.began[1:]))):
+    if not (is_whole and _MARK.fullmatch(session.earlier) and all(map(_RUN.fullmatch, session.began[1:]))):
         raise ValueError
     return session
 

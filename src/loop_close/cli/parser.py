@@ -411,7 +411,7 @@ def _add(commands: Commands[Parser], name: str, summary: str, description: str) 
     what.add_argument(
         "--agents-md",
         action="store_true",
-        help="the section in AGENTS.md that tells agents how to run the tests, and what to read",
+        help="the section in AGENTS.md on how to run the tests, and what to read",
     )
     parser.add_argument(
         "--user",

@@ -145,7 +145,7 @@ def begin_memory(targets: Targets, source: str, *, is_own: bool = True, sees_fil
     )
 
 
-def is_told(targets: Targets, exit_code: int) -> bool:
+def has_own_prompt(targets: Targets, exit_code: int) -> bool:
     """Whether the command wrote the file itself: a prompt that has more than its output, or anything else.
 
     A prompt of a run that was killed has nothing, and a green one does not count where the command failed after all.

@@ -14,7 +14,7 @@ from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.project import begin_memory, is_told, targets_of
+from loop_close.cli.project import begin_memory, has_own_prompt, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
 from loop_close.files import Targets
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         done = _not_run(words[0], error)
-    if is_announced and is_told(targets, done.exit_code):
+    if is_announced and has_own_prompt(targets, done.exit_code):
         lines = _beside(done, words, options.source or "", targets, memory, before)
     else:
         lines = _close(done, words, options.source or "", targets, memory)

@@ -251,7 +251,7 @@ INCOMPLETE_FUNCTION = Detector(
     label="function without a body",
     priority=130,
     description="a body of `...`, `pass` or a lone TODO, in code that a failure reaches",
-    hint="The function named has no body yet and so returns None to whoever calls it.",
+    hint="The function named has no body yet and so returns None to its callers.",
     detect=_empty_functions,
 )
 

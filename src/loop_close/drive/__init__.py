@@ -233,7 +233,7 @@ class Driver:
         )
 
     def _turn(self, decision: Decision) -> None:
-        """Let the agent work, and take up what it says."""
+        """Let the agent work, and record its output."""
         text = self._loop.prompt(self._outcome, decision)
         path = self._plan.root / TURN
         files.state_folder(self._plan.root)
@@ -482,7 +482,7 @@ def outcome_of(plan: Plan, ended: Ended, result: RunResult, *, is_rest_elsewhere
         causes={} if is_green else causes_in(plan.root),
         state=progress.step.state if progress is not None else "",
         meta=progress_meta(progress, is_green=is_green),
-        prompt=_told(plan, ended, result, is_green=is_green),
+        prompt=_prompt_of(plan, ended, result, is_green=is_green),
         attempts=_attempts(result),
         edits_not_run=result.statuses[0].summary.not_run if is_green and result.statuses else "",
     )
@@ -525,7 +525,7 @@ def _is_complete(result: RunResult, ended: Ended) -> bool:
     )
 
 
-def _told(plan: Plan, ended: Ended, result: RunResult, *, is_green: bool) -> str:
+def _prompt_of(plan: Plan, ended: Ended, result: RunResult, *, is_green: bool) -> str:
     """The prompt that the run wrote; with a heading before it if more is known."""
     text = _prompt(plan)
     news = "" if result.is_good_news else text

@@ -156,8 +156,8 @@ class LoopTracker:
             return 0
         ran = run.passed + run.skipped + sum(mark.phase != "check" for mark in run.marks) + run.omitted_marks
         self.most = max(self.most, ran)
-        is_told = run.tells_outcomes and not self.is_lost
-        return 0 if is_told or outcome.verdict != "green" else self.most - ran
+        is_recorded = run.tells_outcomes and not self.is_lost
+        return 0 if is_recorded or outcome.verdict != "green" else self.most - ran
 
 
 def _edits(memory: HistoryReader, snapshot: int) -> Edits | None:

@@ -70,17 +70,17 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text, parse_constant=_refused)
     except (ValueError, RecursionError) as fault:
-        raise ReportError(f"it is no JSON, or cut off ({fault})") from fault
+        raise ReportError(f"it is not JSON, or cut off ({fault})") from fault
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
-        raise ReportError("it is no report of loop-close")
+        raise ReportError("it is not a report of loop-close")
     if schema != SCHEMA:
         raise ReportError(f"its schema is {schema}, this version reads {SCHEMA}")
     return dict(document)
 
 
 def _refused(name: str) -> None:
-    raise ValueError(f"{name} is no value of JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def checked(document: Mapping[str, Any], folder: str = "") -> dict[str, Any]:
@@ -99,18 +99,18 @@ def checked_cause(value: object) -> dict[str, Any]:
     :raises ReportError: for a value that is missing or has another type.
     """
     if not isinstance(value, Mapping):
-        raise ReportError("its root cause is no object")
+        raise ReportError("its root cause is not an object")
     return dict(_fitting({"tests": [], "count": 0, **value}, _SHAPE["root_causes"][0], "root_causes", ""))
 
 
 def _fitting(value: Any, shape: Any, where: str, folder: str) -> Any:
     if isinstance(shape, Mapping):
         if not isinstance(value, Mapping):
-            raise ReportError(f"its {where} is no object")
+            raise ReportError(f"its {where} is not an object")
         return {key: _member(value, key, inner, f"{where}.{key}", folder) for key, inner in shape.items()}
     if isinstance(shape, list):
         if not isinstance(value, list):
-            raise ReportError(f"its {where} is no list")
+            raise ReportError(f"its {where} is not a list")
         return [_fitting(item, shape[0], f"{where}[{number}]", folder) for number, item in enumerate(value)]
     if shape in (str, _FILE) and isinstance(value, str):
         return safe(value) if shape is str else _path(safe(value), folder)

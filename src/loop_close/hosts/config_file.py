@@ -170,7 +170,7 @@ def written(value: object, layout: Layout, indent: str = "") -> str:
 def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> str:
     """Insert a part at the end of the container at an offset.
 
-    In an empty container nothing separates the bracket and the part. So :func:`is_filled` can tell that the container
+    In an empty container nothing separates the bracket and the part. So :func:`is_filled` knows that the container
     existed before.
 
     :param name: empty for a list.

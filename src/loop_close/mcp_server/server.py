@@ -312,8 +312,8 @@ def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
     standing = _standing(sources, ran, is_good=is_good)
     unexplained = any(each["stall_reason"] == _UNEXPLAINED for each in sources)
     is_clear = bool(prompt) and not ran.is_late and not unexplained
-    is_told = bool(sources) or report is not None or standing == "green"
-    output = "" if is_clear and is_told else clean(ran.output, _MAX_OUTPUT)
+    is_explained = bool(sources) or report is not None or standing == "green"
+    output = "" if is_clear and is_explained else clean(ran.output, _MAX_OUTPUT)
     document = {
         "schema": "loop-close.run/1",
         "command": shown(plan.command),

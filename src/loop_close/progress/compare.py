@@ -327,7 +327,7 @@ def failed(known: KnownTest | None, mark: FailureRecord, run: int) -> KnownTest:
 def settled(known: KnownTest, outcome: _Became, run: int, *, is_touched: bool = True) -> KnownTest:
     """After a run in which it did not fail: passed, skipped, expected to fail, or gone.
 
-    :param is_touched: something was edited by which it may have been silenced: a test may also come to be skipped by
+    :param is_touched: something was edited by which it may have been silenced: a test may also be skipped by
         itself.
     """
     known = replace(known, ran=run)

@@ -112,7 +112,7 @@ def _test_tampering(view: View) -> Fired | str:
 
 
 def _oscillation(view: View) -> Fired | str:
-    """The last two runs each have the failures of as many runs ago: a cycle of 2 to 5. A single revert is no cycle.
+    """The last two runs each have the failures of as many runs ago: a cycle of 2 to 5. A single revert is not a cycle.
 
     Also a failure that began ``repeats`` times, each time after a green run.
     """

@@ -283,7 +283,7 @@ class ItemCodes:
         return {item.nodeid: item for item in self._all}  # not asked for where all is green
 
     def of(self, nodeid: str) -> TestCode | None:
-        """The code of a test; None for what is no test that was collected."""
+        """The code of a test; None if it is not a collected test."""
         item = self._items.get(nodeid)
         if item is None:
             return None

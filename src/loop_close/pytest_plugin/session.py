@@ -75,7 +75,7 @@ class Recorder:
         self._calls = call_recorder_of(config)
         self.former: Mapping[Path, bytes] = {}
         self._session: pytest.Session | None = None
-        self._told: int | None = None
+        self._exit_status: int | None = None
         self._exceptions = ExceptionRecorder(str(config.rootpath))
         self._pending = self._exceptions.pending
         self._sections_left = _SECTIONS_IN_ALL
@@ -299,7 +299,7 @@ class Recorder:
             self.session_failure(error)
 
     def _finish(self, session: pytest.Session) -> None:
-        self._told = int(session.exitstatus)
+        self._exit_status = int(session.exitstatus)
         error = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
         if isinstance(error, pytest.UsageError):
             self._take_error(error)
@@ -319,13 +319,13 @@ class Recorder:
         """
         error = sys.exc_info()[1]
         is_new = isinstance(error, Exception) and error is not self._error
-        if self._session is not None and (is_new or self._told != int(self._session.exitstatus)):
+        if self._session is not None and (is_new or self._exit_status != int(self._session.exitstatus)):
             self._take_error(error)
             self._finish(self._session)
         commands, problems = ci_output(self.targets, self.saved, self.green)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:
-            is_green = self._told == 0
+            is_green = self._exit_status == 0
             for line in (*self.lines, *problems):
                 terminalreporter.write_line(line, green=is_green, red=not is_green)
             for line in commands:  # without colour: a CI system reads them only at the start of a line

@@ -76,7 +76,7 @@ def _checked(kind: type) -> _Change:
     allowed = (int, float) if kind is float else (kind,)
 
     def read(value: Any) -> Any:
-        if type(value) not in allowed:  # exactly: True is no number here
+        if type(value) not in allowed:  # exactly: True is not a number here
             raise RecordError(f"expected {kind.__name__}, got {type(value).__name__}")
         return value
 

@@ -173,13 +173,13 @@ def last_green(
         (from_text(source), before, before - _MOST_BACK),
     )
     for row, number, snapshot, summary, record in rows:
-        told = _dictionary(summary)
-        if told.get("verdict") != "green":
+        outcome = _dictionary(summary)
+        if outcome.get("verdict") != "green":
             continue
         plain = _dictionary(record)
         is_whole = plain.get("is_full", True) or plain.get("selection", "")
         if selections is None or (is_whole and plain.get("selection", "") in selections):
-            return GreenRun(int(row), to_whole(number), snapshot, _not_run_since(told.get("edits_run")))
+            return GreenRun(int(row), to_whole(number), snapshot, _not_run_since(outcome.get("edits_run")))
     return None
 
 

@@ -367,7 +367,7 @@ def _is_option(target: ast.expr) -> bool:
 
 
 def _is_removal(target: ast.expr, value: ast.expr, items: set[str]) -> bool:
-    """Whether fewer items are left. To sort them or change their order is no removal."""
+    """Whether fewer items are left. To sort them or change their order is not a removal."""
     is_items = isinstance(target, ast.Subscript) and dotted(target.value) in ("items", "session.items")
     is_items |= dotted(target) in ("session.items",)
     if isinstance(target, ast.Attribute) and target.attr in ("obj", "runtest") and items:

@@ -281,7 +281,7 @@ def _close(left: ast.expr, right: ast.expr, tolerance: tuple[Any, Any]) -> Deman
 
 
 def of_call(call: ast.Call) -> list[Demand] | None:
-    """What a call of an assertion demands: of unittest, of mocks, of numpy; None if it is no assertion.
+    """What a call of an assertion demands: of unittest, of mocks, of numpy; None if it is not an assertion.
 
     An assertion that always holds gives an empty list.
     """

@@ -205,8 +205,8 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> CodeDiff
         return difference if difference.part.size or difference.part.name != MODULE else None
     if old.meaning != new.meaning:
         # If only the parts inside differ, they are listed; if they are the same, their order differs.
-        is_told = old.statements == new.statements and old.inner != new.inner
-        return None if is_told else difference
+        is_inner = old.statements == new.statements and old.inner != new.inner
+        return None if is_inner else difference
     if _remarks(old) == _remarks(new):
         return None
     return replace(difference, is_effective=[*_directives(old)] != [*_directives(new)])

@@ -76,7 +76,7 @@ def test_alone_the_shares_stay():
     ],
 )
 def test_the_mean_by_the_odds(odds, expected):
-    """What only the other one's tests ran is no suspect of this one."""
+    """What only the other one's tests ran is not a suspect of this one."""
     scores = averaged(found(total=0.8, tax=0.2), [(odds, found(tax=0.8, add=0.2))])
     assert [*of(scores).items()] == [*expected.items()]
 

@@ -26,7 +26,7 @@ _MAX_CASES = 100_000
 _MAX_CHARACTERS = 32_000_000
 _SHORT = 1_000
 _SUBTESTS = (
-    "pytest counts more tests than it lists: subtests that passed, or it is not whole; the exit code tells"
+    "pytest counts more tests than it lists: subtests that passed, or it is not whole; the exit code decides"
 )
 # Of two outcomes of a test the first of these counts.
 _BOTH = ("failed", "errors", "collected")
@@ -549,7 +549,7 @@ def _unlisted(suite: SuiteElement) -> str:
     if suite.declared:
         return f"{said} {suite.declared} failures, and lists none"
     if suite.wrong:
-        return f"{said} {suite.wrong}, which is no number"
+        return f"{said} {suite.wrong}, which is not a number"
     if suite.tests > suite.cases and not suite.is_pytest:
         return f"{said} {suite.tests} tests, and lists {suite.cases}"
     return ""

@@ -389,8 +389,8 @@ class _Quiet:
     def _is_printed(self, index: int) -> bool:
         """Whether a line of counts below captured output is not the last that is said of its run."""
         following = self.after[index]
-        is_told_again = following - 1 > index and not self.found[following - 1].char
-        return self._is_below(index) and (is_told_again or goes_on(self.found, following - 1))
+        is_repeated = following - 1 > index and not self.found[following - 1].char
+        return self._is_below(index) and (is_repeated or goes_on(self.found, following - 1))
 
     def _bare(self, index: int) -> None:
         if self.head is None:

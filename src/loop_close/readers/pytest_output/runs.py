@@ -477,7 +477,7 @@ def counts_of(text: str, run: PytestRun, failures: Sequence[Failure]) -> Counts 
         return replace(counted, collected=numbers.get("tests collected", numbers.get("test collected", 0)))
     is_stopped = any(ruler.char == "!" and _STOPPING.match(ruler.title) for ruler in run.rulers)
     if is_stopped and any(f.phase == "collect" for f in failures):
-        return counted  # pytest had not come to count them
+        return counted  # pytest had not counted them yet
     setups = {f.nodeid for f in failures if f.phase == "setup"}
     done = counted.passed + counted.failed + counted.skipped + counted.xfailed + counted.xpassed + len(setups)
     return replace(counted, collected=collected, not_run=max(0, collected - done))
