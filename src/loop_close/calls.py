@@ -170,6 +170,19 @@ class Calls(NamedTuple):
     failed_without_lines: frozenset[str] = frozenset()
     constants: tuple[Constant, ...] = ()
 
+    def possible_lines(self, test: str, hit: tuple[int, int]) -> range:
+        """The lines that may have run where a failing test has a hit: its line alone, if lines of the test are known.
+
+        Else a hit on the first line of a function stands for all of its lines. Other hits are on lines that ran during
+        imports, which are known of every test.
+
+        :param hit: (index in ``functions``, line).
+        """
+        index, line = hit
+        called = self.functions[index]
+        is_whole = test in self.failed_without_lines and line == called.line
+        return range(line, max(line, called.end_line if is_whole else line) + 1)
+
 
 # A deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased.
 

@@ -270,15 +270,15 @@ def constants_loaded(
     :param found: the functions, with all their features.
     """
     calls = counts.calls
-    ran = Counter(hit for trace in counts.traces for hit in {*trace.hits})
+    ran = Counter(
+        (hit[0], calls.possible_lines(trace.test, hit)) for trace in counts.traces for hit in trace.hits
+    )
     classes = {(calls.functions[i].file, class_of(calls.functions[i].function)) for i, _ in ran}
     lines: dict[tuple[str, int], list[tuple[float, int]]] = {}
-    for (index, line), failed in ran.items():
-        called = calls.functions[index]
-        score = ochiai(failed, counts.passed_line((index, line)), len(counts.traces))
-        is_all = line == called.line and bool(calls.failed_without_lines)  # it may mean the whole function
-        for each in range(called.line, called.end_line + 1) if is_all else (line,):
-            lines.setdefault((called.file, each), []).append((score, index))
+    for (index, possible), failed in ran.items():
+        score = ochiai(failed, counts.passed_line((index, possible.start)), len(counts.traces))
+        for line in possible:
+            lines.setdefault((calls.functions[index].file, line), []).append((score, index))
     own = {(c.file, c.function): c for c in found}
     sums = {name: sum(weights.get(k, 0.0) * v for k, v in c.features.items()) for name, c in own.items()}
     best: dict[Name, tuple[tuple[float, float, int], Candidate]] = {}

@@ -33,10 +33,12 @@ def ochiai(failed: int, passed: int, all_failed: int) -> float:
 class Trace(NamedTuple):
     """What a failing test ran.
 
+    :ivar test: its node id.
     :ivar own: in the order in which it ran for the first time.
     :ivar before: what ran at import and made something that it uses, without what it ran itself.
     """
 
+    test: str
     own: tuple[Hit, ...]
     before: tuple[Hit, ...]
 
@@ -57,8 +59,7 @@ class Counted:
         """What is known of failing tests, given by node id."""
         names = [test for test in sorted(tests) if test in self.calls.failed]
         known = [self._trace(test) for test in names]
-        with_lines = [test not in self.calls.failed_without_lines for test in names]
-        return SpectrumCounts(self, known, self._with_import(known), with_lines)
+        return SpectrumCounts(self, known, self._with_import(known))
 
     def _trace(self, test: str) -> Trace:
         if test not in self._traces:
@@ -66,7 +67,7 @@ class Counted:
             before = dict.fromkeys(self._before(test))
             for hit in own:
                 before.pop(hit, None)
-            self._traces[test] = Trace(own, tuple(before))
+            self._traces[test] = Trace(test, own, tuple(before))
         return self._traces[test]
 
     def _before(self, test: str) -> Iterator[Hit]:
@@ -140,22 +141,20 @@ class SpectrumCounts:
     """What is known of some failing tests, and of the passing ones beside them.
 
     :param with_import: the functions that are counted for what they did at import as well.
-    :param with_lines: of each test, whether its lines are known, and not only the functions that it called.
     :ivar traces: what each test ran.
     :ivar failed: how many of them ran each function; ``made`` are those of them that only use what it made.
     :ivar failed_with_lines: how many of those whose lines are known ran each function.
     """
 
-    def __init__(
-        self, counted: Counted, traces: Iterable[Trace], with_import: Set[int], with_lines: Iterable[bool]
-    ) -> None:
+    def __init__(self, counted: Counted, traces: Iterable[Trace], with_import: Set[int]) -> None:
         self.calls = counted.calls
         self.traces = [
-            Trace(trace.own, tuple(hit for hit in trace.before if hit[0] in with_import)) for trace in traces
+            trace._replace(before=tuple(hit for hit in trace.before if hit[0] in with_import))
+            for trace in traces
         ]
         self.failed = _tests_of(trace.hits for trace in self.traces)
         self.failed_with_lines = _tests_of(
-            trace.hits for trace, is_known in zip(self.traces, with_lines, strict=True) if is_known
+            trace.hits for trace in self.traces if trace.test not in self.calls.failed_without_lines
         )
         self.made = self.failed - _tests_of(trace.own for trace in self.traces)
         self._counted, self._with_import = counted, with_import

@@ -112,7 +112,7 @@ def telling(calls: Calls) -> list[Called]:
         least: dict[int, int] = {}
         for index, line in calls.failed[test]:
             called = calls.functions[index]
-            passed = called.passed if test in calls.failed_without_lines else called.line_passed(line)
+            passed = called.line_passed(line)
             least[index] = min(passed, least.get(index, passed))
         found.update(sorted(least, key=lambda index: (least[index], index))[:_MOST_FUNCTIONS])
     return [calls.functions[index] for index in sorted(found)]
@@ -125,12 +125,11 @@ class _Finder:
         self._index_of = index_of
         self._files = sorted({*calls.modules, *(each.file for each in calls.functions)})
         self._modules: dict[str, _ModuleBody | None] = {}
-        hits = {hit for ran in calls.failed.values() for hit in ran}
-        self._ran = {(calls.functions[index].file, line) for index, line in hits}
-        whole = {index for test in calls.failed_without_lines for index, _ in calls.failed.get(test, ())}
-        for called in (calls.functions[index] for index in whole):
-            self._ran.update((called.file, line) for line in range(called.line, called.end_line + 1))
-        functions = [calls.functions[index] for index in sorted({index for index, _ in hits})]
+        ran = {
+            (hit[0], calls.possible_lines(test, hit)) for test, hits in calls.failed.items() for hit in hits
+        }
+        self._ran = {(calls.functions[index].file, line) for index, lines in ran for line in lines}
+        functions = [calls.functions[index] for index in sorted({index for index, _ in ran})]
         self._classes = sorted({(f.file, owner) for f in functions if (owner := class_of(f.function))})
         self._values = cache(self._find_values)
         self._lineage = cache(self._find_lineage)
