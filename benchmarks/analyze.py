@@ -98,9 +98,9 @@ def _median(work: Callable[[], object], times: int = _TIMES) -> float:
 
 
 def _forget() -> None:
-    from loop_close.prompt import show
+    from loop_close import prompt
 
-    for value in vars(show).values():
+    for value in vars(prompt).values():
         if hasattr(value, "cache_clear"):
             value.cache_clear()
 

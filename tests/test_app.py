@@ -13,7 +13,7 @@ from loop_close.judge import close
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.settings import Settings
-from loop_close.syntax.index import body_start
+from loop_close.syntax import body_start
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))

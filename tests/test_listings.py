@@ -16,8 +16,7 @@ import yaml
 
 from loop_close.cli.parser import parse
 from loop_close.hosts import host_named
-from loop_close.hosts.agents_md import rules
-from loop_close.hosts.config_file import is_ours
+from loop_close.hosts.config_file import is_ours, rules
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

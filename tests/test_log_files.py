@@ -132,7 +132,7 @@ def test_an_error_of_ours_costs_one_log(tmp_path, monkeypatch):
     def broken(*given):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("loop_close.summary.summary_of_log", broken)
+    monkeypatch.setattr("loop_close.library.summary_of_log", broken)
     assert status(tmp_path / "a") == ("unread", "internal error of loop-close: RecursionError: too deep")
 
 

@@ -10,7 +10,7 @@ from records import failure, in_test, raised
 
 from loop_close.matrix import _holds, narrowed
 from loop_close.model import Evidence, Observation, Provenance, Report, RootCause, SourceResult, Suspect
-from loop_close.syntax.index import index_source
+from loop_close.syntax import index_source
 
 TEST = "tests/test_pkg.py::test_it"
 CODE = """import sys

@@ -24,8 +24,8 @@ from loop_close import (
     summary_text,
     unread_log,
 )
-from loop_close.prompt.show import safe
-from loop_close.summary import CauseSummary, Finding, Names, is_junit, summary_document
+from loop_close.library import CauseSummary, Finding, Names, is_junit, summary_document
+from loop_close.prompt import safe
 
 CORPUS = Path(__file__).parent / "corpus"
 SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", ".xml"))

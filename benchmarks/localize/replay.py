@@ -24,8 +24,8 @@ from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.settings import DEFAULT_BUDGET
+from loop_close.syntax import SourceIndex, index_source
 from loop_close.syntax.constants import constants_of
-from loop_close.syntax.index import SourceIndex, index_source
 
 
 def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:

@@ -16,26 +16,24 @@ if TYPE_CHECKING:
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
+        LogSummary,
         LoopClosureReport,
         close_loop,
+        combine_summaries,
         emit_no_stall_report,
         emit_report,
         list_detector_ids,
         observe,
         run_detectors,
-    )
-    from loop_close.log_files import log_names, summary_of_file
-    from loop_close.memory import Breaker, Progress, Signal, Thresholds
-    from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
-    from loop_close.prompt.compose import Section
-    from loop_close.summary import (
-        LogSummary,
-        combine_summaries,
         summary_json,
         summary_of_log,
         summary_text,
         unread_log,
     )
+    from loop_close.log_files import log_names, summary_of_file
+    from loop_close.memory import Breaker, Progress, Signal, Thresholds
+    from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
+    from loop_close.prompt.compose import Section
 
     __version__: str
 
@@ -79,12 +77,12 @@ _HOMES = {
     "list_detector_ids": "loop_close.library",
     "observe": "loop_close.library",
     "run_detectors": "loop_close.library",
-    "LogSummary": "loop_close.summary",
-    "combine_summaries": "loop_close.summary",
-    "summary_json": "loop_close.summary",
-    "summary_of_log": "loop_close.summary",
-    "summary_text": "loop_close.summary",
-    "unread_log": "loop_close.summary",
+    "LogSummary": "loop_close.library",
+    "combine_summaries": "loop_close.library",
+    "summary_json": "loop_close.library",
+    "summary_of_log": "loop_close.library",
+    "summary_text": "loop_close.library",
+    "unread_log": "loop_close.library",
     "log_names": "loop_close.log_files",
     "summary_of_file": "loop_close.log_files",
 }

@@ -24,7 +24,7 @@ from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.syntax.index import body_start, lines_of
+from loop_close.syntax import body_start, lines_of
 from loop_close.syntax.meaning import MODULE
 
 if TYPE_CHECKING:

@@ -1,19 +1,402 @@
-"""The library: from text to a report, each step by itself. Nothing here touches a file, a clock or a process."""
+"""The library: from the text of a run to a report, from many logs to one summary.
+
+Nothing here touches a file, a clock or a process.
+
+:func:`summary_of_log` is a pure function of one log and :func:`combine_summaries` is associative and commutative, with
+``LogSummary()`` as its neutral element. So logs can be read in any order, by any number of processes or machines, and
+the sum is the same to the byte. It is a sum: a log that is given twice counts twice.
+
+A summary grows with the number of distinct root causes, not with the number of logs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.facts import place
 from loop_close.judge import as_failure, close, judge
-from loop_close.model import Evidence, Observation, Report, Verdict
+from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
+from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import compose
+from loop_close.prompt.place import place_of, representative
+from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
-from loop_close.readers.streams import observe
+from loop_close.readers.streams import observe, observe_texts, with_junit
 from loop_close.settings import DEFAULT_BUDGET, check_setting
+from loop_close.text import decoded
 from loop_close.text.redact import clean
+
+SCHEMA = "loop-close.summary/1"
+#: How much of a file is read to find what it is, in characters or bytes.
+HEAD = 8_192
+_EXAMPLES = 3
+_NAMED = 20
+_MAX_MESSAGE = 1_000
+_MAX_NAME = 300
+_SHOWN = 20
+_BRIEF = 160
+# Nothing is given back, so that many comments cost linear time.
+_JUNIT = re.compile(
+    r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
+    re.DOTALL,
+)
+_DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]{0,200}\?>")
+_NUMBERS = re.compile("([0-9]+)")
+_Order = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Files of one kind: how many there are, and the first of them by name.
+
+    :ivar first: (name, reason) pairs, at most 20, sorted.
+    """
+
+    number: int = 0
+    first: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A root cause as one log shows it; all text is safe to show and bounded, but for the name of the log.
+
+    :ivar log: the log's name, as it was given.
+    :ivar kind: the detector's kind, such as ``test-failure``.
+    :ivar location: (file, line, function) of the failure itself.
+    :ivar suspect: (file, line, function, probability) of the likeliest place; None if none is known.
+    :ivar test: the node id of a failing test; empty for what is not a test.
+    """
+
+    log: str
+    kind: str
+    exception: str
+    message: str
+    location: tuple[str, int, str]
+    suspect: tuple[str, int, str, float] | None
+    test: str
+
+
+@dataclass(frozen=True, slots=True)
+class CauseSummary:
+    """A root cause over all logs that have it.
+
+    :ivar first: what the first log by name shows of it.
+    :ivar last: the name of the last log that has it.
+    :ivar examples: (log, test) of the first three logs.
+    """
+
+    logs: int
+    failures: int
+    first: Finding
+    last: str
+    examples: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogSummary:
+    """The summary of any number of logs; without arguments, of none.
+
+    Two summaries are equal if they are of the same logs, in whatever order these were combined.
+
+    :ivar green: the number of logs in which nothing is wrong; ``red`` of those that show a failure.
+    :ivar unknown: logs that do not show whether the run was green.
+    :ivar unread: logs that could not be read.
+    :ivar not_logs: files that are not logs, such as binary ones.
+    :ivar causes: by the id of the root cause.
+    """
+
+    green: int = 0
+    red: int = 0
+    unknown: Names = Names()
+    unread: Names = Names()
+    not_logs: Names = Names()
+    causes: Mapping[str, CauseSummary] = field(default_factory=dict)
+
+    @property
+    def logs(self) -> int:
+        """The number of logs, those that could not be read included."""
+        return self.green + self.red + self.unknown.number + self.unread.number
+
+    @property
+    def files(self) -> int:
+        """The number of logs and of files that are not logs."""
+        return self.logs + self.not_logs.number
+
+    @property
+    def failures(self) -> int:
+        """The number of failures in all logs."""
+        return sum(cause.failures for cause in self.causes.values())
+
+    @property
+    def is_green(self) -> bool:
+        """Whether there are logs, all were read, and nothing is wrong in any."""
+        return 0 < self.green == self.logs
+
+
+def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
+    """The summary of one log: output of tests, checkers or programs, or a file of JUnit XML.
+
+    Pure and total: the same name and text give the same summary, and any text gives one. As in
+    :func:`~loop_close.close_loop`, the last 1,000,000 characters of a log count, JUnit XML counts whole, and without
+    an exit code a log is green only if the summary of a tool says so.
+
+    :param name: the name to show the log by; logs are sorted by it, numbers in it by their value.
+    :param text: bytes are UTF-8, UTF-16 with a byte order mark, or JUnit XML in its own encoding.
+    :param root: the project's root; counts only if the text contains it. Makes paths relative.
+    """
+    if is_junit(text[:HEAD]):
+        return _summary(name, close(_observed_junit(text, root)))
+    whole = text if isinstance(text, str) else decoded(text)
+    if not whole.strip():
+        return LogSummary(unknown=Names(1, ((name, "empty"),)))
+    return _summary(name, close(observe_texts([whole], root=_root(whole, root))))
+
+
+def is_junit(begin: str | bytes) -> bool:
+    """Whether a text that begins so is JUnit XML."""
+    return _JUNIT.match(begin if isinstance(begin, str) else decoded(begin)) is not None
+
+
+def unread_log(name: str, reason: str) -> LogSummary:
+    """The summary of a log that could not be read."""
+    return LogSummary(unread=Names(1, ((name, reason),)))
+
+
+def not_a_log(name: str, reason: str) -> LogSummary:
+    """The summary of a file that is not a log."""
+    return LogSummary(not_logs=Names(1, ((name, reason),)))
+
+
+def _root(text: str, root: str) -> str:
+    """The root if the text speaks of files in it: a log from another machine has a root of its own."""
+    return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
+
+
+def _observed_junit(text: str | bytes, root: str) -> Observation:
+    from loop_close.readers.junit_xml import merge_junit, read_junit
+
+    root = _root(text if isinstance(text, str) else decoded(text), root) if root else ""
+    if isinstance(text, str):  # the encoding that it declares is that of the file
+        text = _DECLARATION.sub("", text).encode("utf-8", "replace")
+    # A report says itself how the run ended.
+    nothing = replace(observe_texts([]), is_good_news=True)
+    return with_junit(nothing, merge_junit([read_junit("XML", [text], root)]))
+
+
+def _summary(name: str, report: Report) -> LogSummary:
+    if report.verdict == "green":
+        return LogSummary(green=1)
+    if not report.causes:
+        reason = report.observation.incomplete or report.stall_reason
+        reason = "it shows no result" if reason == "no-patterns-matched" else safe(reason, _MAX_NAME)
+        return LogSummary(unknown=Names(1, ((name, reason),)))
+    return LogSummary(red=1, causes={cause.id: _cause(name, cause) for cause in report.causes})
+
+
+def _cause(name: str, cause: RootCause) -> CauseSummary:
+    failures = [each.failure for each in cause.evidence if each.failure is not None]
+    first = _finding(name, cause, representative(cause))
+    number = sum(failure.number for failure in failures)
+    return CauseSummary(1, number, first, name, ((name, first.test),))
+
+
+def _finding(name: str, cause: RootCause, failure: Failure) -> Finding:
+    file, line, function = place(failure)
+    at = place_of(cause)
+    is_known = at.score is not None
+    return Finding(
+        log=name,
+        kind=cause.kind,
+        exception=safe(failure.raised.type, _MAX_NAME) if failure.raised is not None else "",
+        message=safe(failure.message, _MAX_MESSAGE),
+        location=(safe(file, _MAX_NAME), line, safe(function, _MAX_NAME)),
+        suspect=(safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME), at.score or 0.0)
+        if is_known
+        else None,
+        test=safe(failure.nodeid, _MAX_NAME),
+    )
+
+
+def combine_summaries(left: LogSummary, right: LogSummary) -> LogSummary:
+    """The summary of the logs of both.
+
+    Associative and commutative. Costs time for the root causes of the smaller one, and a copy of the larger.
+    """
+    less, more = sorted((left.causes, right.causes), key=len)
+    causes = dict(more)
+    for name, cause in less.items():
+        known = causes.get(name)
+        causes[name] = cause if known is None else _together(known, cause)
+    return LogSummary(
+        green=left.green + right.green,
+        red=left.red + right.red,
+        unknown=_all_names(left.unknown, right.unknown),
+        unread=_all_names(left.unread, right.unread),
+        not_logs=_all_names(left.not_logs, right.not_logs),
+        causes=causes,
+    )
+
+
+def _together(one: CauseSummary, other: CauseSummary) -> CauseSummary:
+    examples = sorted((*one.examples, *other.examples), key=_pair_order)
+    return CauseSummary(
+        logs=one.logs + other.logs,
+        failures=one.failures + other.failures,
+        first=min(one.first, other.first, key=_finding_order),
+        last=max(one.last, other.last, key=_name_order),
+        examples=tuple(examples[:_EXAMPLES]),
+    )
+
+
+def _all_names(one: Names, other: Names) -> Names:
+    if not one.number or not other.number:
+        return one if one.number else other
+    first = sorted((*one.first, *other.first), key=_pair_order)
+    return Names(one.number + other.number, tuple(first[:_NAMED]))
+
+
+@lru_cache(maxsize=4_096)
+def _name_order(name: str) -> _Order:
+    """Numbers by their value: ``run-9`` comes before ``run-10``. Equal only for equal names."""
+    parts = _NUMBERS.split(name)
+    values = (each.lstrip("0") for each in parts[1::2])
+    parts[1::2] = [f"{len(each):06}{each}" for each in values]
+    return tuple(parts), name
+
+
+def _pair_order(pair: tuple[str, str]) -> _Order:
+    return *_name_order(pair[0]), pair[1]
+
+
+def _finding_order(each: Finding) -> _Order:
+    """By the log; between logs of one name by all that is shown, so that their order does not matter."""
+    rest = (each.test, each.message, each.exception, each.kind, each.location, each.suspect or ())
+    return *_name_order(each.log), *rest
+
+
+def _most_frequent(summary: LogSummary) -> list[tuple[str, CauseSummary]]:
+    """By the number of logs, then of failures, then by the first log and the id."""
+    order = sorted(summary.causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
+    return sorted(order, key=lambda each: (-each[1].logs, -each[1].failures))
+
+
+def summary_document(summary: LogSummary) -> dict[str, Any]:
+    """The summary as plain values, as ``schema/summary-1.json`` describes them; the most frequent cause first."""
+    files = [("unread", summary.unread), ("unknown", summary.unknown), ("not-a-log", summary.not_logs)]
+    return {
+        "schema": SCHEMA,
+        "logs": {
+            "number": summary.logs,
+            "green": summary.green,
+            "red": summary.red,
+            "unknown": summary.unknown.number,
+            "unread": summary.unread.number,
+        },
+        "not_logs": summary.not_logs.number,
+        "failures": summary.failures,
+        "root_causes": [_cause_document(name, cause) for name, cause in _most_frequent(summary)],
+        "files": [
+            {"file": safe(name), "status": status, "reason": safe(reason)}
+            for status, names in files
+            for name, reason in names.first
+        ],
+    }
+
+
+def _cause_document(name: str, cause: CauseSummary) -> dict[str, Any]:
+    first = cause.first
+    return {
+        "id": name,
+        "kind": first.kind,
+        "exception": first.exception,
+        "message": first.message,
+        "location": dict(zip(("file", "line", "function"), first.location, strict=True)),
+        "suspect": dict(zip(("file", "line", "function", "score"), first.suspect, strict=True))
+        if first.suspect is not None
+        else None,
+        "logs": cause.logs,
+        "failures": cause.failures,
+        "first_log": safe(first.log),
+        "last_log": safe(cause.last),
+        "examples": [{"log": safe(log), "test": test} for log, test in cause.examples],
+    }
+
+
+def summary_json(summary: LogSummary) -> str:
+    """The summary as JSON, as ``loop-close analyze DIRECTORY --json`` prints it."""
+    return "".join(dump(summary_document(summary)))
+
+
+def summary_text(summary: LogSummary) -> str:
+    """The summary as Markdown: the counts, the 20 most frequent root causes, the files that did not count."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: LogSummary) -> Iterator[str]:
+    causes = _most_frequent(summary)
+    yield _title(summary)
+    for number, (name, cause) in enumerate(causes[:_SHOWN], 1):
+        yield ""
+        yield from _cause_lines(number, name, cause)
+    if len(causes) > _SHOWN:
+        yield from ("", f"{_many(len(causes) - _SHOWN, 'more root cause')}: see `--json`.")
+    for what, names in (
+        ("Not read", summary.unread),
+        ("Not known to be green or red", summary.unknown),
+        ("Not a log", summary.not_logs),
+    ):
+        if names.number:
+            yield from ("", f"{what}: {_many(names.number, 'file')}.")
+            yield from (f"- {span(name)}: {line_of(reason)}" for name, reason in names.first)
+        if names.number > len(names.first) > 0:
+            yield f"- and {names.number - len(names.first):,} more"
+
+
+def _title(summary: LogSummary) -> str:
+    counts = [
+        f"{number:,} {word}"
+        for number, word in (
+            (summary.red, "red"),
+            (summary.green, "green"),
+            (summary.unknown.number, "unknown"),
+            (summary.unread.number, "not read"),
+        )
+        if number
+    ]
+    title = f"# {_many(summary.logs, 'log')}{': ' if counts else ''}{', '.join(counts)}"
+    if not summary.causes:
+        return title
+    return f"{title}; {_many(summary.failures, 'failure')} by {_many(len(summary.causes), 'root cause')}"
+
+
+def _cause_lines(number: int, name: str, cause: CauseSummary) -> Iterator[str]:
+    first = cause.first
+    file, line, function = first.suspect[:3] if first.suspect is not None else first.location
+    at = f" at {span(f'{file}:{line}' if line else file)}" if file else ""
+    inside = f" in {span(f'{function}()', 80)}" if function and function != "<module>" else ""
+    what = span(first.exception or first.kind, 60)
+    said = f": {line_of(first.message, _BRIEF)}" if first.message.strip() else ""
+    yield f"{number}. {what}{at}{inside}{said}"
+    span_of_logs = f"{span(first.log)} to {span(cause.last)}" if cause.last != first.log else span(first.log)
+    indent = " " * len(f"{number}. ")
+    yield f"{indent}{_many(cause.logs, 'log')}, {_many(cause.failures, 'failure')}: {span_of_logs}"
+    tests = list(dict.fromkeys(test for _, test in cause.examples if test))
+    shown = f"; tests such as {', '.join(map(span, tests))}" if tests else ""
+    yield f"{indent}Cause `{name}`, {first.kind}{shown}"
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+# --- from text to a report, each step by itself
+
 
 __all__ = [
     "LoopClosureReport",

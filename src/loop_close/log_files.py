@@ -12,7 +12,7 @@ from loop_close.readers.streams import MAX_STREAM
 from loop_close.text import WIDE, decoded, fault_text
 
 if TYPE_CHECKING:
-    from loop_close.summary import LogSummary
+    from loop_close.library import LogSummary
 
 #: A character takes at most four bytes in UTF-8: enough for the characters of a stream that are read.
 TAIL = 4_000_000
@@ -123,7 +123,7 @@ def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
     :param name: what to show the file by.
     :param root: the project's root; counts only for logs that contain it.
     """
-    from loop_close.summary import not_a_log, summary_of_log, unread_log
+    from loop_close.library import not_a_log, summary_of_log, unread_log
 
     try:
         return summary_of_log(name, read_log(path), root)
@@ -139,7 +139,7 @@ def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
 
 def summary_of_files(files: Iterable[tuple[str, str]], root: str = "") -> LogSummary:
     """The summary of several files, given as (path, name), as :func:`summary_of_file` reads them."""
-    from loop_close.summary import LogSummary, combine_summaries
+    from loop_close.library import LogSummary, combine_summaries
 
     total = LogSummary()
     for path, name in files:
@@ -154,7 +154,7 @@ def read_log(path: str) -> str | bytes:
     :raises UnreadError: for JUnit XML of more than 64 MB, and for a directory.
     :raises OSError: for a file that cannot be read.
     """
-    from loop_close.summary import HEAD, is_junit
+    from loop_close.library import HEAD, is_junit
 
     if os.path.islink(path):
         raise NotALogError("a symbolic link")

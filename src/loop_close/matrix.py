@@ -10,7 +10,7 @@ from typing import Any
 
 from loop_close.facts import sides
 from loop_close.model import Observation, Provenance, Report, RootCause, SourceResult, Suspect
-from loop_close.syntax.index import SourceIndex, lines_of
+from loop_close.syntax import SourceIndex, lines_of
 
 #: By how much it is likelier to be at fault for behaving differently in the environments that fail: an assumption, as
 #: there is no body of real faults to measure it on.

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.hosts import ConfigError
-from loop_close.hosts.agents_md import agents_md
+from loop_close.hosts.config_file import agents_md
 
 CONFIG = agents_md("pytest --loop-close", "nextprompt.md")
 OTHER = agents_md("make test", "build/next.md")

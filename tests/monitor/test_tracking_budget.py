@@ -4,8 +4,8 @@ from unittest.util import safe_repr
 
 import pytest
 
-from loop_close.monitor import budget, starts
-from loop_close.monitor.budget import (
+from loop_close import monitor
+from loop_close.monitor import (
     ALLOWANCE,
     FUNCTIONS_ALLOWANCE,
     FUNCTIONS_SHARE,
@@ -13,6 +13,7 @@ from loop_close.monitor.budget import (
     SHARE_AFTER_FAILURE,
     Budget,
     Detail,
+    tool,
 )
 from loop_close.monitor.codes import Ownership
 from loop_close.monitor.session import Attribution
@@ -26,7 +27,7 @@ needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="ne
 def now(monkeypatch):
     """The CPU seconds of the process, as a list of one."""
     seconds = [1.0]
-    monkeypatch.setattr(budget, "_CPU", lambda: seconds[0])
+    monkeypatch.setattr(monitor, "_CPU", lambda: seconds[0])
     return seconds
 
 
@@ -76,7 +77,7 @@ def test_what_is_too_short_for_a_clock_is_counted():
     found = Budget()
     found.line = 2.0
     found.spend(1.0, lines=10, functions=1, steps=1, disabled=1)
-    assert found.spent == 1 + 2 * (10 + budget._RETURN + budget._STEP + budget._DISABLED)
+    assert found.spent == 1 + 2 * (10 + monitor._RETURN + monitor._STEP + monitor._DISABLED)
 
 
 class Every(Budget):
@@ -230,7 +231,7 @@ def test_of_some_tests_only_the_functions_are_known_in_the_order_of_their_calls(
 def test_a_function_that_is_called_often_is_known_in_every_test(tracking):
     run, tests, watch = tracking
     f = made("f")
-    often = [f] * (3 * starts._MANY_CALLS)
+    often = [f] * (3 * tool._MANY_CALLS)
     run("f1", *often)
     run("b", *often)  # passed over
     run("f2", *often)

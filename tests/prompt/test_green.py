@@ -5,7 +5,7 @@ from records import observed
 
 from loop_close.judge import close
 from loop_close.model import EditsRun
-from loop_close.prompt.show import edits_not_run_line, edits_not_run_words
+from loop_close.prompt import edits_not_run_line, edits_not_run_words
 
 GREEN = close(observed(exit_code=0))
 

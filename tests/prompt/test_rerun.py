@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from records import TEST, any_text, failure, hostile, observed, raised
 
 from loop_close.model import Provenance
+from loop_close.prompt import safe
 from loop_close.prompt.place import command_for, rerun_command, rerun_commands, selected_tests
-from loop_close.prompt.show import safe
 from loop_close.text import sanitize
 
 START = ["pytest", "--loop-close"]

@@ -3,7 +3,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from records import any_text
 
-from loop_close.prompt.show import line_of, message_lines, plain, safe, short, span, spans
+from loop_close.prompt import line_of, message_lines, plain, safe, short, span, spans
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,9 @@ def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
     import loop_close.app
     import loop_close.judge
-    import loop_close.prompt.show
+    import loop_close.prompt
 
-    monkeypatch.setattr(loop_close.prompt.show, "in_words", loop_close.prompt.show.in_words)
+    monkeypatch.setattr(loop_close.prompt, "in_words", loop_close.prompt.in_words)
     for name in ("save", "compose", "report_document"):
         monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
     for name in ("close", "group", "run_detectors"):
@@ -168,7 +168,7 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    module, name = ("prompt.show", "in_words") if source == FINE else ("judge", "close")
+    module, name = ("prompt", "in_words") if source == FINE else ("judge", "close")
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status

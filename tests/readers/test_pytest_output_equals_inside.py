@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from loop_close.facts import innermost, links
-from loop_close.prompt.show import safe
+from loop_close.prompt import safe
 from loop_close.readers.pytest_output import read_pytest
 from loop_close.text import sanitize
 

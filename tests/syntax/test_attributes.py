@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.syntax.index import assignment, index_source
+from loop_close.syntax import assignment, index_source
 
 SOURCE = """
 class Engine:

@@ -3,8 +3,8 @@ import textwrap
 import pytest
 
 from loop_close.calls import Called, Calls
+from loop_close.syntax import index_source
 from loop_close.syntax.constants import class_of, constants_of, telling
-from loop_close.syntax.index import index_source
 
 
 def found(texts, function, file="pkg/a.py", *more):

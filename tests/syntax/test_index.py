@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.syntax.index import (
+from loop_close.syntax import (
     docstring_end,
     enclosing_function,
     expression_at,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.syntax.index import index_source, statement_at
+from loop_close.syntax import index_source, statement_at
 from loop_close.syntax.uses import is_reraise, matches, raise_template
 
 

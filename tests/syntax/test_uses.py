@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.model import Origin
-from loop_close.syntax.index import index_source, statement_at
+from loop_close.syntax import index_source, statement_at
 from loop_close.syntax.uses import (
     Tracer,
     checked_expressions,

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Origin, Source
 from loop_close.project_files import ProjectFiles
-from loop_close.syntax.index import (
+from loop_close.syntax import (
     Function,
     SourceIndex,
     assignment,

@@ -31,7 +31,7 @@ from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Difference, Frame, Origin, Raised, Site
-from loop_close.syntax.index import (
+from loop_close.syntax import (
     Function,
     enclosing_function,
     expression_at,

@@ -34,7 +34,7 @@ from loop_close.capture import (
 )
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
-from loop_close.syntax.index import expression_at
+from loop_close.syntax import expression_at
 from loop_close.syntax.uses import own_nodes
 
 MOST = 3

@@ -12,16 +12,19 @@ from typing import NamedTuple
 
 from loop_close.calls import Constant, sample
 from loop_close.causes.clues import (
+    MAY,
     Clue,
     Name,
+    NoneBefore,
+    SwallowedIn,
     base_name,
     failing_classes,
     handing_on,
+    is_about_none,
     is_of_the_exception,
     maker_share,
     written_name,
 )
-from loop_close.causes.hidden import MAY, NoneBefore, SwallowedIn, is_about_none
 from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
 from loop_close.model import Failure
 from loop_close.syntax.constants import class_of

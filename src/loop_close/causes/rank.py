@@ -16,8 +16,7 @@ from loop_close.causes.candidates import (
     with_names,
     with_relative_rank,
 )
-from loop_close.causes.clues import base_name, clues, is_named
-from loop_close.causes.hidden import none_before_tests, swallowed_in
+from loop_close.causes.clues import base_name, clues, is_named, none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect

@@ -22,8 +22,8 @@ from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_
 from loop_close.text import decoded
 
 if TYPE_CHECKING:
+    from loop_close.library import LogSummary
     from loop_close.model import Observation, Report
-    from loop_close.summary import LogSummary
 
 
 def analyze(options: argparse.Namespace, streams: Streams) -> int:
@@ -169,9 +169,9 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
 
     :param target: the file to be written, which is not read.
     """
+    from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text
     from loop_close.log_files import summary_of_files
     from loop_close.parallel import map_in_processes, usable_cpus
-    from loop_close.summary import LogSummary, combine_summaries, summary_json, summary_text
 
     total = LogSummary()
     is_watched = streams.errors.isatty()
@@ -220,7 +220,7 @@ def _logs_in(given: list[str], written: os.stat_result | None) -> Iterator[tuple
 
 
 def _lost(file: tuple[str, str]) -> LogSummary:
-    from loop_close.summary import unread_log
+    from loop_close.library import unread_log
 
     return unread_log(file[1], _DIED)
 

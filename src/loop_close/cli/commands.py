@@ -22,7 +22,7 @@ from loop_close.cli import Streams, UsageError
 from loop_close.cli.hook import host_called
 from loop_close.cli.project import is_root, project_at, root_of, settings_of
 from loop_close.hosts import NAMES, Config, ConfigError, Host
-from loop_close.hosts.agents_md import agents_md
+from loop_close.hosts.config_file import agents_md
 from loop_close.provenance import agent_of
 from loop_close.text.redact import redact
 
@@ -74,7 +74,7 @@ def demo(options: argparse.Namespace, streams: Streams) -> int:
     if source is None:
         streams.complain("the example project is not part of this installation")
         return 70
-    from loop_close.cli.report import (  # late: no other command here reads a history
+    from loop_close.cli.memory import (  # late: no other command here reads a history
         check_target,
         write_report,
     )

@@ -232,7 +232,7 @@ def _situation(
 
 def _with_tests(situation: Situation, project: Project, seen: ProjectState, before: Session) -> Situation:
     """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
-    from loop_close.progress.tampering import in_words, open_changes
+    from loop_close.progress.signals import in_words, open_changes
     from loop_close.prompt.loop import lines_of
 
     found = open_changes(seen.tests)
@@ -252,7 +252,7 @@ def _of_lost(project: Project, before: Session) -> dict[str, str]:
     Where they do not, or git cannot say, it is reported once.
     """
     from loop_close.cli.driven_tests import of_last_commit
-    from loop_close.progress.tampering import in_words, open_changes
+    from loop_close.progress.signals import in_words, open_changes
     from loop_close.prompt.loop import lines_of
 
     text = "The history of test runs was removed in this session: what the tests were before is not known from it."

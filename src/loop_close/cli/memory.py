@@ -1,20 +1,24 @@
-"""What is shown of the runs that a history remembers."""
+"""What is shown of the recorded runs; ``loop-close report`` writes them as a page or a picture."""
 
 from __future__ import annotations
 
+import argparse
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loop_close.cli import UsageError
-from loop_close.cli.project import NO_RUN
+from loop_close import files
+from loop_close.cli import Streams, UsageError
+from loop_close.cli.project import NO_RUN, Project, project_of
 from loop_close.memory import GROUPS, TAMPERING, Breaker, ChangedTest, Signal
 from loop_close.store import HistoryError, RunRow, reader
 from loop_close.store.reader import DamagedHistoryError, EmptyHistoryError, HistoryReader, Result
 from loop_close.store.records import RecordError, T, to_record
 
 if TYPE_CHECKING:
+    from loop_close.emit.timeline import Timeline
     from loop_close.model import EditsRun
 
 
@@ -94,7 +98,7 @@ class Summary:
         """Which edited functions no test ran, in words safe to show; empty for none."""
         if self.edits_run is None:
             return ""
-        from loop_close.prompt.show import edits_not_run_words
+        from loop_close.prompt import edits_not_run_words
 
         return edits_not_run_words(self.edits_run)
 
@@ -173,7 +177,7 @@ def shown(value: object, limit: int = 300) -> str:
     """A text from outside on one line, without what is not seen and without credentials."""
     if value in _OWN_WORDS:  # what makes others safe takes a while to load
         return str(value)
-    from loop_close.prompt.show import safe
+    from loop_close.prompt import safe
     from loop_close.text import one_line
 
     return one_line(safe(value, 4 * limit), limit) if isinstance(value, str) else "unknown"
@@ -208,3 +212,80 @@ def loop_words(breaker: Breaker) -> str:
 def short_words(breaker: Breaker) -> str:
     """The same in one word, for a table."""
     return {"open": "yes", "half_open": "almost"}.get(breaker.state, "no")
+
+
+# --- ``loop-close report``: the recorded runs as a page or a picture
+
+
+def report(options: argparse.Namespace, streams: Streams) -> int:
+    """Write what is asked for; always 0. Of a history without a run, a page that says so."""
+    if options.html is None and options.svg is None:
+        raise UsageError("name a file to write: --html PATH, --svg PATH, or both")
+    asked = {"html": options.html, "svg": options.svg, "source": options.source, "limit": options.limit}
+    write_report(project_of(options), streams=streams, **asked)
+    for path in filter(None, (options.html, options.svg)):
+        streams.say(f"written: {path} ({os.stat(path).st_size:,} bytes)")
+    return 0
+
+
+def write_report(
+    project: Project,
+    *,
+    streams: Streams,
+    html: str | None = None,
+    svg: str | None = None,
+    source: str | None = None,
+    limit: int | None = None,
+) -> None:
+    """Write the page and the picture, each to a path or not at all.
+
+    :param source: only runs of this source; ``limit``: only the last of them. None for all, and for the default.
+    :raises UsageError: when a path is not ours to write, the history cannot be read, or has no run of the source.
+    """
+    from loop_close.emit.charts import svg as svg_of
+    from loop_close.page import page_of
+
+    makers: dict[str, tuple[str | None, Callable[[Timeline], str]]] = {
+        "--html": (html, page_of),
+        "--svg": (svg, svg_of),
+    }
+    chosen = [(option, path, make) for option, (path, make) in makers.items() if path is not None]
+    for option, path, _ in chosen:
+        check_target(option, path)
+    if html is not None and svg is not None and os.path.realpath(html) == os.path.realpath(svg):
+        raise UsageError(f"--html and --svg: {html} cannot be both; name two files")
+    timeline = _timeline(project, source, limit, streams)
+    for option, path, make in chosen:
+        try:
+            files.write(Path(path), [make(timeline)])
+        except OSError as error:
+            raise UsageError(f"{option}: cannot write {path}: {error.strerror or error}") from None
+
+
+def check_target(option: str, path: str) -> None:
+    """Make sure that a file of ours can be written there.
+
+    :raises UsageError: when it cannot, or another program's file is there.
+    """
+    if path == "-":
+        raise UsageError(f"{option}: name a file; this is not written to standard output")
+    from loop_close.emit.charts import SVG_BEGINNING
+    from loop_close.page import BEGINNING
+
+    try:
+        files.check_writable(Path(path), lambda each: files.begins_with(each, (BEGINNING, SVG_BEGINNING)))
+    except files.UnusablePathError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _timeline(project: Project, source: str | None, limit: int | None, streams: Streams) -> Timeline:
+    from loop_close.emit.timeline import timeline_of
+    from loop_close.page import RUNS, read_timeline
+
+    try:
+        return read_timeline(project.history, project.root, source, limit or RUNS, read)
+    except NoRunError as error:
+        if str(error) != NO_RUN:  # there are runs, of other sources
+            raise
+        streams.complain(str(error))
+        return timeline_of((), project.root.name)

@@ -249,6 +249,7 @@ _MODULES = {
     "merge": "analyze",
     "emit": "analyze",
     "replay": "history",
+    "report": "memory",
     "reset": "history",
     "install": "commands",
     "uninstall": "commands",

@@ -479,6 +479,6 @@ def prompt_text(path: Path | None, limit: int) -> str:
             text = file.read(limit).decode("utf-8", "replace")
     except OSError:
         return ""
-    from loop_close.prompt.show import safe
+    from loop_close.prompt import safe
 
     return safe(files.without_signature(text), limit)

@@ -19,7 +19,7 @@ from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
 from loop_close.files import Targets
 from loop_close.model import Counts, Observation
-from loop_close.prompt.show import safe
+from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
 from loop_close.remember import Memory
 

@@ -28,8 +28,8 @@ from loop_close.cli.memory import (
 from loop_close.cli.project import Project, from_here, project_at, project_of
 from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
 from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
+from loop_close.prompt import known_words
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
-from loop_close.prompt.show import known_words
 from loop_close.provenance import agent_of
 from loop_close.remember import limits_of
 from loop_close.store.reader import HistoryReader

@@ -23,8 +23,8 @@ from loop_close.emit.report import (
     where,
     why_no_result,
 )
+from loop_close.prompt import in_words, line_of, span
 from loop_close.prompt.place import how_sure, percent
-from loop_close.prompt.show import in_words, line_of, span
 from loop_close.text import fence
 
 #: Where a finding without a file is shown: both formats want one, and most projects have this.

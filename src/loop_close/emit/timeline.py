@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from loop_close.emit.formats import cause_heading, cause_lines
 from loop_close.emit.report import ReportError, checked_cause, heading
 from loop_close.memory import Edit, FailureRecord, Run
+from loop_close.prompt import line_of, safe
 from loop_close.prompt.loop import place_of_edit
-from loop_close.prompt.show import line_of, safe
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import fence, one_line
 

@@ -20,7 +20,8 @@ from loop_close.monitor.handled import Handled, Note
 from loop_close.monitor.imports import FindTestCode, Imports, ImportUses
 
 if TYPE_CHECKING:
-    from loop_close.syntax import index as syntax_index
+    from loop_close.syntax import Function as FunctionNode
+    from loop_close.syntax import SourceIndex
 
 
 #: Limit of failing tests whose lines are recorded.
@@ -449,7 +450,7 @@ class ReturnTypeIndex:
     """Finds out from source whether functions must return a value; each file is read once."""
 
     def __init__(self) -> None:
-        self._files: dict[str, syntax_index.SourceIndex | None] = {}
+        self._files: dict[str, SourceIndex | None] = {}
 
     def must_return_value(self, code: CodeType) -> bool:
         """Whether the function should not return None; False if its source cannot be read.
@@ -467,15 +468,15 @@ class ReturnTypeIndex:
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # a string that is not an annotation
             return False
 
-    def _node(self, code: CodeType) -> syntax_index.Function | None:
+    def _node(self, code: CodeType) -> FunctionNode | None:
         if code.co_filename not in self._files:
             self._files[code.co_filename] = _index(code.co_filename)
         index = self._files[code.co_filename]
         return index.functions.get(code.co_firstlineno) if index is not None else None
 
 
-def _index(file: str) -> syntax_index.SourceIndex | None:
-    from loop_close.syntax.index import index_source  # imported late, as green runs do not need it
+def _index(file: str) -> SourceIndex | None:
+    from loop_close.syntax import index_source  # imported late, as green runs do not need it
 
     try:
         with tokenize.open(file) as source:
@@ -484,7 +485,7 @@ def _index(file: str) -> syntax_index.SourceIndex | None:
         return None
 
 
-def _must_return_value(node: syntax_index.Function, code: CodeType) -> bool:
+def _must_return_value(node: FunctionNode, code: CodeType) -> bool:
     if node.returns is None:
         return not returns_value(code) and not all(map(_does_nothing, node.body))
     return not _FITS.search(ast.unparse(node.returns))

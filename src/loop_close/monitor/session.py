@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from loop_close.monitor.budget import Budget, Detail
+from loop_close.monitor import Budget, Detail
 from loop_close.monitor.codes import Ownership, is_program_exception
 from loop_close.monitor.count import CallCounts
 from loop_close.monitor.executions import NO_EXECUTION, Execution, merge_executions, too_many_functions

@@ -9,7 +9,7 @@ from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.monitor.budget import Budget, Detail
+from loop_close.monitor import Budget, Detail
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
     Ownership,
@@ -21,8 +21,7 @@ from loop_close.monitor.codes import (
 from loop_close.monitor.executions import NO_EXECUTION, RETURNED_NONE, Execution, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
 from loop_close.monitor.imports import ModuleBodies
-from loop_close.monitor.starts import FunctionStarts
-from loop_close.monitor.tool import AssertionReprs, MonitoringTool, ReturnEvents
+from loop_close.monitor.tool import AssertionReprs, FunctionStarts, MonitoringTool, ReturnEvents
 
 _HANDLED = "EXCEPTION_HANDLED"
 _TAKEN = "the program took over our tool id of sys.monitoring"

@@ -25,8 +25,7 @@ from loop_close.memory import (
 from loop_close.model import Counts, Failure, Report, RootCause, Verdict
 from loop_close.progress.compare import LAST_FAILED, UNEDITED, Changes, attempts, compare, failing, stretch
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
-from loop_close.progress.signals import View, check_all
-from loop_close.progress.tampering import changed_tests, open_changes
+from loop_close.progress.signals import View, changed_tests, check_all, open_changes
 from loop_close.text.redact import clean
 
 _MAX_STEPS = 60

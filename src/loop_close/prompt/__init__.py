@@ -1,1 +1,157 @@
-"""Reports to text: the next prompt and the JSON report."""
+"""Reports to text: the next prompt and the JSON report.
+
+Here: untrusted text made safe for Markdown, and the words for a green run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from loop_close.text import code, one_line
+
+if TYPE_CHECKING:
+    from loop_close.model import Counts, EditsRun, Report
+
+
+_MAX_LINE = 160
+_MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
+_NAME = 256
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
+# What a renderer may take for emphasis or for a link.
+_MARKUP = re.compile(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
+)  # pytest's advice is of no use to who reads a file
+
+
+def safe(text: str, limit: int = _MAX_TEXT) -> str:
+    """The text without control characters, credentials, addresses and temporary paths."""
+    return _safe_name(text, limit) if len(text) <= _NAME else _safe_text(text, limit)
+
+
+def _safe(text: str, limit: int) -> str:
+    # Not above: to compile their patterns takes half as long as all else at the end of a green run.
+    from loop_close.text.normalize import display
+    from loop_close.text.redact import clean
+
+    return display(clean(text, limit))
+
+
+def safe_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Each line safe by itself and as part of the whole: a private key is known by its first and last line."""
+    from loop_close.text.normalize import display
+    from loop_close.text.redact import clean, mark
+
+    numbers: dict[str, int] = {}
+    whole = display(clean("\n".join(lines), numbers=numbers))
+    keys = [value for value in numbers if "\n" in value]
+    shown = (display(clean(line, _MAX_TEXT, numbers)).replace("\n", " ") for line in lines)
+    # A line that is not in the whole is part of a longer credential.
+    return tuple(
+        line if line in whole else mark(next((key for key in keys if line in key), line), numbers)
+        for line in shown
+    )
+
+
+# Files, functions and tests come again and again in thousands of failures; long messages twice in a row.
+_safe_name = lru_cache(maxsize=16_384)(_safe)
+_safe_text = lru_cache(maxsize=64)(_safe)
+
+
+def plain_values(record: object, *names: str) -> dict[str, Any]:
+    """Fields of a record by name, as plain values for JSON, texts made safe."""
+    values = ((name, getattr(record, name)) for name in names)
+    return {name: safe(value) if isinstance(value, str) else value for name, value in values}
+
+
+def span(text: str, limit: int = 120) -> str:
+    """An inline code span."""
+    return code(safe(text, 4 * limit), limit)
+
+
+def spans(texts: Sequence[str], most: int, limit: int = 160) -> str:
+    """The first texts as code spans, and how many more there are."""
+    more = len(texts) - most
+    shown = ", ".join(span(text, limit) for text in texts[:most])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def line_of(text: str, limit: int = 120) -> str:
+    """The text on one line, as an inline code span."""
+    return code(one_line(safe(text, 4 * limit), limit), limit)
+
+
+def message_lines(text: str) -> list[str]:
+    """The lines of a message that say something, each bounded; pytest's advice on its options is left out."""
+    return [short(line.rstrip()) for line in safe(text).splitlines() if not _EMPTY.fullmatch(line)]
+
+
+def short(line: str) -> str:
+    """A line of bounded length."""
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+
+
+def plain(text: str, limit: int = 120) -> str:
+    """A name or a path for a title: as it is where nothing in it means anything in markdown, else a code span."""
+    shown = one_line(safe(text, 4 * limit), limit)
+    return shown if _PLAIN.fullmatch(shown) and not _MARKUP.search(shown) else code(shown, limit)
+
+
+_MOST_NAMED = 5
+
+
+def green_title(counts: Counts, known: str, *, has_tests: bool = True, known_failing: int = 0) -> str:
+    """The heading.
+
+    :param known: the exit code in words, for a command that runs no tests.
+    :param known_failing: how many tests failed and do not count.
+    """
+    if not has_tests:
+        return f"# No failure ({known})"
+    said = in_words(
+        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
+    )
+    if known_failing:
+        but = f"The tests pass but for {known_words(known_failing)}: "
+        said = but + said.removeprefix("The tests pass: ")
+    return f"# {said}".removesuffix(": ")
+
+
+def known_words(number: int) -> str:
+    """``2 known failures``; empty for none."""
+    return f"{number:,} known failure{'s' * (number != 1)}" if number else ""
+
+
+def in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
+    """``The tests pass: 36 passed, 2 skipped``, in pytest's words for the outcomes."""
+    named = ((passed, "passed"), (skipped, "skipped"), (xfailed, "xfailed"), (xpassed, "xpassed"))
+    return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)
+
+
+def edits_not_run_line(report: Report) -> str:
+    """Which edited functions no test ran, as markdown; empty if all were run, or it is not known."""
+    return _not_run(report.edits_run, lambda text: span(text, 100))
+
+
+def edits_not_run_words(edits_run: EditsRun | None) -> str:
+    """The same as plain text on one line."""
+    from loop_close.text import one_line
+
+    return _not_run(edits_run, lambda text: one_line(safe(text, 400), 100))
+
+
+def _not_run(ran: EditsRun | None, shown: Callable[[str], str]) -> str:
+    """The sentence: ``1 of 5 edited functions was not run by any test: total (src/cart.py).``."""
+    if ran is None or not ran.not_run:
+        return ""
+    number = len(ran.not_run) + ran.omitted
+    names = ", ".join(f"{shown(function)} ({shown(file)})" for file, function in ran.not_run[:_MOST_NAMED])
+    more = number - min(len(ran.not_run), _MOST_NAMED)
+    which = f"{number} of {ran.edited} edited functions" if ran.edited > 1 else "The edited function"
+    return (
+        f"{which} {'was' if number == 1 else 'were'} not run by any test: {names}"
+        f"{f' and {more} more' if more else ''}."
+    )

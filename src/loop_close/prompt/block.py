@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import dropwhile, takewhile
 
-from loop_close.causes.clues import base_name
-from loop_close.causes.hidden import swallowed_for
+from loop_close.causes.clues import base_name, swallowed_for
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
     differences,
@@ -24,6 +23,7 @@ from loop_close.facts import (
 from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
 from loop_close.progress.fingerprints import test_key
+from loop_close.prompt import line_of, safe, short, span, spans
 from loop_close.prompt.place import (
     PROBABLE,
     ProbablePlace,
@@ -45,7 +45,6 @@ from loop_close.prompt.rows import (
     missing_lines,
     statement_rows,
 )
-from loop_close.prompt.show import line_of, safe, short, span, spans
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, fence, one_line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from loop_close.memory import Progress
 from loop_close.model import Report
-from loop_close.prompt.show import line_of
+from loop_close.prompt import line_of
 from loop_close.text import fault_text, open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
@@ -121,7 +121,7 @@ class Section:
     :ivar id: unique name.
     :ivar position: the smaller, the earlier; the built-in ones have multiples of 10.
     :ivar render: lines of markdown for a report, given how many tokens they may cost. None if it has nothing
-        to say. Text from outside has to pass :mod:`loop_close.prompt.show`.
+        to say. Text from outside has to pass :mod:`loop_close.prompt`.
     :ivar title: its heading, empty for none.
     :ivar tokens: the most it may cost; 0 for "all that the others leave".
     :ivar keep: it is given its tokens before those that are not kept. A third of the budget is for the section with

@@ -10,8 +10,8 @@ from loop_close.causes.clues import base_name
 from loop_close.facts import is_environment, place, test_function
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Observation, Raised, RootCause, Suspect
-from loop_close.prompt.show import plain, safe
-from loop_close.syntax.index import edited_at
+from loop_close.prompt import plain, safe
+from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
 
 #: From this probability on a place is called probable, below it possible.

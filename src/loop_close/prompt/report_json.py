@@ -8,12 +8,15 @@ from dataclasses import asdict
 from typing import Any
 
 from loop_close.calls import Calls, Swallowed
-from loop_close.causes.hidden import swallowed_for
+from loop_close.causes.clues import swallowed_for
 from loop_close.facts import differences, innermost, links, place, values
 from loop_close.memory import GROUPS, TAMPERING, Breaker, Edit, Progress, Signal, Step
 from loop_close.model import (
+    Collision,
     Evidence,
+    MachineCount,
     Observation,
+    OtherAttempt,
     Raised,
     Report,
     RootCause,
@@ -21,12 +24,11 @@ from loop_close.model import (
     Suspect,
 )
 from loop_close.progress.compare import same_code_as, worth_telling
+from loop_close.prompt import plain_values, safe
 from loop_close.prompt.block import all_reasons, attempts
 from loop_close.prompt.loop import effect, tests_document
 from loop_close.prompt.place import representative, rerun_command
 from loop_close.prompt.sections import known_document
-from loop_close.prompt.shared import shared_document
-from loop_close.prompt.show import plain_values, safe
 from loop_close.syntax.meaning import MODULE
 
 SCHEMA = "loop-close.report/1"
@@ -313,3 +315,34 @@ def decision(report: Report) -> dict[str, str]:
     if progress is not None and progress.tampering is not None:
         return {"action": "continue", "reason": TAMPERING}
     return {"action": "stop", "reason": "done"}
+
+
+# --- what only a shared history can say of a root cause
+
+
+def shared_document(report: Report) -> dict[str, Any] | None:
+    """What other agents' runs say of each root cause; None without a shared history."""
+    shared = report.shared
+    if shared is None:
+        return None
+    names = ("file", "function", "before", "after")
+    return {
+        "machine": safe(shared.machine),
+        "attempts": [
+            {
+                **_plain(each),
+                "edits": [dict(zip(names, map(safe, edit), strict=True)) for edit in each.edits],
+            }
+            for each in shared.attempts
+        ],
+        "machines": [_plain(each) for each in shared.machines],
+        "collisions": [
+            {**_plain(each), "machines": [safe(name) for name in each.machines]} for each in shared.collisions
+        ],
+    }
+
+
+def _plain(record: OtherAttempt | MachineCount | Collision) -> dict[str, Any]:
+    """The fields by the names that the report has for them, texts made safe."""
+    values = {name.removeprefix("is_"): value for name, value in asdict(record).items()}
+    return {name: safe(value) if isinstance(value, str) else value for name, value in values.items()}

@@ -12,8 +12,8 @@ from itertools import chain, groupby, pairwise, zip_longest
 
 from loop_close.facts import differences, import_cycle, is_a, is_about_a_file
 from loop_close.model import Difference, Failure, Raised, Source
-from loop_close.prompt.show import message_lines, safe, safe_lines, short, span, spans
-from loop_close.syntax.index import Function, body_line, first_line, index_source, statement_at
+from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
+from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.text import fence, one_line
 
 _MAX_LINE = 160

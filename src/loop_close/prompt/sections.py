@@ -9,7 +9,30 @@ from typing import Any
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import is_environment
-from loop_close.model import Evidence, KnownFailure, KnownState, Observation, Report, SourceResult
+from loop_close.model import (
+    Collision,
+    Evidence,
+    KnownFailure,
+    KnownState,
+    MachineCount,
+    Observation,
+    OtherAttempt,
+    Report,
+    RootCause,
+    SharedFacts,
+    SourceResult,
+)
+from loop_close.prompt import (
+    edits_not_run_line,
+    edits_not_run_words,
+    green_title,
+    known_words,
+    line_of,
+    plain_values,
+    safe,
+    span,
+    spans,
+)
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import Section, estimate_tokens
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
@@ -24,18 +47,7 @@ from loop_close.prompt.place import (
     rerun_command,
     rerun_commands,
 )
-from loop_close.prompt.shared import shared_lines
-from loop_close.prompt.show import (
-    edits_not_run_line,
-    edits_not_run_words,
-    green_title,
-    known_words,
-    line_of,
-    plain_values,
-    safe,
-    span,
-    spans,
-)
+from loop_close.syntax.meaning import MODULE
 from loop_close.text import fence, one_line
 
 #: Root causes shown as blocks; the others get a line each.
@@ -470,6 +482,68 @@ def _rest(report: Report) -> Iterator[str]:
     ):
         yield f"The other tests did not run. All of them, {_from_root(report.observation)}:"
         yield from fence(command_for(report.observation, ()), "sh")
+
+
+# --- what only a shared history can say of a root cause
+
+_MOST_ATTEMPTS = 3
+_MOST_EDITS = 2
+_MOST_MACHINES = 3
+_COMMIT = 12
+
+
+def shared_lines(report: Report, tokens: int) -> Iterator[str]:
+    """The section of the prompt: what other agents' runs say of each root cause, a line each."""
+    shared = report.shared
+    if shared is None:
+        return
+    for number, cause in enumerate(report.causes, 1):
+        which = f"{number}. " if len(report.causes) > 1 else ""
+        yield from (f"- {which}{line}" for line in _lines_of(cause, shared))
+
+
+def _lines_of(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
+    yield from (_collision(each) for each in shared.collisions if each.cause == cause.id)
+    yield from (_machines(each) for each in shared.machines if each.cause == cause.id)
+    attempts = [each for each in shared.attempts if each.cause == cause.id]
+    yield from (f"{_attempt(each)}." for each in attempts[:_MOST_ATTEMPTS])
+
+
+def _collision(found: Collision) -> str:
+    where = f" ({spans(found.machines, _MOST_MACHINES, 60)})" if found.machines else ""
+    runs = f", in {found.runs} runs" if found.runs > 1 else ""
+    return (
+        f"Failed only while another agent's run overlapped{where}{runs}, and passed on the same files without:"
+        " a collision, not an attempt."
+    )
+
+
+def _machines(found: MachineCount) -> str:
+    since = f" since commit {span(found.commit[:_COMMIT])}" if found.commit else ""
+    return f"Fails on {found.failing} of {found.machines} machines{since}."
+
+
+def _attempt(found: OtherAttempt) -> str:
+    branch = f", branch {span(found.branch, 60)}" if found.branch else ""
+    edit = "this edit" if found.is_same else _edits(found.edits)
+    tests = f"{found.failing} test{'s' * (found.failing != 1)} failed after it"
+    effect = f"this cause was gone, {tests}" if found.is_cleared else tests
+    return f"Another agent tried {edit} for this cause in run {found.run} ({span(found.machine, 60)}{branch}): {effect}"
+
+
+def _edits(edits: Sequence[tuple[str, str, str, str]]) -> str:
+    named = []
+    for file, function, before, after in edits[:_MOST_EDITS]:
+        place = (
+            f"{span(function, 60)} in {span(file, 100)}" if function not in ("", MODULE) else span(file, 100)
+        )
+        change = f" ({span(before, 60)} → {span(after, 60)})" if before or after else ""
+        named.append(f"{place}{change}")
+    more = len(edits) - _MOST_EDITS
+    return f"an edit of {', '.join(named)}{f' and {more} more' if more > 0 else ''}"
+
+
+# --- the table of the sections
 
 
 def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:

@@ -136,7 +136,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         select_failed(config)
     if hasattr(config, "workerinput"):
-        from loop_close.pytest_plugin.worker import WorkerReporter
+        from loop_close.pytest_plugin.recording import WorkerReporter
 
         config.pluginmanager.register(WorkerReporter(config), "loop-close-worker")
     else:

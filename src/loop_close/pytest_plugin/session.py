@@ -19,8 +19,14 @@ from loop_close.provenance import interpreter, source_of
 from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
 from loop_close.pytest_plugin.command import is_selectable, selection, targets_of
 from loop_close.pytest_plugin.finish import ci_output, finish
-from loop_close.pytest_plugin.recording import ExceptionRecorder, collected, fixtures_of
-from loop_close.pytest_plugin.worker import COLLECTED, IS_AS_GREEN, received
+from loop_close.pytest_plugin.recording import (
+    COLLECTED,
+    IS_AS_GREEN,
+    ExceptionRecorder,
+    collected,
+    fixtures_of,
+    received,
+)
 from loop_close.remember import Memory, begin
 
 _MAX_WARNINGS = 200

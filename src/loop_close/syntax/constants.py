@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, Constant, sample
-from loop_close.syntax.index import Function, SourceIndex, first_line
+from loop_close.syntax import Function, SourceIndex, first_line
 
 #: Finds the parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]

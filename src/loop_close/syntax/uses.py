@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from loop_close.model import Origin
-from loop_close.syntax.index import Function, first_line
+from loop_close.syntax import Function, first_line
 
 
 class Lookup(Protocol):

@@ -2,7 +2,7 @@ import pytest
 from called import CART, called, calls
 from records import failure, raised, verdict
 
-from loop_close.causes.hidden import is_about_none, none_before_tests
+from loop_close.causes.clues import is_about_none, none_before_tests
 
 SPEAKS = failure(raised(message="'NoneType' object has no attribute 'copy'"))
 SILENT = failure(raised(message="NoneTypes: 3, Nonesuch"))

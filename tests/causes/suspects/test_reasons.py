@@ -2,8 +2,7 @@ import pytest
 from called import called, calls, nodeid
 
 from loop_close.causes.candidates import Candidate
-from loop_close.causes.clues import Clue
-from loop_close.causes.hidden import NoneBefore
+from loop_close.causes.clues import Clue, NoneBefore
 from loop_close.causes.rank import odd_line, reasons_of
 from loop_close.causes.spectrum import Counted, spectra
 

@@ -3,7 +3,7 @@ from called import CART, called, calls, nodeid
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.calls import Swallowed
-from loop_close.causes.hidden import swallowed_for, swallowed_words
+from loop_close.causes.clues import swallowed_for, swallowed_words
 from loop_close.causes.rank import found_for, scored, suspects_among
 from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause
