@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import GUARD, Terminal, environment, loop_close
+from cli_harness import GUARD, Terminal, environment, loop_close, loop_close_here
 
 import loop_close as package
 from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
@@ -145,7 +145,7 @@ def test_files_and_several_directories_are_named_as_given(tmp_path):
 def test_wrong_usage(tmp_path, words, said):
     put(tmp_path, "a.log", RED)
     put(tmp_path, "logs/b.log", RED)
-    done = analyze(tmp_path, *words)
+    done = loop_close_here("analyze", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (64, b"")
     assert said in done.stderr.decode()
 

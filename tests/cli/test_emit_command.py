@@ -77,7 +77,7 @@ def test_the_summary_ends_in_the_runs_before_where_they_are_recorded(tmp_path):
             tmp_path, "github-summary", "-", data=json.dumps(other).encode()
         )
     for _ in range(2):
-        loop_close("merge", "report.json", "--json", "merged.json", cwd=tmp_path)
+        loop_close_here("merge", "report.json", "--json", "merged.json", cwd=tmp_path)
     assert "<details><summary>Runs 1 to 2</summary>" in emit(tmp_path, "github-summary", "merged.json")
 
 
@@ -98,7 +98,7 @@ def test_a_foreign_file_is_not_replaced(project, tmp_path):
 
 
 def test_a_report_of_a_checker_is_read(project):
-    done = loop_close(
+    done = loop_close_here(
         "analyze",
         "--json",
         "-",
@@ -120,10 +120,11 @@ def test_a_shell_appends_to_the_step_summary(project, tmp_path):
 
 
 @pytest.mark.parametrize("held", [LIMIT - 150, LIMIT, 2 * LIMIT])
-def test_a_full_step_summary_is_not_made_fuller(project, tmp_path, held):
+def test_a_full_step_summary_is_not_made_fuller(project, tmp_path, held, monkeypatch):
     target = tmp_path / "summary.md"
     target.write_bytes(b"x" * held)
-    text = emit(project, "github-summary", "report.json", env=environment(GITHUB_STEP_SUMMARY=str(target)))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
+    text = emit(project, "github-summary", "report.json")
     assert text == "" or held + len(text.encode()) <= LIMIT
 
 
