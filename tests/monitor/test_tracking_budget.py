@@ -189,16 +189,65 @@ def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(tracki
 
 
 @needs_monitoring
-def test_lines_are_not_told_again_to_a_test_that_is_passed_over(tracking):
+def test_lines_of_a_test_that_is_passed_over_are_not_reported(tracking):
     run, _, watch = tracking
     f = made("f")
     run("a", f)
     run("b")
     f()
-    assert watch.hits != []
-    watch.take()
-    f()
     assert watch.hits == []
+    assert sys.monitoring.get_local_events(watch._tool.id, f.__code__) == 0
+
+
+@needs_monitoring
+@pytest.mark.parametrize("before", ["b", "f1"])
+def test_all_lines_are_reported_again_in_a_test_after_it(tracking, before):
+    run, tests, watch = tracking
+    f = made("f", "x = [a for a in (1, 2)]\n    if x:\n        x = 3\n    return x")
+    g, new = made("g", "return 1"), never_imported("new")
+    run("a", f, g, outcome="failed")
+    run(before, f, new)
+    run("c", f, g, new, f, outcome="failed")
+    run(before, f)
+    run("e", f, g, outcome="failed")
+    tests.end()
+    lines = {
+        nodeid: [*map([*tests.count.failed_lines].__getitem__, each)]
+        for nodeid, each in tests.count.failed.items()
+    }
+    name = {number: function.code.co_name for number, function in watch.functions.items()}
+    assert [name[number] for number, _ in lines["a"]] == ["f"] * 4 + ["g"]
+    assert lines["a"] == lines["e"] == [line for line in lines["c"] if name[line[0]] != "new"]
+    assert len(lines["c"]) == 6
+
+
+@needs_monitoring
+def test_without_a_tool_id_for_starts_lines_stay_reported(tracking):
+    run, tests, watch = tracking
+    f = made("f")
+    sys.monitoring.use_tool_id(4, "other")
+    try:
+        run("a", f)
+        run("f1", f)
+        run("c", f)
+    finally:
+        sys.monitoring.free_tool_id(4)
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (2, 0)}
+    assert tests.count.passed_over == 1
+
+
+@needs_monitoring
+def test_starts_whose_tool_id_the_program_took_are_replaced_by_lines(tracking):
+    run, tests, watch = tracking
+    f = made("f")
+    run("a", f)
+    run("b", f)
+    sys.monitoring.free_tool_id(4)
+    run("c", f)
+    run("d", f)
+    tests.end()
+    assert counted(tests, watch)[0]["f"] == 2
 
 
 def without_lines(tests, watch):

@@ -101,7 +101,12 @@ class CallCounts:
 
         :param ran: these, with the first line of each in the order of the calls if it failed.
         """
-        self.add(nodeid, Execution(dict.fromkeys(ran.masks, 0), ran.lines), outcome)
+        if outcome == "passed":
+            self.passed += 1
+            self.passed_tests.append(nodeid)
+            self.passing.add_without_lines(ran.masks)
+        else:
+            self.add(nodeid, Execution(dict.fromkeys(ran.masks, 0), ran.lines), outcome)
         self.without_lines += outcome in ("passed", "failed")
         if outcome == "failed":
             self.failed_without_lines.add(nodeid)
@@ -213,6 +218,7 @@ class PassingCounts:
     def __init__(self, functions: Mapping[int, Function]) -> None:
         self._functions = functions
         self._masks: Counter[tuple[int, int]] = Counter()
+        self._without_lines: Counter[int] = Counter()
         self._found: dict[int, PassingTests] = {}
 
     def add(self, masks: Mapping[int, int]) -> None:
@@ -224,7 +230,13 @@ class PassingCounts:
         if len(self._masks) > _MOST:
             self._add_up()
 
+    def add_without_lines(self, numbers: Iterable[int]) -> None:
+        """Count a passing test of which only the functions are known, by their numbers."""
+        self._without_lines.update(iter(numbers))
+
     def _add_up(self) -> None:
+        self._masks.update({(number, 0): tests for number, tests in self._without_lines.items()})
+        self._without_lines.clear()
         for (number, mask), tests in self._masks.items():
             passed = self._found.setdefault(number, PassingTests())
             passed.tests += tests

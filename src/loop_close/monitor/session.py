@@ -308,6 +308,7 @@ class Attribution:
     def end(self) -> None:
         """End the session; if no test began, what modules ran counts as run before the tests."""
         self._add_outside(self._watch.rest())
+        self.count.in_untracked |= self._watch.in_untracked
 
     def _add_outside(self, ran: Execution) -> None:
         if self._has_begun:

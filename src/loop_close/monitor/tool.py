@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Set
-from itertools import islice
 from opcode import opmap
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from loop_close.monitor.codes import (
-    returns_value,
-)
+from loop_close.monitor import Detail
+from loop_close.monitor.codes import returns_value
 from loop_close.monitor.executions import TrackedCode
 
 # CO_GENERATOR and CO_ASYNC_GENERATOR: generators yield their values. CO_COROUTINE: ``await`` is not a call.
@@ -281,44 +279,57 @@ class MonitoringTool:
         return is_ours
 
 
-# --- tracking by function: which functions a test called, at less than half of the cost of its lines
+# --- starts of functions: which functions a test called, and where to record lines
 
-# An event at each start of a function is reported to a tool id of its own. The tool of the lines has such an event for
-# all code, to discover functions; what it disables there cannot be enabled again for single functions.
+# A function's start is reported to a tool id of its own. The tool of the lines has such an event for all code, to
+# discover functions; what it disables there cannot be enabled again for single functions.
 
 # After so many calls within a test, the calls of a function are disabled until the next test, which costs about as
-# much as these calls: 1.05 and 0.17 µs with CPython 3.13.0.
-_MANY_CALLS = 5
+# much as these calls.
+_MANY_CALLS = 3
 _START = "PY_START"
 _ID = id  # tests may patch it
 
+_Callback = Callable[[CodeType, int], Any]
+
 
 class FunctionStarts:
-    """Records the functions that are called, in the order of their first calls.
+    """Records the functions that are called, in the order of their first calls, or reports each first call.
+
+    While nothing is tracked, only the first call of each function is recorded until :meth:`turn`.
 
     :param monitoring: ``sys.monitoring``, None before Python 3.12.
     :param tracked: the functions to track.
+    :param on_first: called at the first start of each function, where lines are tracked; it must not raise.
     :ivar has_begun: the events are set; they stay until :meth:`stop`.
-    :ivar is_on: calls are recorded now.
+    :ivar detail: FUNCTIONS while calls are recorded, LINES while first calls are reported.
     """
 
-    def __init__(self, monitoring: Any, tracked: TrackedCode) -> None:
-        self.has_begun = self.is_on = self._is_paused = False
+    def __init__(self, monitoring: Any, tracked: TrackedCode, on_first: Callable[[CodeType], None]) -> None:
+        self.has_begun = self._is_paused = False
+        self.detail = Detail.NOTHING
         self._monitoring = monitoring
         self._tracked = tracked
+        self._on_first = on_first
         self._disable = getattr(monitoring, "DISABLE", None)
         self._calls: dict[int, int] = {}  # by the id of a code object, in the order of the first calls
         self._settled: dict[
             int, None
         ] = {}  # numbers of functions, where code objects may have been released since
+        self._number_settled = 0  # code objects that were settled
         self._disabled: dict[int, CodeType] = {}
         self._number = 0
-        self._recording, self._ignoring = self._callbacks()
-        self._tool = MonitoringTool({_START: self._ignoring}, self._armed)
+        self._callbacks = self._callbacks_by_detail()
+        self._tool = MonitoringTool({_START: self._callbacks[Detail.NOTHING]}, self._armed)
 
-    def _callbacks(self) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
-        """The callback that records calls, and the one that disables them."""
+    def _callbacks_by_detail(self) -> dict[Detail, _Callback]:
         calls, disabled, disable, id = self._calls, self._disabled, self._disable, _ID
+        on_first = self._on_first
+
+        def note(code: CodeType, offset: int) -> Any:
+            calls[id(code)] = 1
+            disabled[id(code)] = code
+            return disable
 
         def record(code: CodeType, offset: int) -> Any:
             number = id(code)
@@ -332,11 +343,12 @@ class FunctionStarts:
                 return disable
             return None
 
-        def ignore(code: CodeType, offset: int) -> Any:
+        def report(code: CodeType, offset: int) -> Any:
             disabled[id(code)] = code
+            on_first(code)
             return disable
 
-        return record, ignore
+        return {Detail.NOTHING: note, Detail.FUNCTIONS: record, Detail.LINES: report}
 
     def begin(self) -> bool:
         """Set the events of all tracked functions, the first time.
@@ -351,19 +363,22 @@ class FunctionStarts:
                 self._monitoring.set_local_events(self._tool.id, code, events)
         return self._tool.is_ours()
 
-    def turn(self, *, is_on: bool) -> None:
-        """Begin or stop recording; functions that were disabled meanwhile are reported again.
+    def turn(self, detail: Detail) -> bool:
+        """Set what is done at the start of a function; functions that were disabled meanwhile are reported again.
 
-        :attr:`is_on` stays False where there is no tool id for it.
+        :returns: whether there is a tool id for it.
         """
-        if is_on is self.is_on or (is_on and not self.begin()):
-            return
-        self.is_on, self._is_paused = is_on, False
-        self._tool.replace(_START, self._recording if is_on else self._ignoring)
-        if is_on:
-            self._enable()
+        if not self.begin():
+            return False
+        if detail is not self.detail:
+            self.detail, self._is_paused = detail, False
+            self._tool.replace(_START, self._callbacks[detail])
+            if detail is not Detail.NOTHING:
+                self.enable()
+        return True
 
-    def _enable(self) -> None:
+    def enable(self) -> None:
+        """Report the start of all functions again."""
         arm, tool, events = self._monitoring.set_local_events, self._tool.id, self._monitoring.events.PY_START
         codes = self._tracked.codes
         while self._disabled:
@@ -374,15 +389,15 @@ class FunctionStarts:
 
     def pause(self) -> None:
         """Record nothing until :meth:`resume`, and disable nothing."""
-        if self.is_on:
+        if self.detail is not Detail.NOTHING:
             self._is_paused = True
             self._tool.replace(_START, None)
 
     def resume(self) -> None:
         """End a pause."""
-        if self.is_on:
+        if self._is_paused:
             self._is_paused = False
-            self._tool.replace(_START, self._recording)
+            self._tool.replace(_START, self._callbacks[self.detail])
 
     def follow(self, code: CodeType) -> None:
         """Set the event of a function that is tracked from now on."""
@@ -390,54 +405,63 @@ class FunctionStarts:
             self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_START)
 
     def add(self, code: CodeType) -> None:
-        """Record a call that began before its function was followed."""
-        if self.is_on and not self._is_paused:
+        """Take a call that began before its function was followed."""
+        if self._is_paused:
+            return
+        if self.detail is Detail.FUNCTIONS:
             self._calls.setdefault(_ID(code), 1)
+        elif self.detail is Detail.LINES:
+            self._on_first(code)
 
     @property
     def has_any(self) -> bool:
-        """Whether any functions were called since the last :meth:`take`."""
+        """Whether calls were recorded since the last :meth:`take`."""
         return bool(self._settled or self._calls)
 
     @property
-    def number_of_functions(self) -> int:
-        """How many functions were called since then; several code objects may be of one, such as lambdas in it."""
-        numbers = self._tracked.numbers
-        return len(self._settled.keys() | {numbers[each] for each in list(self._calls) if each in numbers})
+    def mark(self) -> int:
+        """The point that is reached now, for :meth:`since`."""
+        return self._number_settled + len(self._calls)
 
     def release(self) -> None:
         """Hold no code objects, before some of them are released."""
-        self.settle()
-        self._enable()
+        self._settle()
+        self.enable()
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Convert code objects to the numbers of their functions."""
-        calls = dict(self._calls)
+        calls = self._calls.copy()
         self._calls.clear()
         self._number += sum(calls.values())
-        numbers = self._tracked.numbers
-        self._settled.update(dict.fromkeys(numbers[each] for each in calls if each in numbers))
+        self._number_settled += len(calls)
+        self._settled.update(self._numbers_of(calls))
 
-    def take(self) -> tuple[list[int], int, int]:
+    def _numbers_of(self, codes: Iterable[int]) -> dict[int, None]:
+        numbers = dict.fromkeys(map(self._tracked.numbers.get, codes))
+        numbers.pop(None, None)
+        return numbers  # type: ignore[return-value]  # None was removed
+
+    def take(self) -> tuple[dict[int, None], int, int]:
         """The functions that were called since the last time, in the order of their first calls, by number.
 
         :returns: also how many calls were recorded, and how many functions were called too often to record all calls.
         """
-        self.settle()
-        found, calls, disabled = list(self._settled), self._number, len(self._disabled)
-        self._settled.clear()
-        self._number = 0
-        if self.is_on and disabled:
-            self._enable()
+        self._settle()
+        found, calls, disabled = self._settled, self._number, len(self._disabled)
+        self._settled = {}
+        self._number = self._number_settled = 0
+        if disabled and self.detail is Detail.FUNCTIONS:
+            self.enable()
         return found, calls, disabled
 
-    def since(self, number: int) -> list[int]:
-        """Remove and return the functions that were first called since there were so many."""
-        self.settle()
-        found = list(islice(self._settled, number, None))
-        for number in found:
-            del self._settled[number]
-        return found
+    def since(self, mark: int) -> list[int]:
+        """Remove and return the functions that were first called since that point."""
+        calls = list(self._calls)
+        place = max(0, mark - self._number_settled)
+        known = self._settled.keys() | self._numbers_of(calls[:place]).keys()
+        for each in calls[place:]:
+            self._calls.pop(each, None)
+        return [number for number in self._numbers_of(calls[place:]) if number not in known]
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         for code in list(self._tracked.codes.values()):
@@ -449,5 +473,5 @@ class FunctionStarts:
 
         :returns: whether it was still ours, or never taken.
         """
-        self.is_on = False
+        self.detail = Detail.NOTHING
         return self._tool.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any
@@ -49,16 +49,22 @@ class LineTracker:
     the functions that ran are set again. ``sys.monitoring.restart_events`` would do this for all tools, coverage.py
     and debuggers among them.
 
+    Python reports no event for some places, such as the loop of a comprehension. These stay instrumented and are slow.
+    So once the lines of some tests are not tracked, the line events of a function are only set while they are: at its
+    first start, until :meth:`take`.
+
     :param budget: the budget of CPU time; unlimited by default.
     :ivar hits: the hits since the last :meth:`take`.
     :ivar imports: what ran while modules were imported.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
+    :ivar in_untracked: numbers of functions that untracked tests ran.
     :ivar detail: what is tracked of the test; if not its lines, only those that no earlier test ran are reported.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
         self.hits: list[Hit] = []
         self.fault = ""
+        self.in_untracked: set[int] = set()
         self.detail = Detail.LINES
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
@@ -75,7 +81,10 @@ class LineTracker:
         self._hides_one_liners = False
         self._monitoring: Any = getattr(sys, "monitoring", None)
         self._returns = ReturnEvents(self._monitoring)
-        self._starts = FunctionStarts(self._monitoring, self._tracked)
+        self._starts = FunctionStarts(self._monitoring, self._tracked, self._arm_at_start)
+        self._armed_now: dict[int, CodeType] | None = (
+            None  # while armed at the start, these; None: all are armed
+        )
         self._tool = MonitoringTool({}, self._armed)
         self._handled = HandledExceptions(ownership, self._set_exception_callback)
         self._on_handled = self._handled.callback(self._take_fault)
@@ -106,7 +115,7 @@ class LineTracker:
     @property
     def mark(self) -> Mark:
         """The point that is reached now."""
-        return len(self.hits), self._starts.number_of_functions if self.detail is Detail.FUNCTIONS else 0
+        return len(self.hits), self._starts.mark
 
     @property
     def is_cut(self) -> bool:
@@ -144,15 +153,17 @@ class LineTracker:
         if detail is self.detail:
             return detail
         start = _CLOCK()
-        if detail is Detail.FUNCTIONS or self._starts.has_begun:
-            self._starts.turn(is_on=detail is not Detail.NOTHING)
-        if detail is Detail.FUNCTIONS and not self._starts.is_on:
+        self._note_untracked()
+        has_starts = self._starts.turn(detail)
+        if detail is Detail.FUNCTIONS and not has_starts:
             detail = Detail.NOTHING
         before, self.detail = self.detail, detail
         if detail is not Detail.NOTHING:
             self._follow_pending()
-        if detail is Detail.FUNCTIONS:
-            self._starts.take()
+        if not has_starts:
+            self._arm_all()
+        elif detail is not Detail.LINES:
+            self._disarm()
         if detail is not Detail.LINES:
             self._sleep()
         elif before is not Detail.LINES:
@@ -162,6 +173,42 @@ class LineTracker:
         if detail is Detail.LINES:
             self.begin_test()
         return detail
+
+    def _note_untracked(self) -> None:
+        found, _, _ = self._starts.take()
+        if self.detail is Detail.NOTHING:
+            self.in_untracked |= found.keys()
+
+    def _disarm(self) -> None:
+        """Remove the line events of all functions; from now on they are set at the first start."""
+        if not self._tool.is_ours():
+            raise TakenError(_TAKEN)
+        if self._armed_now is None:
+            self._armed_now = {
+                number: code for number, code, _ in self._functions() if number not in self._long
+            }
+        while self._armed_now:
+            self._monitoring.set_local_events(self._tool.id, self._armed_now.popitem()[1], 0)
+
+    def _arm_all(self) -> None:
+        """Set the line events of all functions, as starts are not reported."""
+        if self._armed_now is not None:
+            self._armed_now = None
+            for _, code, events in self._functions():
+                self._monitoring.set_local_events(self._tool.id, code, events)
+
+    def _arm_at_start(self, code: CodeType) -> None:
+        """Set the line events of a function that starts; this applies to the running call."""
+        armed = self._armed_now
+        if armed is None or _ID(code) in self._covered_by_owner or _ID(code) in self._long:
+            return
+        try:
+            armed[_ID(code)] = code
+            self._monitoring.set_local_events(self._tool.id, code, self._events_of(_ID(code)))
+        except RecursionError:  # the program has used up its stack; the next call will do
+            return
+        except Exception as fault:
+            self._take_fault(fault)
 
     def _sleep(self) -> None:
         if self._is_awake or self._handled.is_listening:
@@ -292,7 +339,7 @@ class LineTracker:
         else:
             is_new = _ID(code) not in self._tracked.codes
             self._first_run(code, frame)
-            if is_new and code.co_name != "<module>":
+            if (is_new and code.co_name != "<module>") or _ID(code) in self._long:
                 self._starts.add(code)
             if _ID(code) in self._long:
                 self._count_call(code)
@@ -390,13 +437,19 @@ class LineTracker:
                 continue
             if inner is owner:
                 self._returns.follow(inner)
-            events = self._returns.events_of(_ID(inner))
             if self._hides_one_liners and (begin := one_liner_start(inner)):
-                events |= self._monitoring.events.INSTRUCTION
-                self._one_liners[_ID(inner)], self._special_events[_ID(inner)] = begin, events
+                # Its line is not reported. A line event would only slow it down, as it is never disabled.
+                events = self._returns.events_of(_ID(inner)) & ~self._monitoring.events.LINE
+                self._one_liners[_ID(inner)] = begin
+                self._special_events[_ID(inner)] = events | self._monitoring.events.INSTRUCTION
             self._starts.follow(inner)
-            if self._tool.is_ours():  # pending functions are tracked at the end, when it may not be
-                self._monitoring.set_local_events(self._tool.id, inner, events)
+            # Pending functions are tracked at the end, when the tool may not be ours.
+            if self._armed_now is None and self._tool.is_ours():
+                self._monitoring.set_local_events(self._tool.id, inner, self._events_of(_ID(inner)))
+
+    def _events_of(self, number: int) -> int:
+        """The events of a function while its lines are tracked, by the id of its code object."""
+        return self._special_events.get(number, self._returns.events_of(number))
 
     def _release(self) -> None:
         """Release code objects that nothing else refers to, including those that ran since the last :meth:`take`."""
@@ -441,19 +494,22 @@ class LineTracker:
             self._reprs.forget()
             self._end_repr()
         swallowed = self._handled.take() if self._handled.has_any else {}
-        called, calls, disabled = self._starts.take() if self._starts.is_on else ([], 0, 0)
-        if self.detail is not Detail.FUNCTIONS:
-            called = []
+        called, calls, disabled = self._starts.take() if self.detail is Detail.FUNCTIONS else ({}, 0, 0)
         if not self.hits and not called:
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
         masks, codes = self._tracked.masks(hits)
-        if self.detail is Detail.LINES:
+        if self.detail is not Detail.LINES:
+            self._ran_before |= codes
+        elif self._armed_now is None:
             self._rearm(codes)
         else:
-            self._ran_before |= codes
-        if self.detail is Detail.FUNCTIONS:
-            ran = self._by_function([*called, *masks])
+            disabled = len(self._armed_now)
+            self._disarm()
+            self._starts.enable()
+            self._rearm(codes)
+        if self.detail is not Detail.LINES:
+            ran = self._by_function(called | dict.fromkeys(masks), in_order=in_order)
         elif in_order:
             ran = Execution(masks, self._tracked.in_order(hits), self._tracked.returned_none(hits), swallowed)
         else:
@@ -461,23 +517,24 @@ class LineTracker:
         self._budget.spend(_CLOCK() - start, len(hits) + calls, len(codes), disabled=disabled)
         return ran
 
-    def _by_function(self, numbers: list[int]) -> Execution:
-        """A hit on the first line means a call of the function; lines that no earlier test ran are dropped."""
-        functions = self.functions
-        return Execution(
-            dict.fromkeys(numbers, 0), dict.fromkeys((number, functions[number].first) for number in numbers)
-        )
+    def _by_function(self, numbers: Iterable[int], *, in_order: bool = True) -> Execution:
+        """In place of the lines, the first line of each function."""
+        functions, masks = self.functions, dict.fromkeys(numbers, 0)
+        if not in_order:
+            return Execution(masks)
+        return Execution(masks, dict.fromkeys((number, functions[number].first) for number in masks))
 
     def since(self, mark: Mark) -> Execution:
         """What ran since this point; its lines are reported again after the next :meth:`take`."""
         hits = self._cut(mark[0])
         self._ran_before |= {_ID(code) for code, _ in hits}
-        if self.detail is Detail.FUNCTIONS:
+        if self.detail is not Detail.LINES:
             return self._by_function([*self._starts.since(mark[1]), *self._tracked.masks(hits)[0]])
         return self._tracked.ran(hits)._replace(lines=self._tracked.in_order(hits))
 
     def rest(self) -> Execution:
         """What ran since the last :meth:`take`, at the end of the session; its lines are not reported again."""
+        self._note_untracked()
         self._follow_pending()
         return self._tracked.ran(self._cut(0))
 
@@ -495,6 +552,8 @@ class LineTracker:
         before, self._ran_before = self._ran_before, set()
         if before:
             numbers = numbers | before
+        if self._armed_now is not None:
+            numbers = numbers & (self._armed_now.keys() | self._long.keys())
         for number in numbers:
             code = codes.get(number)
             if code is not None:  # unknown, or just released by another thread
@@ -507,10 +566,16 @@ class LineTracker:
         for number, code in list(self._tracked.codes.items()):
             if self.imports.is_open(number):
                 yield code, self._bodies.events(self._monitoring, code)
-            elif code.co_name != "<module>" and number not in self._covered_by_owner:
-                yield code, self._special_events.get(number, self._returns.events_of(number))
+        yield from ((code, events) for _, code, events in self._functions())
         for code in self._reprs.codes.values():
             yield code, events.PY_RETURN
+
+    def _functions(self) -> Iterator[tuple[int, CodeType, int]]:
+        """The functions whose lines are reported, with the ids of their code objects and their events."""
+        for number, code in list(self._tracked.codes.items()):
+            is_reported = code.co_name != "<module>" and number not in self._covered_by_owner
+            if is_reported and not self.imports.is_open(number):
+                yield number, code, self._events_of(number)
 
     def stop(self) -> None:
         """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
@@ -532,10 +597,4 @@ def _some_lines() -> int:
     a += 8
     a += 9
     a += 10
-    a += 11
-    a += 12
-    a += 13
-    a += 14
-    a += 15
-    a += 16
     return a
