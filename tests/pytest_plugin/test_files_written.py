@@ -188,9 +188,10 @@ def test_unexpected(): pass
 
 
 @pytest.mark.parametrize("source", [FINE, MIXED, MIXED.replace("def test_fine(): pass", "")])
-def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source):
-    little = run({"test_a.py": source}, asked=("--loop-close",))
-    full = run({"test_a.py": source}, asked=("--loop-close", "--loop-close-json=report.json"))
+@pytest.mark.parametrize("more", [(), ("-k", "fine or expected"), ("-m", "not slow")])
+def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source, more):
+    little = run({"test_a.py": source}, *more, asked=("--loop-close",))
+    full = run({"test_a.py": source}, *more, asked=("--loop-close", "--loop-close-json=report.json"))
     assert little.prompt == full.prompt
     assert little.summary == full.summary
     assert little.prompt.startswith("# The tests pass: ")
@@ -199,9 +200,22 @@ def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source):
 LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *sorted(sys.modules)))\n"
 
 
-def test_green_run_loads_neither_records_nor_detectors(pytester):
-    pytester.makepyfile(conftest=LOADED, test_a=FINE)
-    done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio")
+WITH_WARNINGS = """
+import pytest
+class TestNotCollected:
+    def __init__(self): pass
+@pytest.mark.of_no_plugin
+def test_fine(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "more"),
+    [(FINE, ()), (FINE, ("-k", "not slow")), (FINE, ("-m", "not slow")), (WITH_WARNINGS, ())],
+)
+def test_green_run_loads_neither_records_nor_detectors(pytester, source, more):
+    pytester.makepyfile(conftest=LOADED, test_a=source)
+    done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio", *more)
     loaded = next(line for line in done.outlines if line.startswith("LOADED")).split()
     ours = [name for name in loaded if name.startswith("loop_close")]
     assert "loop_close.pytest_plugin.session" in ours

@@ -35,7 +35,7 @@ _TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1,
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
 # A selection that can be remembered as it is: nothing in it has to be escaped or redacted.
-_PLAIN = re.compile(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:-]){0,200}")
+_PLAIN = re.compile(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:'-]){0,200}")
 #: What is said of a run that leaves the prompt of the last one.
 UNCHANGED = "pytest was called wrongly; {} still shows the last run"
 NO_MATCH = "no test matches -k or -m; {} still shows the last run"

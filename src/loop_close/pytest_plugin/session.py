@@ -254,7 +254,7 @@ class Recorder:
         # As plain values: the message may hold what it warns of. Only these are read, and there may be thousands.
         category, message = warning_message.category.__name__, str(warning_message.message)
         if len(self.warnings) < _MAX_WARNINGS and (
-            category.startswith("Pytest") or "never awaited" in message
+            category.startswith(("PytestUnraisable", "PytestUnhandled")) or "never awaited" in message
         ):
             self.warnings.append(
                 (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
