@@ -218,7 +218,7 @@ def test_a_green_run_loads_nothing_for_it(pytester, monkeypatch, system, tmp_pat
     done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio")
     loaded = next(line for line in done.outlines if line.startswith("LOADED")).split()
     assert not [name for name in loaded if name.startswith("loop_close.emit")]
-    assert ("loop_close.pytest_plugin.finish" in loaded) is bool(system)
+    assert ("loop_close.pytest_plugin.ci" in loaded) is bool(system)
 
 
 def test_the_report_on_gitlab_is_as_its_schema_says(run, gitlab):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +17,8 @@ from loop_close.store.reader import DamagedHistoryError, EmptyHistoryError, Hist
 from loop_close.store.records import RecordError, T, to_record
 
 if TYPE_CHECKING:
+    import argparse
+
     from loop_close.emit.timeline import Timeline
     from loop_close.model import EditsRun
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from time import localtime, strftime  # by name: a test may patch the module
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,11 @@ from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.provenance import GROUP, ci_system, packages, runner_of
 from loop_close.pytest_plugin.command import notes_of
-from loop_close.settings import AUTO, GITHUB, GITLAB, ON
+from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
     from loop_close.app import SaveResult
     from loop_close.detectors import Detector
-    from loop_close.files import Targets
     from loop_close.model import Failure, Observation, Report, Warned
     from loop_close.prompt.compose import Section
     from loop_close.pytest_plugin.session import Recorder
@@ -127,14 +125,9 @@ def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tu
     system = ci_system(targets.settings.ci, os.environ)
     if not system or not (saved or green):
         return [], []
-    commands: list[str] = []
-    try:
-        if saved is None or saved.report.verdict == "green":
-            found = _publish_green(system, targets.root, saved, green)
-        else:
-            commands, found = _publish(system, targets, saved)
-    except Exception as fault:  # nothing here may cost the run its prompt
-        found = [f"no output for CI: {type(fault).__name__}: {fault}"]
+    from loop_close.pytest_plugin.ci import publish
+
+    commands, found = publish(system, targets, saved, green)
     return commands, problems(tuple(found))
 
 
@@ -490,87 +483,3 @@ def is_extended(config: pytest.Config) -> bool:
     hook = config.hook
     hooks = (hook.pytest_loop_close_detectors, hook.pytest_loop_close_sections)
     return any(caller.get_hookimpls() for caller in hooks)
-
-
-# --- in CI: the step summary and annotations of GitHub Actions, the code quality report of GitLab
-
-
-#: The report for ``artifacts:reports:codequality`` in GitLab.
-CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
-#: The variable that names the folder of the repository.
-_REPOSITORY = {GITHUB: "GITHUB_WORKSPACE", GITLAB: "CI_PROJECT_DIR"}
-
-
-def _publish_green(system: str, root: Path, saved: SaveResult | None, green: str) -> list[str]:
-    if system == GITLAB:
-        return _try(CODE_QUALITY, lambda: _write(root, "[]\n"))
-    if saved is not None:
-        from loop_close.prompt.sections import in_short
-
-        green = in_short(saved.report)
-    return _try(
-        "the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + f"loop-close: {green}\n")
-    )
-
-
-def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str], list[str]]:
-    from loop_close.emit.formats import error_annotations, gitlab, summary
-    from loop_close.emit.report import checked
-    from loop_close.prompt.report_json import report_document
-
-    root = targets.root
-    document = checked(report_document(saved.report, ""), _folder(root, _REPOSITORY[system]))
-    if system == GITLAB:
-        return [], _try(CODE_QUALITY, lambda: _write(root, gitlab(document)))
-    history: list[str] = []
-    problems: list[str] = []
-    try:
-        history = _history(targets, saved.own.observation.source)
-    except Exception as fault:  # the summary is worth more
-        problems.append(f"no history in the step summary: {type(fault).__name__}: {fault}")
-    return error_annotations(document), [
-        *problems,
-        *_try("the step summary", lambda: _append(lambda held: summary(document, held, history))),
-    ]
-
-
-def _history(targets: Targets, source: str) -> list[str]:
-    """The trend and the heat map of the last runs, as Markdown; empty if there is nothing to compare with."""
-    if targets.history is None or not targets.history.is_file():
-        return []
-    from loop_close.page import lines_of_runs
-
-    return lines_of_runs(targets.history, targets.root, source)
-
-
-def _folder(root: Path, variable: str) -> str:
-    """The root's path in the repository; empty if it is the repository's root, or not in it."""
-    top, here = os.path.realpath(os.environ.get(variable, root)), os.path.realpath(root)
-    return Path(here).relative_to(top).as_posix() if Path(here).is_relative_to(top) else ""
-
-
-def _try(name: str, write: Callable[[], None]) -> list[str]:
-    try:
-        write()
-    except OSError as error:
-        return [f"cannot write {name}: {error.strerror or error}"]
-    return []
-
-
-def _write(root: Path, text: str) -> None:
-    files.write(files.state_folder(root) / Path(CODE_QUALITY).name, [text])
-
-
-def _append(text: Callable[[int], str]) -> None:
-    """Append to the step summary, if there is one.
-
-    :param text: what to append, by the number of bytes that it holds already.
-    :raises OSError: when it cannot be written.
-    """
-    path = os.environ.get("GITHUB_STEP_SUMMARY", "")
-    if not path:
-        return
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for a reader
-        raise OSError(f"{path} is not a regular file")
-    with open(path, "ab") as file:
-        file.write(text(file.tell()).encode("utf-8", "replace"))
