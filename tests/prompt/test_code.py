@@ -332,7 +332,7 @@ def test_any_slice_of_real_source_is_bounded_and_counted(found, data):
     assert len(kept) + left_out(shown) <= written
     is_code = marked and found.lines[marked - found.start].strip()
     assert not is_code or marked in kept or len(kept) + left_out(shown) < written  # it is in the docstring
-    statement = statement_rows(found, marked, 8)
+    statement = statement_rows(found, marked)
     assert len(statement) <= 9
 
 
@@ -395,8 +395,8 @@ def test_of_source_that_cannot_be_parsed_the_line_is_the_statement():
 @pytest.mark.parametrize(("more", "expected"), [(1, "… 1 more line"), (2, "… 2 more lines")])
 def test_a_long_statement_is_cut_and_counted(more, expected):
     text = "call(\n" + "    1,\n" * (6 + more) + ")\n"
-    assert statement_rows(at(text), 8, 8)[-1] == expected
-    assert len(statement_rows(at(text), 8, 8)) == 9
+    assert statement_rows(at(text), 8)[-1] == expected
+    assert len(statement_rows(at(text), 8)) == 9
 
 
 DULL = """\

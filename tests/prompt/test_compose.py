@@ -23,11 +23,12 @@ from records import (
 from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
-from loop_close.progress.signals import STUCK
+from loop_close.progress.signals import SIGNALS
 from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.text import sanitize
 
+STUCK = sorted(kind for kind, rule in SIGNALS.items() if rule.is_stuck)
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]
 _BLOCK = re.compile(r"(\d+)\. ")
 
@@ -88,7 +89,7 @@ _tests = st.lists(
 _signals = st.lists(
     st.builds(
         Signal,
-        kind=st.sampled_from(sorted(STUCK)),
+        kind=st.sampled_from(STUCK),
         tests=st.lists(hostile, max_size=3).map(tuple),
         explanation=st.just("failed in the same way in runs 2, 3 and 4, with edits between"),
     ),

@@ -9,7 +9,7 @@ from records import SRC, any_text, edited, failure, known, observed, progress, r
 from loop_close.judge import close
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Suspect
-from loop_close.progress.signals import STUCK
+from loop_close.progress.signals import SIGNALS
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.loop import (
     DEFAULT,
@@ -280,7 +280,7 @@ def test_a_signal_about_every_failing_test_does_not_name_them():
     ]
 
 
-@pytest.mark.parametrize("kind", sorted(STUCK))
+@pytest.mark.parametrize("kind", sorted(kind for kind, rule in SIGNALS.items() if rule.is_stuck))
 def test_every_way_of_being_stuck_has_an_experiment(kind):
     signals = [Signal(kind=kind, tests=("t.py::test_a",))]
     *_, said = stuck(breaker="half_open", signals=signals)

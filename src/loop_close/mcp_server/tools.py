@@ -199,9 +199,8 @@ _COUNT = {"type": "integer", "minimum": 0}
 _FLAG = {"type": "boolean"}
 
 
-def _object(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": dict(properties), "required": required}
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "required": [*properties]}
 
 
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:

@@ -315,8 +315,6 @@ SIGNALS: Mapping[str, Rule] = {
     "flaky": Rule(_flaky, is_stuck=False),
     "infrastructure": Rule(_infrastructure, is_stuck=False),
 }
-STUCK = frozenset(kind for kind, rule in SIGNALS.items() if rule.is_stuck)
-
 # --- changes that silence tests, and tests that pass although no code under test was edited
 
 

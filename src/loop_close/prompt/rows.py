@@ -23,6 +23,7 @@ _NEAR = 2
 _MAX_DULL = 3
 # Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
+_MOST_OF_STATEMENT = 8
 #: What the marks in front of a line mean; the second only if it is used.
 MARKED, NOT_RUN = ">", "-"
 
@@ -111,18 +112,15 @@ def function_rows(
     return fence("\n".join(rows), "python") if rows else []
 
 
-def statement_rows(source: Source, line: int, most: int = 8) -> list[str]:
-    """The whole statement that a line belongs to, as rows without margin; of a compound statement its header.
-
-    :param most: rows; the rest is counted.
-    """
+def statement_rows(source: Source, line: int) -> list[str]:
+    """The whole statement that a line belongs to, as rows without margin; of a compound statement its header."""
     if line not in source.numbers:
         return []
     first, last = _statement(source, line)
     lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
     indent = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    rows = [short(text[indent:]) for text in lines[:most]]
-    more = len(lines) - most
+    rows = [short(text[indent:]) for text in lines[:_MOST_OF_STATEMENT]]
+    more = len(lines) - _MOST_OF_STATEMENT
     return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
 
 

@@ -200,7 +200,7 @@ class _RunsFound:
 
 def _names(text: str, run: PytestRun) -> tuple[NodeIds, PytestRun]:
     """The lines of the summary; the run ends with them where nothing follows."""
-    place = summary_of(text, run)
+    place = summary_of(run)
     if place is None:
         return NodeIds([]), run
     found = entries(text, *place, has_end=run.final is not None)

@@ -45,7 +45,7 @@ class Pair:
     has_blocks: bool = False
     height: int = 0
 
-    def own(self, found: list[Ruler]) -> Iterator[int]:
+    def own(self) -> Iterator[int]:
         """The indexes of the rulers that are in no other run."""
         at = self.first
         for first, last in [*self.within, (self.last + 1, self.last)]:
@@ -185,7 +185,7 @@ class _Pairing:
         """With what is known of a run once it is known where it ends."""
         head, final = self.found[pair.first], self.found[pair.last] if pair.is_closed else None
         width = head.width if head.is_start or final is None else final.width
-        own = [r for r in map(self.found.__getitem__, pair.own(self.found)) if r.fits(width)]
+        own = [r for r in map(self.found.__getitem__, pair.own()) if r.fits(width)]
         pair.has_blocks = any(r.title in BLOCKS and r.char == "=" for r in own)
         is_listed = final is None and any(r.title == SUMMARY for r in own)
         pair.is_red = pair.has_blocks or is_listed or is_red(final)

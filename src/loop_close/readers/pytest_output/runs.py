@@ -93,7 +93,7 @@ def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> PytestRun:
     """The run of these rulers."""
     head, final = found[pair.first], found[pair.last] if pair.is_closed else None
     width = head.width if head.is_start or final is None else final.width
-    own = tuple(r for r in map(found.__getitem__, pair.own(found)) if r.char and r.fits(width))
+    own = tuple(r for r in map(found.__getitem__, pair.own()) if r.char and r.fits(width))
     start = head.start if head.is_start else _first_progress(text, floor, own[0].start)
     limit = _start_of(text, found, pair.last + 1)
     end = final.end if final is not None else _last_line(text, own, limit)
@@ -185,7 +185,7 @@ def _headless_run(text: str, part: list[Ruler], floor: int, limit: int) -> Pytes
 # --- the lines of the short summary, the tests that they name, and the counts
 
 
-def summary_of(text: str, run: PytestRun) -> tuple[int, int] | None:
+def summary_of(run: PytestRun) -> tuple[int, int] | None:
     """Where the short test summary is: the last ruler of that title, to the next ruler at the run's end."""
     index = next((i for i in range(len(run.rulers) - 1, -1, -1) if run.rulers[i].title == SUMMARY), None)
     if index is None:
