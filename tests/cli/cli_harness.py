@@ -33,8 +33,10 @@ def python(code):
 
 
 def environment(**changed):
+    """The variables of a process; pytest in it loads no plugin but ours, which saves a third of its time."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(LEFT_OUT)}
-    return {**kept, **changed}
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p loop_close"}
+    return {**kept, **alone, **changed}
 
 
 def loop_close(*words, cwd, data=b"", env=None, **options):

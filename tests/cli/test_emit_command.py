@@ -11,7 +11,7 @@ from cli_harness import COMMAND, environment, loop_close, loop_close_here
 from loop_close.emit import FORMATS
 from loop_close.emit.formats import LIMIT
 
-ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
+ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 FILES = {
     "pytest.ini": "[pytest]\n",
     "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",

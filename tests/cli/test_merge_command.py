@@ -8,7 +8,7 @@ import sys
 import pytest
 from cli_harness import environment, loop_close_here
 
-ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
+ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 FILES = {
     "pytest.ini": "[pytest]\n",
     "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",

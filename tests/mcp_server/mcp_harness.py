@@ -51,7 +51,9 @@ def project(path, tests=RED, command=PYTEST, more=""):
 
 
 def environment():
-    return {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
+    """The variables of a process; pytest in it loads no plugin but ours, which saves a third of its time."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p loop_close"}
 
 
 def session(path, work, mode="auto"):

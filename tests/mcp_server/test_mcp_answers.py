@@ -46,10 +46,13 @@ def test_errors_are_one_short_line():
     assert (found.is_error, found.document, len(found.text), found.text[:4]) == (True, None, 500, "a bc")
 
 
+VALIDATOR = jsonschema.Draft202012Validator(REPORT_SCHEMA)  # once: to check the schema takes long
+
+
 @given(st.text(), st.text(), st.none() | st.integers())
 def test_any_streams_make_a_report_as_described(stdout, stderr, code):
     found = close_streams(stdout, stderr, code)
-    jsonschema.validate(found.document, REPORT_SCHEMA)
+    VALIDATOR.validate(found.document)
     assert found == close_streams(stdout, stderr, code)
     assert not found.is_error
 
