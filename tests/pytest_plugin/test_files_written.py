@@ -188,7 +188,7 @@ def test_unexpected(): pass
 
 
 @pytest.mark.parametrize("source", [FINE, MIXED, MIXED.replace("def test_fine(): pass", "")])
-@pytest.mark.parametrize("more", [(), ("-k", "fine or expected"), ("-m", "not slow")])
+@pytest.mark.parametrize("more", [(), ("-k", "not skipped"), ("-m", "not slow")])
 def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source, more):
     little = run({"test_a.py": source}, *more, asked=("--loop-close",))
     full = run({"test_a.py": source}, *more, asked=("--loop-close", "--loop-close-json=report.json"))
