@@ -24,7 +24,7 @@ from records import (
     verdict,
 )
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Called, Calls, Swallowed
 from loop_close.detectors import Detector
 from loop_close.judge import close
 from loop_close.memory import Edits, Step
@@ -247,7 +247,7 @@ def test_the_source_of_the_suspect_without_its_docstring():
         "```python",
         "    8 def total(cart):",
         ">  10     tax = 0",
-        "   11     return tax",
+        "          return tax",
         "```",
     ]
     assert "Doc" not in text(3, WRONG, suspects=[TOTAL])
@@ -287,7 +287,7 @@ def ran_by(*tests, omitted=0):
 def test_lines_that_the_failing_tests_did_not_run_are_marked_once_explained():
     lines = block(3, WRONG, suspects=[TOTAL], calls=ran_by(f"{TEST}::test_total"))
     assert "-  10     tax = 0" in lines
-    assert "   11     return tax" in lines
+    assert "          return tax" in lines
     assert lines.count(LEGEND) == 1
 
 
@@ -540,6 +540,52 @@ def test_the_file_of_other_places_is_said_once():
     )
 
 
+def test_lines_that_the_block_names_have_their_numbers():
+    body = source("def total(cart):", *(f"    a{n}()" for n in range(9)), start=8)
+    suspect = replace(TOTAL, end_line=17, source=body, odd=(12, 3, 0))
+    exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=body)])
+    lines = block(4, failure(exc), suspects=[suspect])
+    assert [line[:5] for line in lines if line.endswith("()")] == [
+        *("     ", ">  10", "     ", "   12"),
+        *["     "] * 5,
+    ]
+    swallowed = Swallowed(
+        SRC, 14, "total", "KeyError", caught=f"{SRC}:16", failed=frozenset([f"{TEST}::test_total"])
+    )
+    calls = Calls(failed={f"{TEST}::test_total": ()}, passed=9, swallowed=(swallowed,))
+    lines = block(4, failure(exc), suspects=[suspect], calls=calls)
+    assert "Swallowed exception: `KeyError` at `src/shop/cart.py:14` in `total`, caught at `:16`." in lines
+    assert [line[2:5] for line in lines if line.endswith("()") and line[4] != " "] == [
+        " 10",
+        " 12",
+        " 14",
+        " 16",
+    ]
+
+
+def test_a_line_that_the_message_names_has_its_number():
+    text = "rows = [\n    1,\n    f(2,\n    3,\n]"
+    exc = raised(
+        "SyntaxError",
+        "closing parenthesis ']' does not match opening parenthesis '(' on line 10 (cart.py, line 12)",
+        [frame(function="<module>", line=12, source=source(*text.split("\n"), start=8))],
+        details={"text": "]"},
+    )
+    lines = block(3, failure(exc))
+    assert [line[:6].strip() for line in lines[1:6]] == ["8", "", "10", "", ">  12"]
+
+
+def test_a_line_that_is_the_place_of_another_cause_has_its_number():
+    first, second = (
+        cause_of(SHOWN, suspects=[TOTAL]),
+        cause_of(WRONG, suspects=[replace(TOTAL, odd=(11, 1, 0))]),
+    )
+    report = replace(close(observed(SHOWN, WRONG)), causes=(first, second))
+    assert "   11     return tax" in block_lines(1, first, 3, report, {})
+    alone = replace(report, causes=(first, first))
+    assert "          return tax" in block_lines(1, first, 3, alone, {})
+
+
 def test_an_other_place_that_raised_the_exception_or_called_the_first_says_so():
     inner = frame(SRC, "tax.<locals>.<genexpr>", 43, source=source("    (1 / n for n in x)", start=43))
     exc = raised(frames=[in_test(source=TESTED), frame(line=10, source=BODY), inner])
@@ -609,6 +655,53 @@ def test_tests_that_the_command_names_are_not_listed():
     assert block(3, *setup, **command)[-1] == "Test (setup): `t.py::a`"
     many = [failure(raised(), f"t.py::{n}" * 9) for n in range(9)]
     assert block(3, *many, **command)[-1].startswith("9 tests: ")
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([], None),
+        (["test_x"], "Other test: `tests/test_cart.py::test_x`"),
+        (["test_x", "test_y"], "Other tests: `tests/test_cart.py::test_x` and 1 more"),
+        (["test_x[1]", "test_x[2]"], "Other tests: `tests/test_cart.py::test_x` (2 cases)"),
+        (
+            ["test_x[1]", "test_x[2]", "test_y"],
+            "Other tests: `tests/test_cart.py::test_x` (2 cases) and 1 more",
+        ),
+    ],
+)
+def test_a_test_that_the_proof_names_is_not_listed_again(others, expected):
+    lines = block(2, SHOWN, *(failure(raised(), f"{TEST}::{name}") for name in others))
+    assert "Shown by `tests/test_cart.py:5` `test_total`:" in lines
+    assert [line for line in lines if "::" in line] == ([expected] if expected else [])
+    # With less detail the proof has no function.
+    assert block(1, SHOWN)[-1] == "Test: `tests/test_cart.py::test_total`"
+
+
+def test_the_methods_of_classes_are_named_by_the_proof_as_well():
+    def listed(nodeid, function):
+        exc = raised(frames=[in_test(source=TESTED, function=function), frame(line=10, source=BODY)])
+        return [line for line in block(3, failure(exc, f"{TEST}::{nodeid}")) if line.startswith("Test")]
+
+    assert listed("TestCart::test_total", "TestCart.test_total") == []
+    # A method of a base class, a case of several, and a helper are not the whole id.
+    assert listed("TestCart::test_total", "Base.test_total") == [f"Test: `{TEST}::TestCart::test_total`"]
+    assert listed("test_total[1]", "test_total") == [f"Test: `{TEST}::test_total[1]`"]
+    assert listed("test_total", "check") == [f"Test: `{TEST}::test_total`"]
+
+
+def test_a_test_that_fails_in_two_phases_is_counted_once_where_the_proof_names_it():
+    again = failure(raised(), f"{TEST}::test_total", phase="teardown")
+    other = failure(raised(), f"{TEST}::test_x")
+    lines = block(2, SHOWN, again, other)
+    assert lines[-1] == "Other test: `tests/test_cart.py::test_x`"
+
+
+def test_a_test_that_the_heading_names_is_not_listed_again():
+    lines = block(2, WRONG, beside=True)
+    assert lines[0] == "## 1. `AssertionError` at `tests/test_cart.py:5` in `test_total()`"
+    assert not [line for line in lines if "::" in line]
+    assert block(1, WRONG, beside=True)[-1] == "Test: `tests/test_cart.py::test_total`"
 
 
 @pytest.mark.parametrize(
@@ -812,7 +905,7 @@ def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
     function = Called(file=SRC, line=40, end_line=41, function="tax")
     calls = Calls(functions=(function,), failed={f"{TEST}::test_total": ((0, 40),)})
     lines = block(4, WRONG, suspects=[replace(TOTAL, score=0.4), replace(RATE, odd=(0, 0, 0))], calls=calls)
-    assert "-  41     return 7" in lines
+    assert "-         return 7" in lines
     assert lines.count(LEGEND) == 1
 
 
@@ -851,5 +944,10 @@ def test_the_lines_after_the_one_that_counts_are_marked_if_the_same_tests_ran_th
     suspect = replace(TOTAL, end_line=19, odd=(11, 1, 2), source=source(*PLAIN, start=8))
     lines = block(3, WRONG, suspects=[suspect], calls=calls)
     assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11, 12]
+    assert lines.count(f"{LEGENDS['odd']} {LEGEND}") == 1
     lines = block(3, WRONG, suspects=[replace(suspect, odd=(11, 1, 1))], calls=calls)
     assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11]
+    # What the mark means is said by the reasons already.
+    assert LEGENDS["odd"] not in "\n".join(lines)
+    assert "line 11 run by 1 failing and 1 passing tests" in lines[0]
+    assert lines.count(LEGEND) == 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from records import any_text, source
 
-from loop_close.prompt import loop
+from loop_close.prompt import loop, short
 from loop_close.prompt import rows as rows_module
 from loop_close.prompt.rows import function_rows, statement_rows
 
@@ -68,7 +68,8 @@ LONG = """\
         g3()
         return goods
 """
-_ROW = re.compile(r"([> -]) *(\d+)(?: (.*))?")
+# The mark, four columns with the number or without it, the line.
+_ROW = re.compile(r"([> -])([ \d]{3}\d|\d{5}| {4})(?: (.*))?")
 _LEFT_OUT = re.compile(r"[ -]    … (\d+) lines?(?: of comment)?")
 
 
@@ -86,9 +87,20 @@ def rows(text, start=8, **fields):
     return function_rows(at(text, start), **fields)[1:-1]
 
 
+def numbered(found):
+    """(mark, number, line) of each row; one without a number is the line after that in the row above."""
+    number = None
+    for row in found:
+        part = _ROW.fullmatch(row)
+        if part is None or _LEFT_OUT.fullmatch(row):
+            number = None
+            continue
+        number = int(part[2]) if part[2].strip() else number + 1
+        yield part[1], number, part[3] or ""
+
+
 def numbers(found, mark=""):
-    parts = [_ROW.fullmatch(row) for row in found]
-    return [int(part[2]) for part in parts if part and (not mark or part[1] == mark)]
+    return [number for sign, number, _ in numbered(found) if mark in ("", sign)]
 
 
 def left_out(found):
@@ -104,11 +116,86 @@ def test_a_short_function_is_shown_whole_without_marks():
     assert function_rows(at(SHORT)) == [
         "```python",
         "    8 def total(cart):",
-        "    9     price = 0",
-        "   10     for item in cart:",
-        "   11         price += item.price",
+        "          price = 0",
+        "          for item in cart:",
+        "              price += item.price",
         "   13     return price",
         "```",
+    ]
+
+
+def test_a_line_has_its_number_if_it_is_the_first_or_marked_or_cited_or_does_not_follow_the_row_above():
+    assert rows(SHORT, marked=10, cited=[11]) == [
+        "    8 def total(cart):",
+        "          price = 0",
+        ">  10     for item in cart:",
+        "   11         price += item.price",
+        "   13     return price",
+    ]
+    assert rows(SHORT, marked=9, alike=[10])[1:4] == [
+        ">   9     price = 0",
+        ">  10     for item in cart:",
+        "              price += item.price",
+    ]
+
+
+def test_after_an_omission_or_the_docstring_a_line_has_its_number():
+    assert rows(LONG, marked=line(LONG, "e2()"), most=16) == [
+        "    9     def total(",
+        "              self,",
+        "              cart,",
+        "     … 4 lines",
+        "   20             return 0",
+        "     … 7 lines",
+        "   28         for item in cart:",
+        "                  try:",
+        "     … 3 lines",
+        "   33             except KeyError:",
+        "                      c1()",
+        "                      if item.is_free:",
+        "     … 3 lines",
+        "   39                 else:",
+        "                          e1()",
+        ">  41                     e2()",
+        "                          goods += item.price",
+        "                          e3()",
+        "     … 8 lines",
+    ]
+    assert rows("def f():\n    'Doc.'\n    x()\n    return 1\n") == [
+        "    8 def f():",
+        "   10     x()",
+        "          return 1",
+    ]
+
+
+def test_the_first_line_of_a_file_has_its_number():
+    assert rows("x = 1\ny = 2\n", start=1) == ["    1 x = 1", "      y = 2"]
+
+
+def test_a_line_that_is_not_run_has_its_number_only_by_the_same_rule():
+    assert rows(SHORT, ran=[9, 10]) == [
+        "    8 def total(cart):",
+        "          price = 0",
+        "          for item in cart:",
+        "-             price += item.price",
+        "-  13     return price",
+    ]
+
+
+@pytest.mark.parametrize("start", [9997, 99997])
+def test_without_a_number_the_columns_stay(start):
+    text = "def f(x):\n    y = x\n    z = y\n    return z\n"
+    found = rows(text, start=start, marked=start + 2)
+    assert [row.index(word) for row, word in zip(found, ("def", "y =", "z =", "return"), strict=True)] == [
+        len(f" {start + number} ") + 4 * bool(number) for number in range(4)
+    ]
+
+
+def test_a_second_place_has_the_number_of_its_line_without_a_mark():
+    assert rows(SHORT, marked=10, mark="", cited=[10])[:3] == [
+        "    8 def total(cart):",
+        "          price = 0",
+        "   10     for item in cart:",
     ]
 
 
@@ -130,7 +217,7 @@ def test_the_docstring_is_left_out_wherever_the_mark_is(words):
 
 
 def test_a_docstring_that_is_all_there_is_is_shown():
-    assert rows('def f():\n    """Nothing yet."""\n') == ["    8 def f():", '    9     """Nothing yet."""']
+    assert rows('def f():\n    """Nothing yet."""\n') == ["    8 def f():", '          """Nothing yet."""']
 
 
 def test_every_return_of_a_long_function_is_shown():
@@ -172,8 +259,8 @@ def test_one_line_is_shown_rather_than_counted():
 def test_a_long_signature_is_cut_and_counted():
     assert rows(LONG, most=9)[:4] == [
         "    9     def total(",
-        "   10         self,",
-        "   11         cart,",
+        "              self,",
+        "              cart,",
         "     … 2 lines",
     ]
 
@@ -328,6 +415,8 @@ def test_any_slice_of_real_source_is_bounded_and_counted(found, data):
     assert len(shown) <= most + 8
     kept = numbers(shown)
     assert kept == sorted({*kept})
+    for _, number, text in numbered(shown[1:-1]):  # a row without a number can be counted from that above
+        assert text == short(found.lines[number - found.start].rstrip())
     written = sum(bool(text.strip()) for text in found.lines)
     assert len(kept) + left_out(shown) <= written
     is_code = marked and found.lines[marked - found.start].strip()
@@ -424,19 +513,19 @@ def test_of_a_long_comment_and_of_many_lines_that_no_test_ran_the_first_is_shown
     ran = [line(DULL, words) for words in ("is_odd", "is_even", "cart.sum")]
     assert rows(DULL, ran=ran) == [
         "    8 def total(cart):",
-        "    9     # Goods,",
+        "          # Goods,",
         "     … 3 lines of comment",
         "   13     if cart.is_odd:",
-        "-  14         a1()",
+        "-             a1()",
         "-    … 2 lines",
         "-  17         return a4()",
-        "   18     if cart.is_even:",
-        "-  19         b1()",
-        "-  20         b2()",
-        "-  21         b3()",
-        "   22     # Short.",
-        "   23     # Shorter.",
-        "   24     return cart.sum",
+        "          if cart.is_even:",
+        "-             b1()",
+        "-             b2()",
+        "-             b3()",
+        "          # Short.",
+        "          # Shorter.",
+        "          return cart.sum",
     ]
 
 

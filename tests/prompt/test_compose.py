@@ -288,6 +288,27 @@ def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
     assert long.count("`.loop-close/report.json`") == 1
 
 
+def test_the_full_report_is_named_on_the_line_after_the_command():
+    report = close(observed(failure(raised(message="a line\n" * 500))))
+    command = (
+        "Rerun just the failing tests, from the root: `pytest --loop-close tests/test_cart.py::test_total`"
+    )
+    pointer = "Full report: `.loop-close/report.json`\n"
+    assert composed(report).endswith(f"\n\n{command}\n{pointer}")
+    # Not so after a section of others: right after a list it would be part of the last item.
+    last = section(lambda report, tokens: ["- something"], position=999)
+    assert composed(report, sections=[*DEFAULT_SECTIONS, last]).endswith(f"\n\n- something\n\n{pointer}")
+    fenced = replace(report, observation=replace(report.observation, rerun=("pytest", "`")))
+    assert composed(fenced).endswith(f"\n```\n{pointer}")
+
+
+def test_lines_of_source_that_are_left_out_are_not_in_the_full_report():
+    body = source("def total():", *(f"    a{n}()" for n in range(90)), start=8)
+    text = composed(close(observed(failure(raised(frames=[frame(line=50, source=body)])))))
+    assert re.search(r"… \d+ lines\n", text)
+    assert "report.json" not in text
+
+
 # Sections of third parties
 
 REPORT = close(observed(failure(raised())))

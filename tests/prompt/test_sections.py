@@ -24,7 +24,7 @@ from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import close
 from loop_close.memory import Step
-from loop_close.model import Counts, Evidence, OtherRun, Suspect, Warned
+from loop_close.model import Counts, Evidence, OtherRun, SourceResult, Suspect, Warned
 from loop_close.prompt.block import LEGEND
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
@@ -297,22 +297,42 @@ def test_faults_of_extensions_are_signals():
 def test_the_command_that_runs_what_failed():
     assert rendered("next-step", close(observed(exit_code=0, counts=Counts(passed=1)))) == []
     assert rendered("next-step", close(observed(failure(raised(), "t.py::a")))) == [
-        "Rerun just the failing tests, from the root:",
-        *("```sh", "pytest --loop-close t.py::a", "```"),
+        "Rerun just the failing tests, from the root: `pytest --loop-close t.py::a`"
     ]
-    assert rendered("next-step", close(observed(exit_code=5)))[0] == "Rerun the tests, from the root:"
+    assert rendered("next-step", close(observed(exit_code=5))) == [
+        "Rerun the tests, from the root: `pytest --loop-close`"
+    ]
     checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"))
-    assert rendered("next-step", close(checked)) == [
-        "Rerun the same command, from the root:",
-        *("```sh", "mypy src", "```"),
+    assert rendered("next-step", close(checked)) == ["Rerun the same command, from the root: `mypy src`"]
+
+
+def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of_its_own():
+    def command(*words):
+        return rendered("next-step", close(observed(*CHECKED, expects_tests=False, rerun=words)))
+
+    words = "Rerun the same command, from the root:"
+    assert command("mypy", "x" * 195) == [f"{words} `mypy {'x' * 195}`"]
+    assert command("mypy", "x" * 196) == [words, "```sh", f"mypy {'x' * 196}", "```"]
+    assert command("mypy", "a`b") == [words, "```sh", "mypy 'a`b'", "```"]
+    assert command("mypy", "```") == [words, "````sh", "mypy '```'", "````"]
+    assert command("mypy", "two  spaces") == [words, "```sh", "mypy 'two  spaces'", "```"]
+    sources = [
+        SourceResult(source=name, verdict="stuck", observation=observed(*CHECKED, rerun=(name, "src")))
+        for name in ("mypy", "ty")
     ]
+    of_one, of_both = (
+        rendered("next-step", replace(close(observed(*CHECKED)), sources=tuple(sources[:number])))
+        for number in (1, 2)
+    )
+    assert of_one == ["Rerun what fails, from the root: `mypy src`"]
+    assert of_both == ["Rerun what fails, from the root:", "```sh", "mypy src", "ty src", "```"]
 
 
 def test_the_root_is_named_where_it_is_not_the_folder_of_the_command_or_above():
     beside = observed(failure(raised(), "t.py::a"), root="../con`fig")
-    assert rendered("next-step", close(beside))[0] == (
-        "Rerun just the failing tests, from the root, ``../con`fig``:"
-    )
+    assert rendered("next-step", close(beside)) == [
+        "Rerun just the failing tests, from the root, ``../con`fig``: `pytest --loop-close t.py::a`"
+    ]
 
 
 def test_where_no_command_is_known():
@@ -328,8 +348,7 @@ def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
         close(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
     )
     assert rendered("next-step", report) == [
-        "Run the tests that failed before and did not run now, from the root:",
-        *("```sh", "pytest --loop-close t.py::a", "```"),
+        "Run the tests that failed before and did not run now, from the root: `pytest --loop-close t.py::a`"
     ]
 
 
@@ -337,8 +356,7 @@ def test_after_a_green_subset_the_others_are_to_be_run():
     loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
     report = replace(close(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
     assert rendered("next-step", report) == [
-        "The other tests did not run. All of them, from the root:",
-        *("```sh", "pytest --loop-close", "```"),
+        "The other tests did not run. All of them, from the root: `pytest --loop-close`"
     ]
 
 

@@ -22,6 +22,10 @@ from loop_close.files import SIGNATURE, without_signature
 SECTIONS = {"Tests that were changed", "Earlier attempts", "Other signals", "Known failures"}
 _BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
+_COMMAND = re.compile(
+    r"from the root(?:, (`+)[^\n]+?\1)?:(?: `(?P<inline>[^`\n]+)`|\n(`{3,})sh\n(?P<block>.*?)\n\3)$",
+    re.MULTILINE | re.DOTALL,
+)
 #: A conftest that runs a part of the tests, as pytest-split does.
 SHARDS = """
     def pytest_addoption(parser):
@@ -75,12 +79,18 @@ class Run:
     @property
     def rerun(self) -> str:
         """The command of the last section."""
-        return self.prompt.split("```sh\n")[-1].split("\n```")[0]
+        return command_in(self.prompt)
 
     def says(self, *texts: str) -> bool:
         missing = [text for text in texts if text not in self.prompt]
         assert not missing, f"{missing} not in:\n{self.prompt}"
         return True
+
+
+def command_in(prompt: str) -> str:
+    """The command that a prompt ends with, in its line or in a block of its own."""
+    *_, found = _COMMAND.finditer(prompt)
+    return found["inline"] or found["block"]
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
 
 def test_syntax_error_is_shown_with_its_line_and_column(run):
     done = run({"test_a.py": "x = 1\ndef test_x(:\n    pass\n"})
-    assert done.says(">   2 def test_x(:\n                 ^\n    3     pass", "test_a.py:2")
+    assert done.says(">   2 def test_x(:\n                 ^\n          pass", "test_a.py:2")
 
 
 def test_collection_error_stands_beside_failing_tests(run):

@@ -10,7 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from plugin_harness import ASKED, prose, write
+from plugin_harness import ASKED, command_in, prose, write
 
 import loop_close
 
@@ -424,7 +424,7 @@ def test_option_of_a_plugin_is_not_parsed_where_another_cannot_be_loaded(run, py
     assert not (done.folder / "calls.txt").exists()
     prompt = (done.folder / "next.md").read_text()
     assert "cannot be loaded" in prompt
-    assert " --loop-close --out=r.txt --log x -Edev --loop-close-file=next.md\n" in prompt
+    assert " --loop-close --out=r.txt --log x -Edev --loop-close-file=next.md`\n" in prompt
 
 
 ARITIES = """
@@ -481,8 +481,8 @@ def test_failing_tests_outside_of_the_root_are_run_again(run, pytester, monkeypa
     workers = {"own_process": True, "plugins": ("xdist",), "asked": ("-n", number)}
     run(OUTSIDE, "--loop-close", *words, **workers)
     first = json.loads(kept.read_text())
-    assert "Rerun just the failing tests, from the root, `config`:\n" in first["next_prompt"]
-    command = plain(first["next_prompt"].split("```sh\n")[-1].split("\n```")[0])
+    assert "Rerun just the failing tests, from the root, `config`: `" in first["next_prompt"]
+    command = plain(command_in(first["next_prompt"]))
     tests = [cause["tests"] for cause in first["root_causes"]]
     assert tests
     for folder, again in (("config", command[1:]), ("", ["--loop-close-failed", *words])):
@@ -634,7 +634,7 @@ def test_environment_of_the_project_is_named_where_it_is_not_active(pytester, mo
     named = ("pytest",) if len(start) == 1 else ("python", "-m", "pytest")
     expected = named if is_active else (".venv/bin/python", "-m", "pytest")
     prompt = (pytester.path / "nextprompt.md").read_text()
-    words = prompt.split("```sh\n")[-1].split("\n```")[0].split(" --loop-close ")
+    words = command_in(prompt).split(" --loop-close ")
     assert tuple(words[0].split()) == expected
     again = pytester.run(*expected, "--loop-close", *words[1].split())
     again.assert_outcomes(failed=1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from heapq import nsmallest
+from collections.abc import Collection, Iterator, Mapping
 from itertools import dropwhile, takewhile
 
 from loop_close.causes.clues import base_name, swallowed_for
@@ -15,9 +14,7 @@ from loop_close.facts import (
     innermost,
     is_a,
     package_differences,
-    place,
     sides,
-    test_function,
     values,
 )
 from loop_close.memory import KnownTest, Progress
@@ -27,6 +24,7 @@ from loop_close.prompt import line_of, safe, short, span, spans
 from loop_close.prompt.place import (
     PROBABLE,
     ProbablePlace,
+    cited_lines,
     frames_of,
     how_sure,
     name_of,
@@ -43,6 +41,7 @@ from loop_close.prompt.rows import (
     generated_lines,
     message_rows,
     missing_lines,
+    row_of_tests,
     statement_rows,
 )
 from loop_close.syntax.meaning import MODULE
@@ -51,7 +50,6 @@ from loop_close.text import code, fence, one_line
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
 #: the test, other places. 3: more of the source, the values. 4: the source of a second place.
 LEVELS = 5
-_TESTS = (1, 1, 2, 2, 2)
 _BODY = (0, 0, 9, 20, 20)
 # Where the first place is less likely than this, and the second at least that likely, the source of both is shown.
 _UNCLEAR = 0.5
@@ -60,6 +58,8 @@ _SECOND_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
 _MAX_VALUES = 4
+# Characters of a function's name.
+_NAME = 80
 # Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
 _VALUES = 180
 _LEAST_VALUE = 50
@@ -74,10 +74,10 @@ _BRIEF = 120
 # Members of an exception group in one line: its own message says only how many they are.
 _HELD = 4
 #: What the marks in the source mean; each once in a prompt.
-LEGEND = "`-`: not run by the failing tests."
+LEGEND = "`-`: not run by failing tests."
 LEGENDS = {
-    "raised": "`>`: the exception was raised here.",
-    "odd": "`>`: run more often by failing tests than by passing ones.",
+    "raised": "`>`: raised here.",
+    "odd": "`>`: run more often by failing tests.",
     "edited": "`>`: edited before this began to fail.",
 }
 
@@ -100,7 +100,7 @@ def block_lines(
     is_alone = len(report.causes) == 1
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
-        return [*heading, f"{_brief(failure)}.{_tests(cause, level)}"]
+        return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
     lines = [*heading, *_where(cause, report), *_why(cause, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
@@ -121,7 +121,9 @@ def block_lines(
         lines += _others(cause, path)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
-    tests = _tests(cause, level).lstrip() if is_listed or not names_tests(report.observation) else ""
+    tests = ""
+    if is_listed or not names_tests(report.observation):
+        tests = row_of_tests(_failures(cause), level, _named_test(failure, at, level, is_alone=is_alone))
     return [*lines, *([tests] if tests else []), *past_lines(cause, report.progress)]
 
 
@@ -130,7 +132,8 @@ def brief_line(number: int, cause: RootCause, report: Report) -> str:
     failure, at = representative(cause), place_of(cause, report.progress)
     line = _line_of_test(failure, at)
     shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
-    return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}.{_tests(cause, 0)}"
+    tests = row_of_tests(_failures(cause), 0)
+    return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}. {tests}".rstrip()
 
 
 def _headline(cause: RootCause, at: ProbablePlace) -> str:
@@ -244,12 +247,15 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
         marked=at.mark,
         alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
+        cited=cited_lines(cause, at.file, report),
         most=_SYNTAX if is_syntax else _BODY[level],
         column=column,
     )
     yield from rows
-    is_marked = any(row.startswith(MARKED) for row in rows)
-    why = LEGENDS.get(at.why, "") if level >= 2 and is_marked else ""
+    marked = sum(row.startswith(MARKED) for row in rows)
+    # Of the one line that sets failing tests apart, the reasons have the number and the counts.
+    is_said = not marked or (marked == 1 and at.why == "odd")
+    why = LEGENDS.get(at.why, "") if level >= 2 and not is_said else ""
     is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
     legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))
     if legend:
@@ -273,7 +279,14 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
         return
     ran = _lines_run(cause, second, report)
     # Its line is not marked: the mark may mean something else in the first place.
-    rows = function_rows(second.source, marked=second.odd[0], mark="", ran=ran, most=_SECOND_BODY)
+    rows = function_rows(
+        second.source,
+        marked=second.odd[0],
+        mark="",
+        ran=ran,
+        cited=cited_lines(cause, second.file, report),
+        most=_SECOND_BODY,
+    )
     if rows:
         yield "The first of them:" if len(cause.suspects) > 2 else "Its source:"
         yield from rows
@@ -335,18 +348,39 @@ def _proof(failure: Failure, at: ProbablePlace, level: int) -> Iterator[str]:
     raised = failure.raised
     test = _test_frame(raised)
     said = message_rows(failure, level)
-    if test is None or level < 2 or test.source is None or is_a(raised, "DocTestFailure"):
+    if test is None or test.source is None or not _has_statement(failure, level):
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}:"
         yield from fence("\n".join(said) or "(no message)")
     else:
         statement = statement_rows(test.source, test.line)
-        inside = f" {span(test.function, 80)}" if test.function != MODULE else ""
+        inside = f" {span(test.function, _NAME)}" if test.function != MODULE else ""
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     if level >= 3:
         yield from _values(failure)
+
+
+def _has_statement(failure: Failure, level: int) -> bool:
+    """Whether the proof has the failing statement of the test."""
+    test = _test_frame(failure.raised)
+    return (
+        level >= 2
+        and test is not None
+        and test.source is not None
+        and not is_a(failure.raised, "DocTestFailure")
+    )
+
+
+def _named_test(failure: Failure, at: ProbablePlace, level: int, *, is_alone: bool) -> str:
+    """The node id, if the heading or the proof names the test by its file and its whole qualified name; else empty."""
+    test = _test_frame(failure.raised)
+    named = [(at.file, at.function)] if level >= 2 and not is_alone and at.score is None else []
+    if test is not None and _has_statement(failure, level) and _line_of_test(failure, at):
+        named.append((test.file, test.function))
+    ids = ("::".join((file, *name.split("."))) for file, name in named if len(name) <= _NAME)
+    return failure.nodeid if failure.nodeid in ids else ""
 
 
 def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
@@ -441,51 +475,6 @@ def _failures(cause: RootCause) -> list[Failure]:
     return [each.failure for each in cause.evidence if each.failure is not None]
 
 
-def _tests(cause: RootCause, level: int) -> str:
-    """Which tests it accounts for; the cases of one parametrized test are counted, not listed."""
-    failures = _failures(cause)
-    if not any(f.nodeid for f in failures):
-        return _places(failures, level)
-    nodeids = [f.nodeid for f in failures]
-    functions = Counter(filter(None, map(test_function, nodeids)))
-    ids = {test_function(nodeid): nodeid for nodeid in nodeids}
-    few = nsmallest(_TESTS[level], functions.items())
-    names = _beside([function if number > 1 else ids[function] for function, number in few])
-    kept = [
-        span(name, 160) + (f" ({number} cases)" if number > 1 else "")
-        for name, (_, number) in zip(names, few, strict=True)
-    ]
-    rest = len(nodeids) - sum(number for _, number in few)
-    phases = sorted({f.phase for f in failures})
-    when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
-    what = "file" if phases == ["collect"] else "test"
-    total = f"{len(nodeids)} {what}s" if len(nodeids) > 1 else what.capitalize()
-    if not kept:
-        return ""
-    return f" {total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
-
-
-def _beside(nodeids: Sequence[str]) -> list[str]:
-    """The node ids, each without the file if that is the same as before: ``a.py::test_x``, ``test_y``."""
-    files = [nodeid.partition("::")[0] for nodeid in nodeids]
-    return [
-        nodeid.removeprefix(f"{file}::")
-        if number and file == files[number - 1] and "::" in nodeid
-        else nodeid
-        for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
-    ]
-
-
-def _places(failures: Sequence[Failure], level: int) -> str:
-    """Other places of the same finding, for failures without a test."""
-    places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
-    others = [p for p in dict.fromkeys(places) if p != places[0]]
-    kept = [span(p) for p in others[: 2 * _TESTS[level]]]
-    rest = len(others) - len(kept)
-    more = f" and {rest} more place{'s' * (rest != 1)}" if rest else ""
-    return f" Also at {', '.join(kept)}{more}" if kept else ""
-
-
 def _relatives(raised: Raised | None, level: int) -> list[str]:
     """The other links of the chain and the members of a group, each with its place, nested as they are."""
     if raised is None:
@@ -523,7 +512,9 @@ def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
     """Exceptions that were handled and never reached the tests, with their places."""
     for each in swallowed_for(cause, report.observation.calls)[:_MAX_SWALLOWED]:
         said = f"{each.type}: {each.message}" if each.message else each.type
-        caught = f", caught at {span(each.caught)}" if each.caught else ""
+        is_near = each.caught.startswith(f"{each.file}:")
+        handler = each.caught.removeprefix(each.file) if is_near else each.caught
+        caught = f", caught at {span(handler)}" if handler else ""
         where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
         yield f"Swallowed exception: {line_of(said)} at {where}{caught}."
 

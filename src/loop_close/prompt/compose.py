@@ -18,9 +18,13 @@ _GROWTH = 1.15
 # Tokens that any prompt of a loop may have: what to do about the loop is worth more than the shortest of prompts.
 _SHORTEST = 450
 
-#: Our own words for an omission. Only then the prompt names the file that has everything.
-_CUT = re.compile(r"… \d+ (?:more|characters|lines?\b)|and \d+ more|left out|cut to keep|…`|\S…\n")
+#: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
+_CUT = re.compile(
+    r"… \d+ (?:more|characters|lines of a traceback)|and \d+ more|left out|cut to keep|…`|\S…\n"
+)
 
+#: The id of the section with the command, which the pointer to the full report may follow without a blank line.
+NEXT_STEP = "next-step"
 _SAID_CUT = "… cut to keep the prompt short"
 #: Fewer tokens than this are not worth a heading.
 _LEAST = 16
@@ -36,7 +40,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`.
     :param full_report: the path of a file that holds every failure whole, empty if there is none.
     """
-    pointer = f"Every failure in full: {line_of(full_report)}" if full_report else ""
+    pointer = f"Full report: {line_of(full_report)}" if full_report else ""
     room = int(budget * _FILL) - estimate_tokens(pointer)
     bodies = _bodies(sections, report, room)
     progress = report.progress
@@ -45,9 +49,13 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
         limit = max(int(_GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
         bodies = _bodies(sections, report, min(room, limit))
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
-    parts = ["\n".join(bodies[s]) for s in ordered if bodies[s]]
-    text = "\n\n".join(parts)
-    return f"{text}\n\n{pointer}\n" if pointer and _CUT.search(text) else f"{text}\n"
+    shown = [section for section in ordered if bodies[section]]
+    text = "\n\n".join("\n".join(bodies[section]) for section in shown)
+    if not pointer or not _CUT.search(text):
+        return f"{text}\n"
+    # Right after a list, the line would belong to its last item.
+    gap = "\n" if shown[-1].id == NEXT_STEP else "\n\n"
+    return f"{text}{gap}{pointer}\n"
 
 
 def _as_first(report: Report, progress: Progress) -> Report:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from loop_close.causes.clues import base_name
-from loop_close.facts import is_environment, place, test_function
+from loop_close.causes.clues import base_name, swallowed_for
+from loop_close.facts import innermost, is_environment, links, place, test_function
 from loop_close.memory import Progress
-from loop_close.model import Failure, Frame, Observation, Raised, RootCause, Suspect
+from loop_close.model import Failure, Frame, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt import plain, safe
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
@@ -18,6 +20,9 @@ from loop_close.syntax.meaning import MODULE
 PROBABLE = 0.5
 #: Below this one no place is clear.
 POSSIBLE = 0.25
+_MOST_FAILURES = 200
+_MOST_CAUSES = 10
+_LINE = re.compile(r"\bline ([0-9]{1,6})\b")
 
 
 def representative(cause: RootCause) -> Failure:
@@ -117,6 +122,30 @@ def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str
 def frames_of(raised: Raised | None) -> Sequence[Frame]:
     """The frames of a traceback without those that hide themselves."""
     return [frame for frame in raised.frames if not frame.is_hidden] if raised is not None else ()
+
+
+def cited_lines(cause: RootCause, file: str, report: Report) -> frozenset[int]:
+    """The lines of a file that the block of a root cause may name by their numbers, and the places of other causes."""
+    failures = [each.failure for each in cause.evidence[:_MOST_FAILURES] if each.failure is not None]
+    raised = [*(failure.raised for failure in failures), *links(failures[0].raised)]
+    frames = [
+        *frames_of(failures[0].raised),
+        *(frame for frame in map(innermost, raised) if frame is not None),
+    ]
+    swallowed = swallowed_for(cause, report.observation.calls)
+    # As a SyntaxError does, a message may be about a line.
+    texts = (failures[0].message, *chain.from_iterable(each.reasons for each in cause.suspects))
+    named = {
+        *(place_of(each, report.progress).where for each in report.causes[:_MOST_CAUSES]),
+        *(f"{each.file}:{each.odd[0]}" for each in cause.suspects),
+        *(f"{each.file}:{each.line}" for each in cause.findings),
+        *(f"{each.file}:{each.line}" for each in frames),
+        *(f"{each.file}:{each.line}" for each in swallowed),
+        *(each.caught for each in swallowed),
+        *(f"{file}:{number}" for text in texts for number in _LINE.findall(text)),
+    }
+    lines = (each.removeprefix(f"{file}:") for each in named if each.startswith(f"{file}:"))
+    return frozenset(int(line) for line in lines if line.isdecimal())
 
 
 def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None) -> int | None:

@@ -1,16 +1,18 @@
-"""The details of a failure as lines: its source, its message, and what is missing."""
+"""The details of failures as lines: source, message, what is missing, the tests."""
 
 from __future__ import annotations
 
 import ast
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
-from loop_close.facts import differences, import_cycle, is_a, is_about_a_file
+from loop_close.facts import differences, import_cycle, is_a, is_about_a_file, place, test_function
 from loop_close.model import Difference, Failure, Raised, Source
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
@@ -61,6 +63,7 @@ def function_rows(
     mark: str = MARKED,
     alike: Collection[int] = (),
     ran: Collection[int] = (),
+    cited: Collection[int] = (),
     most: int = 25,
     column: int = 0,
 ) -> list[str]:
@@ -68,12 +71,14 @@ def function_rows(
 
     Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
     Of many lines in a row that no test ran, and of a long comment, the first is shown. Each omission is a row that
-    counts its lines.
+    counts its lines. A line has its number where it cannot be counted from the row above it: in the first row, after
+    lines that are not shown, and where it is marked or cited.
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
     :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
+    :param cited: the lines that other parts of the prompt name by their numbers.
     :param column: where to put a caret below the marked line, from 1; 0 for none.
     :returns: rows of markdown; none if there is nothing to show.
     """
@@ -99,13 +104,13 @@ def function_rows(
 
     rows: list[str] = []
     last = (head or body).start - 1
-    for number in kept:
+    for number in (n for n in kept if _line(source, n).strip()):
+        is_next = bool(rows) and number == last + 1
         rows += omission(last, number)
         last = number
-        if not _line(source, number).strip():
-            continue
-        is_marked = number == marked or number in alike
-        rows.append(_row(source, number, mark if is_marked else NOT_RUN if number in skipped else ""))
+        sign = mark if number == marked or number in alike else NOT_RUN if number in skipped else ""
+        has_number = not is_next or sign == MARKED or number in cited
+        rows.append(_row(source, number, sign, has_number=has_number))
         if number == marked and 0 < column <= _MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)
@@ -306,8 +311,10 @@ def _line(source: Source, number: int) -> str:
     return _safe_lines(source)[number - source.start]
 
 
-def _row(source: Source, number: int, mark: str) -> str:
-    return f"{mark or ' '}{number:4} {short(_line(source, number).rstrip())}".rstrip()
+def _row(source: Source, number: int, mark: str, *, has_number: bool) -> str:
+    margin = f"{number:4}"
+    margin = margin if has_number else " " * len(margin)
+    return f"{mark or ' '}{margin} {short(_line(source, number).rstrip())}".rstrip()
 
 
 # --- the message
@@ -481,3 +488,59 @@ def generated_lines(raised: Raised) -> Iterator[str]:
 
 def _number(text: str | None) -> int:
     return int(text[:9]) if text and text.isdecimal() else 0
+
+
+# --- the tests
+
+_TESTS = (1, 1, 2, 2, 2)  # by level of detail
+
+
+def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> str:
+    """Which tests a root cause accounts for; the cases of one parametrized test are counted, not listed.
+
+    :param named: the node id of a test that the block has named, which is left out.
+    """
+    if not any(f.nodeid for f in failures):
+        return _places(failures, level)
+    nodeids = [f.nodeid for f in failures]
+    functions = Counter(filter(None, map(test_function, nodeids)))
+    ids = {test_function(nodeid): nodeid for nodeid in nodeids}
+    left_out = functions.pop(named, 0)
+    few = nsmallest(_TESTS[level] - bool(left_out), functions.items())
+    names = _beside([function if count > 1 else ids[function] for function, count in few])
+    kept = [
+        span(name, 160) + (f" ({count} cases)" if count > 1 else "")
+        for name, (_, count) in zip(names, few, strict=True)
+    ]
+    number = len(nodeids) - left_out
+    rest = number - sum(count for _, count in few)
+    phases = sorted({f.phase for f in failures})
+    when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
+    what = "file" if phases == ["collect"] else "test"
+    total = f"{number} {what}s" if number > 1 else what.capitalize()
+    if left_out:
+        total = f"Other {what}{'s' * (number > 1)}"
+    if not kept:
+        return ""
+    return f"{total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+
+
+def _beside(nodeids: Sequence[str]) -> list[str]:
+    """The node ids, each without the file if that is the same as before: ``a.py::test_x``, ``test_y``."""
+    files = [nodeid.partition("::")[0] for nodeid in nodeids]
+    return [
+        nodeid.removeprefix(f"{file}::")
+        if number and file == files[number - 1] and "::" in nodeid
+        else nodeid
+        for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
+    ]
+
+
+def _places(failures: Sequence[Failure], level: int) -> str:
+    """Other places of the same finding, for failures without a test."""
+    places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
+    others = [p for p in dict.fromkeys(places) if p != places[0]]
+    kept = [span(p) for p in others[: 2 * _TESTS[level]]]
+    rest = len(others) - len(kept)
+    more = f" and {rest} more place{'s' * (rest != 1)}" if rest else ""
+    return f"Also at {', '.join(kept)}{more}" if kept else ""

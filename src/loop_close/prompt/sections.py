@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -34,7 +35,7 @@ from loop_close.prompt import (
     spans,
 )
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
-from loop_close.prompt.compose import Section, estimate_tokens
+from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
 from loop_close.prompt.place import (
     PROBABLE,
@@ -55,6 +56,10 @@ MAX_BLOCKS = 10
 _RESERVE = 40
 _SIGNALS = 6
 _MAX_SOURCES = 5
+# A longer command is easier to find and to copy in a block of its own.
+_LONGEST_INLINE = 200
+# In inline code a backtick ends it, and Markdown takes several spaces for one.
+_NOT_INLINE = re.compile(r"[`\n\r]|\s\s|^\s|\s$")
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
@@ -445,8 +450,7 @@ def _next_step(report: Report, tokens: int) -> Iterator[str]:
         return
     red = [each.observation for each in report.sources if each.verdict != "green"]
     if red and any(each.rerun for each in red):
-        yield "Rerun what fails, from the root:"
-        yield from fence("\n".join(rerun_commands(red)), "sh")
+        yield from _command("Rerun what fails, from the root:", "\n".join(rerun_commands(red)))
         return
     if not observation.rerun:
         if report.causes:
@@ -454,11 +458,17 @@ def _next_step(report: Report, tokens: int) -> Iterator[str]:
         return
     left = report.progress.not_run if report.progress is not None else ()
     if left and not observation.failures:
-        yield f"Run the tests that failed before and did not run now, {_from_root(observation)}:"
-        yield from fence(command_for(observation, left), "sh")
+        words = f"Run the tests that failed before and did not run now, {_from_root(observation)}:"
+        yield from _command(words, command_for(observation, left))
         return
-    yield f"Rerun {_what(observation)}, {_from_root(observation)}:"
-    yield from fence(rerun_command(observation), "sh")
+    words = f"Rerun {_what(observation)}, {_from_root(observation)}:"
+    yield from _command(words, rerun_command(observation))
+
+
+def _command(words: str, command: str) -> list[str]:
+    """The command after the words, as inline code if it is one short line; else in a block of its own."""
+    is_inline = len(command) <= _LONGEST_INLINE and not _NOT_INLINE.search(command)
+    return [f"{words} `{command}`"] if is_inline else [words, *fence(command, "sh")]
 
 
 def _from_root(observation: Observation) -> str:
@@ -480,8 +490,8 @@ def _rest(report: Report) -> Iterator[str]:
         and not progress.step.is_full
         and report.observation.rerun
     ):
-        yield f"The other tests did not run. All of them, {_from_root(report.observation)}:"
-        yield from fence(command_for(report.observation, ()), "sh")
+        words = f"The other tests did not run. All of them, {_from_root(report.observation)}:"
+        yield from _command(words, command_for(report.observation, ()))
 
 
 # --- what only a shared history can say of a root cause
@@ -581,7 +591,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             render=lambda r, t: _other_signals(r, t, labels),
         ),
         Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
-        Section(id="next-step", position=100, render=_next_step, tokens=180, keep=True),
+        Section(id=NEXT_STEP, position=100, render=_next_step, tokens=180, keep=True),
     )
 
 
