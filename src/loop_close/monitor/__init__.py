@@ -18,17 +18,17 @@ class Detail(IntEnum):
     LINES = 2
 
 
-# Tracking measures its own share of the time. Where that is spent, a test is tracked by function, which takes less than
-# half; where that share is spent too, it is not tracked. Then it costs next to nothing, as all that earlier tests
+# Tracking measures its own share of the time. Where that is spent, a test is tracked by function, which takes a
+# quarter; where that share is spent too, it is not tracked. Then it costs next to nothing, as all that earlier tests
 # ran stays disabled. Tests that are likely to fail come first: those that failed in the last run, and all tests of a
 # file after its first failure. Further parameter sets of a test function come last.
 
 #: Share of the CPU time of the process so far.
-SHARE = 0.03
+SHARE = 0.02
 #: The share for files with failing tests, whose calls matter most.
 SHARE_AFTER_FAILURE = 0.25
 #: Minimum in CPU seconds, so that short runs are tracked in full.
-ALLOWANCE = 0.3
+ALLOWANCE = 0.15
 #: What tracking by function may take beyond that: share, and minimum in CPU seconds.
 FUNCTIONS_SHARE, FUNCTIONS_ALLOWANCE = 0.015, 0.1
 # Cost of a function's return, of one step along a traceback, and of a function that is called so often that its calls

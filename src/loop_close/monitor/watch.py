@@ -13,6 +13,7 @@ from loop_close.monitor import Budget, Detail
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
     Ownership,
+    cost_of_a_line,
     hides_one_liners,
     is_program_exception,
     is_reported_by_owner,
@@ -246,30 +247,9 @@ class LineTracker:
         why_not = self._tool.start()
         if not why_not:
             self._hides_one_liners = hides_one_liners(self._monitoring, self._tool.id, self.hits)
-            self._budget.line = self._cost_of_a_line()
+            self._budget.line = cost_of_a_line(self._monitoring, self._tool.id, self.hits)
             self._tool.listen()
         return why_not
-
-    def _cost_of_a_line(self) -> float:
-        """Seconds that a line callback takes: the minimum of five measurements."""
-        arm, code, line = (
-            self._monitoring.set_local_events,
-            _some_lines.__code__,
-            self._monitoring.events.LINE,
-        )
-        found = []
-        for _ in range(5):
-            arm(self._tool.id, code, line)
-            start = perf_counter()
-            _some_lines()
-            reported = perf_counter()
-            arm(self._tool.id, code, 0)
-            _some_lines()
-            plain = perf_counter()
-            _some_lines()
-            found.append(((reported - start) - (perf_counter() - plain)) / max(1, len(self.hits)))
-            self.hits.clear()
-        return max(min(found), 2e-8)
 
     def _callbacks(self) -> dict[str, Callable[..., Any] | None]:
         return {
@@ -582,19 +562,3 @@ class LineTracker:
         is_ours = self._starts.stop()
         if not (self._tool.stop() and is_ours) and not self.fault:
             self.fault = f"TakenError: {_TAKEN}"
-
-
-def _some_lines() -> int:
-    """Lines on which the cost of a line callback is measured."""
-    a = 0
-    a += 1
-    a += 2
-    a += 3
-    a += 4
-    a += 5
-    a += 6
-    a += 7
-    a += 8
-    a += 9
-    a += 10
-    return a
