@@ -1,6 +1,9 @@
 import sys
+from queue import SimpleQueue
+from threading import Thread
 from types import CodeType, FunctionType
 from unittest.util import safe_repr
+from weakref import ref
 
 import pytest
 
@@ -13,11 +16,12 @@ from loop_close.monitor import (
     SHARE_AFTER_FAILURE,
     Budget,
     Detail,
+    executions,
     tool,
 )
 from loop_close.monitor.codes import Ownership
 from loop_close.monitor.session import Attribution
-from loop_close.monitor.tool import FREE_IDS
+from loop_close.monitor.tool import FREE_IDS, TakenError
 from loop_close.monitor.watch import LineTracker
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
@@ -219,6 +223,138 @@ def test_all_lines_are_reported_again_in_a_test_after_it(tracking, before):
     assert [name[number] for number, _ in lines["a"]] == ["f"] * 4 + ["g"]
     assert lines["a"] == lines["e"] == [line for line in lines["c"] if name[line[0]] != "new"]
     assert len(lines["c"]) == 6
+
+
+def of_project(source, name="f", file="made"):
+    space = {"__name__": "made"}
+    exec(compile(source, f"/project/{file}.py", "exec"), space)
+    return space.pop(name)
+
+
+@pytest.fixture(params=["from_the_start", "after_one_without_lines"])
+def lines(tracking, request):
+    """Run failing tests whose lines are tracked; the lines of one, as names of functions and line numbers."""
+    run, tests, watch = tracking
+    if request.param == "after_one_without_lines":
+        run("b")
+
+    def lines_of(nodeid):
+        known = list(tests.count.failed_lines)
+        found = [known[place] for place in tests.count.failed[nodeid]]
+        return [(watch.functions[number].code.co_name, line) for number, line in found]
+
+    def run_failing(nodeid, *functions):
+        run(nodeid, *functions, outcome="failed")
+        return lines_of(nodeid)
+
+    return run_failing, lines_of, tests, watch
+
+
+@needs_monitoring
+def test_lines_of_a_generator_that_an_earlier_test_began(lines):
+    run, *_ = lines
+    each = of_project("def f():\n    yield 1\n    x = 2\n    yield x\n    yield 3\n")()
+    assert run("a", lambda: next(each)) == [("f", 2)]
+    assert run("c", lambda: next(each)) == [("f", 3), ("f", 4)]
+    assert run("e", lambda: next(each)) == [("f", 5)]
+
+
+@needs_monitoring
+def test_lines_of_a_function_that_runs_while_a_shared_fixture_is_set_up(lines):
+    run, _, tests, _ = lines
+    f = of_project("def f(call):\n    x = 1\n    call()\n    x = 2\n    return x\n")
+
+    def set_up():
+        tests.begin_setup()
+        tests.end_setup(object(), is_broken=False)
+
+    assert run("a", lambda: f(set_up)) == [("f", line) for line in (2, 3, 4, 5)]
+
+
+@needs_monitoring
+def test_lines_of_a_thread_that_an_earlier_test_began(lines):
+    run, *_ = lines
+    asked, answered = SimpleQueue(), SimpleQueue()
+    f = of_project("def f(asked, answered):\n    while asked.get():\n        answered.put(\n            1)\n")
+    thread = Thread(target=f, args=(asked, answered))
+
+    def ask():
+        asked.put(1)
+        answered.get()
+
+    def end():
+        asked.put(0)
+        thread.join()
+
+    try:
+        assert run("a", thread.start, ask)[:3] == [("f", 2), ("f", 3), ("f", 4)]
+        assert {*run("c", ask)} >= {("f", 3), ("f", 4)}
+    finally:
+        end()
+
+
+@needs_monitoring
+def test_lines_of_a_function_that_a_shared_fixture_called_last_in_its_teardown(lines):
+    run, _, tests, _ = lines
+    f = of_project("def f():\n    return 1\n")
+    tests.begin_test("a")
+    tests.saw(Report("failed"))
+    f()
+    tests.torn_down(object(), is_shared=True)
+    tests.end_test("a", ())
+    assert run("c", f) == [("f", 2)]
+    assert run("e", f) == [("f", 2)]
+
+
+@needs_monitoring
+def test_all_lines_of_a_function_whose_body_begins_on_its_first_line(lines):
+    run, *_ = lines
+    f = of_project("def f(a=1): return max(\n    a,\n    2)\n")
+    g = of_project("def g():\n    return (lambda a, b=2: (a and\n        b and\n        a))(1)\n", "g")
+    assert run("a", f) == [("f", 1), ("f", 2), ("f", 3)]
+    assert {*run("c", g)} == {("g", 2), ("g", 3), ("g", 4)}
+
+
+@needs_monitoring
+def test_functions_that_a_test_makes_are_released(lines):
+    run, *_ = lines
+    made_now = []
+
+    def make():
+        for _ in range(3 * executions._FIRST_RELEASE):
+            g = of_project("def g():\n    return 1\n", "g")
+            g()
+            made_now.append(ref(g.__code__))
+
+    assert run("a", make) == [("g", 2)]
+    assert sum(each() is not None for each in made_now) < executions._FIRST_RELEASE
+
+
+@needs_monitoring
+def test_function_that_starts_where_the_stack_is_used_up_is_reported_at_its_next_start(lines, monkeypatch):
+    run, _, _, watch = lines
+    f = of_project("def f():\n    return 1\n")
+    events_of, left = watch._events_of, [1]
+
+    def use_up(number):
+        if left and watch._armed_now is not None:
+            left.pop()
+            raise RecursionError
+        return events_of(number)
+
+    assert run("a", f) == [("f", 2)]
+    monkeypatch.setattr(watch, "_events_of", use_up)
+    assert run("c", f, f) == [("f", 2)]
+
+
+@needs_monitoring
+@pytest.mark.parametrize("nodeid", ["c", "f1"])
+def test_program_that_takes_the_tool_id_of_starts_within_a_test_ends_call_tracking(tracking, nodeid):
+    run, _, _ = tracking
+    f = made("f")
+    run("b", f)
+    with pytest.raises(TakenError, match="took over our tool id"):
+        run(nodeid, lambda: sys.monitoring.free_tool_id(4), f)
 
 
 @needs_monitoring

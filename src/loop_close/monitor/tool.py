@@ -190,11 +190,26 @@ def _above(frame: FrameType) -> Iterator[FrameType]:
         above = above.f_back
 
 
+def running_code() -> Iterator[CodeType]:
+    """The code objects on the stacks of all threads."""
+    for frame in _FRAMES().values():
+        yield frame.f_code
+        for above in _above(frame):
+            yield above.f_code
+
+
 # The tool id.
 
 #: Tool ids to try. Only optimizers use one of them by name (5), and these are rare. Hypothesis and other tools that
 #: take any free id begin with 3.
 FREE_IDS = (5, 4)
+
+
+class TakenError(RuntimeError):
+    """The program took a tool id that we use."""
+
+    def __init__(self) -> None:
+        super().__init__("the program took over our tool id of sys.monitoring")
 
 
 class MonitoringTool:
@@ -254,6 +269,14 @@ class MonitoringTool:
         """Whether the tool id is still ours."""
         return self._monitoring is not None and self._monitoring.get_tool(self.id) == self.name
 
+    def check(self) -> None:
+        """Ensure that the tool id is still ours.
+
+        :raises TakenError: when it is not.
+        """
+        if not self.is_ours():
+            raise TakenError
+
     def stop(self) -> bool:
         """Restore the state of ``sys.monitoring``; may be called again.
 
@@ -281,14 +304,15 @@ class MonitoringTool:
 
 # --- starts of functions: which functions a test called, and where to record lines
 
-# A function's start is reported to a tool id of its own. The tool of the lines has such an event for all code, to
-# discover functions; what it disables there cannot be enabled again for single functions.
+# To a tool id of its own is reported that a function starts, or that a generator or coroutine goes on. The tool of the
+# lines has a start event for all code, to discover functions; what it disables there cannot be enabled again for single
+# functions.
 
 # After so many calls within a test, the calls of a function are disabled until the next test, which costs about as
 # much as these calls.
 _MANY_CALLS = 3
-_START = "PY_START"
-_ID = id  # tests may patch it
+_STARTS = "PY_START", "PY_RESUME"
+_ID, _FRAMES = id, sys._current_frames  # tests may patch them
 
 _Callback = Callable[[CodeType, int], Any]
 
@@ -300,12 +324,13 @@ class FunctionStarts:
 
     :param monitoring: ``sys.monitoring``, None before Python 3.12.
     :param tracked: the functions to track.
-    :param on_first: called at the first start of each function, where lines are tracked; it must not raise.
+    :param on_first: called at the first start of each function, where lines are tracked. It returns whether that
+        suffices; if not, it is called at the next start again.
     :ivar has_begun: the events are set; they stay until :meth:`stop`.
     :ivar detail: FUNCTIONS while calls are recorded, LINES while first calls are reported.
     """
 
-    def __init__(self, monitoring: Any, tracked: TrackedCode, on_first: Callable[[CodeType], None]) -> None:
+    def __init__(self, monitoring: Any, tracked: TrackedCode, on_first: Callable[[CodeType], bool]) -> None:
         self.has_begun = self._is_paused = False
         self.detail = Detail.NOTHING
         self._monitoring = monitoring
@@ -320,7 +345,10 @@ class FunctionStarts:
         self._disabled: dict[int, CodeType] = {}
         self._number = 0
         self._callbacks = self._callbacks_by_detail()
-        self._tool = MonitoringTool({_START: self._callbacks[Detail.NOTHING]}, self._armed)
+        self._tool = MonitoringTool(dict.fromkeys(_STARTS, self._callbacks[Detail.NOTHING]), self._armed)
+        self._events = (
+            monitoring.events.PY_START | monitoring.events.PY_RESUME if monitoring is not None else 0
+        )
 
     def _callbacks_by_detail(self) -> dict[Detail, _Callback]:
         calls, disabled, disable, id = self._calls, self._disabled, self._disable, _ID
@@ -345,8 +373,7 @@ class FunctionStarts:
 
         def report(code: CodeType, offset: int) -> Any:
             disabled[id(code)] = code
-            on_first(code)
-            return disable
+            return disable if on_first(code) else None
 
         return {Detail.NOTHING: note, Detail.FUNCTIONS: record, Detail.LINES: report}
 
@@ -372,37 +399,51 @@ class FunctionStarts:
             return False
         if detail is not self.detail:
             self.detail, self._is_paused = detail, False
-            self._tool.replace(_START, self._callbacks[detail])
+            self._replace(self._callbacks[detail])
             if detail is not Detail.NOTHING:
                 self.enable()
         return True
 
+    def _replace(self, callback: _Callback | None) -> None:
+        for event in _STARTS:
+            self._tool.replace(event, callback)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether calls are missing because the program took the tool id."""
+        return self.detail is not Detail.NOTHING and not self._tool.is_ours()
+
     def enable(self) -> None:
-        """Report the start of all functions again."""
-        arm, tool, events = self._monitoring.set_local_events, self._tool.id, self._monitoring.events.PY_START
+        """Report the start of all functions again.
+
+        :raises TakenError: when the program took the tool id.
+        """
+        arm, tool, events = self._monitoring.set_local_events, self._tool.id, self._events
         codes = self._tracked.codes
-        while self._disabled:
-            number, code = self._disabled.popitem()
+        if self._disabled:
+            self._tool.check()
+        for number, code in list(self._disabled.items()):
             if codes.get(number) is code:
                 arm(tool, code, 0)
                 arm(tool, code, events)
+            self._disabled.pop(number, None)  # last: a time limit may end this at any point
 
     def pause(self) -> None:
         """Record nothing until :meth:`resume`, and disable nothing."""
         if self.detail is not Detail.NOTHING:
             self._is_paused = True
-            self._tool.replace(_START, None)
+            self._replace(None)
 
     def resume(self) -> None:
         """End a pause."""
         if self._is_paused:
             self._is_paused = False
-            self._tool.replace(_START, self._callbacks[self.detail])
+            self._replace(self._callbacks[self.detail])
 
     def follow(self, code: CodeType) -> None:
         """Set the event of a function that is tracked from now on."""
         if self.has_begun and self._tool.is_ours():
-            self._monitoring.set_local_events(self._tool.id, code, self._monitoring.events.PY_START)
+            self._monitoring.set_local_events(self._tool.id, code, self._events)
 
     def add(self, code: CodeType) -> None:
         """Take a call that began before its function was followed."""
@@ -466,7 +507,7 @@ class FunctionStarts:
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         for code in list(self._tracked.codes.values()):
             if code.co_name != "<module>":
-                yield code, self._monitoring.events.PY_START
+                yield code, self._events
 
     def stop(self) -> bool:
         """Give the tool id back; may be called again.

@@ -17,15 +17,22 @@ from loop_close.monitor.codes import (
     hides_one_liners,
     is_program_exception,
     is_reported_by_owner,
+    lines_of,
     one_liner_start,
 )
 from loop_close.monitor.executions import NO_EXECUTION, RETURNED_NONE, Execution, Function, Hit, TrackedCode
 from loop_close.monitor.handled import HandledExceptions
 from loop_close.monitor.imports import ModuleBodies
-from loop_close.monitor.tool import AssertionReprs, FunctionStarts, MonitoringTool, ReturnEvents
+from loop_close.monitor.tool import (
+    AssertionReprs,
+    FunctionStarts,
+    MonitoringTool,
+    ReturnEvents,
+    TakenError,
+    running_code,
+)
 
 _HANDLED = "EXCEPTION_HANDLED"
-_TAKEN = "the program took over our tool id of sys.monitoring"
 # Calls per test that are reported of a function whose line table is too long; then one return per test.
 _MANY_CALLS = 100
 # Limit of functions first seen in untracked tests that wait to be tracked.
@@ -37,10 +44,6 @@ _CLOCK = perf_counter if sys.platform == "win32" else thread_time
 
 #: A point in what ran: how many hits, and how many functions were called.
 Mark = tuple[int, int]
-
-
-class TakenError(RuntimeError):
-    """The program took the tool id that we use."""
 
 
 class LineTracker:
@@ -108,10 +111,17 @@ class LineTracker:
 
     @property
     def is_due(self) -> bool:
-        """Whether anything ran since the last :meth:`take`."""
+        """Whether :meth:`take` has anything to do: something ran, or a tool id was taken."""
         return bool(
-            self.hits or self._handled.has_any or (self.detail is Detail.FUNCTIONS and self._starts.has_any)
+            self.hits
+            or self._handled.has_any
+            or (self._ran_before if self.detail is Detail.LINES else self._has_calls)
+            or self._starts.is_lost
         )
+
+    @property
+    def _has_calls(self) -> bool:
+        return self.detail is Detail.FUNCTIONS and self._starts.has_any
 
     @property
     def mark(self) -> Mark:
@@ -169,6 +179,7 @@ class LineTracker:
             self._sleep()
         elif before is not Detail.LINES:
             self._rearm(set())
+            self._arm_running()
             self._is_awake = True
         self._budget.spend(_CLOCK() - start)
         if detail is Detail.LINES:
@@ -182,8 +193,7 @@ class LineTracker:
 
     def _disarm(self) -> None:
         """Remove the line events of all functions; from now on they are set at the first start."""
-        if not self._tool.is_ours():
-            raise TakenError(_TAKEN)
+        self._tool.check()
         if self._armed_now is None:
             self._armed_now = {
                 number: code for number, code, _ in self._functions() if number not in self._long
@@ -198,18 +208,27 @@ class LineTracker:
             for _, code, events in self._functions():
                 self._monitoring.set_local_events(self._tool.id, code, events)
 
-    def _arm_at_start(self, code: CodeType) -> None:
-        """Set the line events of a function that starts; this applies to the running call."""
+    def _arm_at_start(self, code: CodeType) -> bool:
+        """Set the line events of a function that starts or goes on; this applies to the running call."""
         armed = self._armed_now
         if armed is None or _ID(code) in self._covered_by_owner or _ID(code) in self._long:
-            return
+            return True
         try:
+            if _ID(code) not in armed:  # another thread may have set them while they were removed
+                self._monitoring.set_local_events(self._tool.id, code, 0)
             armed[_ID(code)] = code
             self._monitoring.set_local_events(self._tool.id, code, self._events_of(_ID(code)))
         except RecursionError:  # the program has used up its stack; the next call will do
-            return
+            return False
         except Exception as fault:
             self._take_fault(fault)
+        return True
+
+    def _arm_running(self) -> None:
+        """Set the line events of the functions that are running, also in other threads: these will not start."""
+        for code in running_code():
+            if self._tracked.codes.get(_ID(code)) is code and code.co_name != "<module>":
+                self._arm_at_start(code)
 
     def _sleep(self) -> None:
         if self._is_awake or self._handled.is_listening:
@@ -418,8 +437,10 @@ class LineTracker:
             if inner is owner:
                 self._returns.follow(inner)
             if self._hides_one_liners and (begin := one_liner_start(inner)):
-                # Its line is not reported. A line event would only slow it down, as it is never disabled.
-                events = self._returns.events_of(_ID(inner)) & ~self._monitoring.events.LINE
+                events = self._returns.events_of(_ID(inner))
+                if len(lines_of(inner)) == 1:
+                    # It is not reported. A line event would only slow it down, as it is never disabled.
+                    events &= ~self._monitoring.events.LINE
                 self._one_liners[_ID(inner)] = begin
                 self._special_events[_ID(inner)] = events | self._monitoring.events.INSTRUCTION
             self._starts.follow(inner)
@@ -434,11 +455,17 @@ class LineTracker:
     def _release(self) -> None:
         """Release code objects that nothing else refers to, including those that ran since the last :meth:`take`."""
         self._starts.release()
+        armed = list(self._armed_now or ())
+        if self._armed_now is not None:
+            self._armed_now.clear()
         ran = self.hits[:]
         self._ran_before |= {_ID(code) for code, _ in ran}
         self.hits[: len(ran)] = self._tracked.by_first_codes(ran)
         ran.clear()
         self._tracked.release()
+        codes = self._tracked.codes
+        if self._armed_now is not None:
+            self._armed_now |= {number: codes[number] for number in armed if number in codes}
         for numbers in (self._ran_before, self._covered_by_owner):
             numbers.intersection_update(self._tracked.codes)
         for known in (self._special_events, self._one_liners, self._long):
@@ -475,7 +502,9 @@ class LineTracker:
             self._end_repr()
         swallowed = self._handled.take() if self._handled.has_any else {}
         called, calls, disabled = self._starts.take() if self.detail is Detail.FUNCTIONS else ({}, 0, 0)
-        if not self.hits and not called:
+        if self._starts.is_lost:
+            raise TakenError
+        if not self.hits and not called and not (self.detail is Detail.LINES and self._ran_before):
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
         masks, codes = self._tracked.masks(hits)
@@ -488,6 +517,7 @@ class LineTracker:
             self._disarm()
             self._starts.enable()
             self._rearm(codes)
+            self._arm_running()
         if self.detail is not Detail.LINES:
             ran = self._by_function(called | dict.fromkeys(masks), in_order=in_order)
         elif in_order:
@@ -524,8 +554,7 @@ class LineTracker:
         :param numbers: ids of the code objects.
         :raises TakenError: when the program took our tool id.
         """
-        if not self._tool.is_ours():
-            raise TakenError(_TAKEN)
+        self._tool.check()
         arm, tool = self._monitoring.set_local_events, self._tool.id
         codes, returns, special = self._tracked.codes, self._returns, self._special_events
         with_returns, line, both = returns.codes, returns.line, returns.both
@@ -561,4 +590,4 @@ class LineTracker:
         """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
         is_ours = self._starts.stop()
         if not (self._tool.stop() and is_ours) and not self.fault:
-            self.fault = f"TakenError: {_TAKEN}"
+            self.fault = f"TakenError: {TakenError()}"
