@@ -17,7 +17,6 @@ from loop_close.monitor.codes import (
     hides_one_liners,
     is_program_exception,
     is_reported_by_owner,
-    lines_of,
     one_liner_start,
 )
 from loop_close.monitor.executions import NO_EXECUTION, RETURNED_NONE, Execution, Function, Hit, TrackedCode
@@ -437,12 +436,9 @@ class LineTracker:
             if inner is owner:
                 self._returns.follow(inner)
             if self._hides_one_liners and (begin := one_liner_start(inner)):
-                events = self._returns.events_of(_ID(inner))
-                if len(lines_of(inner)) == 1:
-                    # It is not reported. A line event would only slow it down, as it is never disabled.
-                    events &= ~self._monitoring.events.LINE
-                self._one_liners[_ID(inner)] = begin
-                self._special_events[_ID(inner)] = events | self._monitoring.events.INSTRUCTION
+                # With its line event: beside a debugger, the instruction is not reported but the line is.
+                events = self._returns.events_of(_ID(inner)) | self._monitoring.events.INSTRUCTION
+                self._one_liners[_ID(inner)], self._special_events[_ID(inner)] = begin, events
             self._starts.follow(inner)
             # Pending functions are tracked at the end, when the tool may not be ours.
             if self._armed_now is None and self._tool.is_ours():
