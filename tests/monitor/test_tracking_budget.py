@@ -413,6 +413,16 @@ def test_of_some_tests_only_the_functions_are_known_in_the_order_of_their_calls(
 
 
 @needs_monitoring
+def test_a_generator_that_goes_on_is_a_function_of_the_test(tracking):
+    run, tests, watch = tracking
+    each = of_project("def f():\n    yield 1\n    yield 2\n    yield 3\n")()
+    for nodeid in ("a", "f1", "f2"):
+        run(nodeid, lambda: next(each))
+    tests.end()
+    assert without_lines(tests, watch) == {"f": (3, 2)}
+
+
+@needs_monitoring
 def test_a_function_that_is_called_often_is_known_in_every_test(tracking):
     run, tests, watch = tracking
     f = made("f")
