@@ -1,11 +1,15 @@
+import ast
+import dis
+import subprocess
 import sys
 import threading
+from types import CodeType
 
 import pytest
 
 from loop_close.monitor import handled
 from loop_close.monitor.codes import Ownership
-from loop_close.monitor.handled import MOST_STEPS, SAMPLED_FROM, HandledExceptions
+from loop_close.monitor.handled import MOST_STEPS, SAMPLED_FROM, HandledExceptions, handler_of
 
 pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -262,3 +266,78 @@ def test_heard_of_only_where_code_under_test_runs(watch):
     swallowed(watch)
     watch.begin_test()
     assert not watch._handled.is_listening
+
+
+def codes_of(module):
+    left = [each.__code__ for each in vars(module).values() if hasattr(each, "__code__")]
+    while left:
+        code = left.pop()
+        yield code
+        left += [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+@pytest.mark.parametrize("module", [ast, dis, subprocess, threading])
+def test_handlers_are_those_that_the_disassembler_shows(module):
+    found = 0
+    for code in codes_of(module):
+        entries = dis.Bytecode(code).exception_entries
+        for offset in range(0, len(code.co_code), 2):
+            expected = next((each.target for each in entries if each.start <= offset < each.end), None)
+            assert handler_of(code.co_exceptiontable, offset) == expected
+            found += expected is not None
+    assert found > 10
+
+
+FULL_STACK = """\
+import sys
+from loop_close.monitor.codes import Ownership
+from loop_close.monitor.watch import LineTracker
+SOURCE = '''
+def fields(node):
+    for place in (0,):
+        try:
+            yield place, node[place]
+        except IndexError:
+            pass
+
+def children(node):
+    for place, field in fields(node):
+        if isinstance(field, list):
+            yield field
+
+def walk(node):
+    for child in children(node):
+        yield child
+        yield from walk(child)
+'''
+space = {"__name__": "core"}
+watch = LineTracker(Ownership("/project"))
+assert watch.start() == ""
+exec(compile(SOURCE, "/project/core.py", "exec"), space)
+watch.take()
+watch.end_collection()
+nested = []
+for _ in range(3000):
+    nested = [nested]
+def started(pad):
+    if pad:
+        return started(pad - 1)
+    try:
+        list(space["walk"](nested))
+    except RecursionError:
+        return
+for pad in range(4):
+    watch.begin_test()
+    started(pad)
+    watch.take()
+watch.stop()
+print("end", watch.fault)
+"""
+
+
+def test_generator_on_a_full_stack_ends():
+    """A callback cannot begin there; with ``EXCEPTION_HANDLED`` CPython never came to an end."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_STACK], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "end \n"

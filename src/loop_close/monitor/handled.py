@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from opcode import opmap
 from os.path import basename, dirname, join
 from threading import get_ident
@@ -143,13 +145,24 @@ class HandledExceptions:
     def callback(
         self, take_fault: Callable[[Exception], None]
     ) -> Callable[[CodeType, int, BaseException], None]:
-        """The callback for ``EXCEPTION_HANDLED``; it passes errors of its own to ``take_fault``."""
+        """The callback for ``RAISE`` and ``RERAISE``; it passes errors of its own to ``take_fault``.
+
+        Not for ``EXCEPTION_HANDLED``: where the stack is full, no callback can begin. CPython 3.12 and 3.13 then look
+        for a handler of this error, find the same one again in a generator, and never end.
+        """
         files, file_of = self._ownership.files, self._ownership.file_of
         last, entries, is_runner, end = self.last, self._entries, self._is_runner_file, _end_of_phase()
         sampled, id, unknown = self.sampled, _ID, ""
 
-        def on_handled(code: CodeType, offset: int, exception: BaseException) -> None:
+        def on_raised(code: CodeType, offset: int, exception: BaseException) -> None:
+            table = code.co_exceptiontable
+            if not table:
+                return
             try:
+                handler = handler_of(table, offset)
+                if handler is None:
+                    return
+                offset = handler
                 self.left -= 1
                 if self.left < 0:
                     self.listen(is_on=False)
@@ -199,7 +212,7 @@ class HandledExceptions:
             except Exception as fault:
                 take_fault(fault)
 
-        return on_handled
+        return on_raised
 
     def _entry(
         self,
@@ -301,6 +314,39 @@ class HandledExceptions:
         self._entries.clear()
         self._kept = 0
         return found
+
+
+def handler_of(table: bytes, offset: int) -> int | None:
+    """The offset of the handler of an exception, in bytes; None if the function has none there.
+
+    :param table: ``co_exceptiontable`` of a code object.
+    :param offset: of the instruction that raises, in bytes.
+    """
+    starts, handlers = _ranges(table)
+    place = bisect_right(starts, offset) - 1
+    if place < 0:
+        return None
+    end, handler = handlers[place]
+    return handler if offset < end else None
+
+
+@lru_cache(maxsize=1024)
+def _ranges(table: bytes) -> tuple[list[int], list[tuple[int, int]]]:
+    """Where each range of instructions starts; where it ends, and its handler; all offsets in bytes.
+
+    The format: Objects/exception_handling_notes.txt of CPython. Each entry is four numbers of 6 bits a byte: start,
+    length and handler in units of two bytes, then the depth of the stack.
+    """
+    numbers: list[int] = []
+    value = 0
+    for byte in table:
+        value = value << 6 | byte & 63
+        if not byte & 64:
+            numbers.append(value)
+            value = 0
+    starts = [2 * start for start in numbers[::4]]
+    ends = [start + 2 * length for start, length in zip(starts, numbers[1::4], strict=True)]
+    return starts, [*zip(ends, [2 * handler for handler in numbers[2::4]], strict=True)]
 
 
 def _runner_paths() -> Iterator[str]:

@@ -252,11 +252,12 @@ class MonitoringTool:
         return ""
 
     def listen(self) -> None:
-        """Enable the start of all functions, the handling of all exceptions, and the local events of armed code."""
+        """Enable the start of all functions, the raising of all exceptions, and the local events of armed code."""
         for code, events in self._armed():
             self._monitoring.set_local_events(self.id, code, events)
-        # EXCEPTION_HANDLED is enabled for all code or for none. Removing the callback turns it off at little cost.
-        self._events = self._monitoring.events.PY_START | self._monitoring.events.EXCEPTION_HANDLED
+        # Those of exceptions are enabled for all code or for none. Removing the callback turns them off at little cost.
+        events = self._monitoring.events
+        self._events = events.PY_START | events.RAISE | events.RERAISE
         self._monitoring.set_events(self.id, self._events)
 
     def replace(self, event: str, callback: Callable[..., Any] | None) -> None:

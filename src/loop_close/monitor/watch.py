@@ -31,7 +31,7 @@ from loop_close.monitor.tool import (
     running_code,
 )
 
-_HANDLED = "EXCEPTION_HANDLED"
+_RAISED = "RAISE", "RERAISE"
 # Calls per test that are reported of a function whose line table is too long; then one return per test.
 _MANY_CALLS = 100
 # Limit of functions first seen in untracked tests that wait to be tracked.
@@ -90,7 +90,7 @@ class LineTracker:
         )
         self._tool = MonitoringTool({}, self._armed)
         self._handled = HandledExceptions(ownership, self._set_exception_callback)
-        self._on_handled = self._handled.callback(self._take_fault)
+        self._on_raised = self._handled.callback(self._take_fault)
         self._is_collecting, self._is_awake = True, False
         self._on_line, self._on_first_line = self._line_callbacks()
         self._bodies = ModuleBodies(
@@ -250,7 +250,8 @@ class LineTracker:
         self._handled.listen(is_on=True)
 
     def _set_exception_callback(self, is_on: bool) -> None:
-        self._tool.replace(_HANDLED, self._on_handled if is_on else None)
+        for event in _RAISED:
+            self._tool.replace(event, self._on_raised if is_on else None)
 
     def start(self) -> str:
         """Start tracking.
@@ -276,7 +277,7 @@ class LineTracker:
             "PY_RETURN": self._on_return(),
             "PY_YIELD": self._on_return(),
             "INSTRUCTION": self._on_instruction(),
-            _HANDLED: self._on_handled,
+            **dict.fromkeys(_RAISED, self._on_raised),
         }
 
     def _line_callbacks(self) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
