@@ -85,6 +85,10 @@ class HandledExceptions:
     An exception that is raised again meets another handler: the last handler counts. An exception is identified by
     its id and the place where it was raised.
 
+    The handler is looked up where the exception is raised, as ``EXCEPTION_HANDLED`` can hang: where the stack is full,
+    no callback can begin. CPython 3.12 and 3.13 then look for a handler of this error, find the one that covers a
+    whole generator again, and never end.
+
     :param set_listening: called with whether exceptions are to be reported from now on.
     :ivar last: by the id of each exception that has not reached the test, its latest entry.
     :ivar left: the remaining steps of this test; below 0 some exceptions were not examined.
@@ -145,24 +149,18 @@ class HandledExceptions:
     def callback(
         self, take_fault: Callable[[Exception], None]
     ) -> Callable[[CodeType, int, BaseException], None]:
-        """The callback for ``RAISE`` and ``RERAISE``; it passes errors of its own to ``take_fault``.
-
-        Not for ``EXCEPTION_HANDLED``: where the stack is full, no callback can begin. CPython 3.12 and 3.13 then look
-        for a handler of this error, find the same one again in a generator, and never end.
-        """
-        files, file_of = self._ownership.files, self._ownership.file_of
+        """The callback for ``RAISE`` and ``RERAISE``; it passes errors of its own to ``take_fault``."""
+        left_in = self._left_in
         last, entries, is_runner, end = self.last, self._entries, self._is_runner_file, _end_of_phase()
-        sampled, id, unknown = self.sampled, _ID, ""
+        sampled, id = self.sampled, _ID
 
         def on_raised(code: CodeType, offset: int, exception: BaseException) -> None:
             table = code.co_exceptiontable
             if not table:
                 return
             try:
-                handler = handler_of(table, offset)
-                if handler is None:
+                if (handler := handler_of(table, offset)) is None:
                     return
-                offset = handler
                 self.left -= 1
                 if self.left < 0:
                     self.listen(is_on=False)
@@ -170,7 +168,7 @@ class HandledExceptions:
                 if code is end:
                     self._is_phase_over = True
                     self.listen(is_on=False)
-                where = id(code) + offset
+                where = id(code) + handler
                 if where in sampled:
                     sampled[where] += 1
                     if sampled[where] & _SAMPLE_MASK:
@@ -184,20 +182,13 @@ class HandledExceptions:
                     and self._is_runner(code)
                 ):
                     return  # an exception that leaves a test meets thirty of their handlers
-                found, node, steps = None, _TRACEBACK(exception), 0
-                while node is not None and steps <= MOST_STEPS:
-                    inner = node.tb_frame.f_code
-                    file = files.get(inner.co_filename, unknown)
-                    if file is not None and (file or file_of(inner.co_filename) is not None):
-                        found, at = inner, node
-                    node = node.tb_next
-                    steps += 1
+                at, steps = left_in(exception)
                 self.left -= steps
-                if found is None:
+                if at is None:
                     if id(exception) in last:  # the id was that of another exception before
                         self._ended[last.pop(id(exception))] = None
                     return
-                key = id(found), at.tb_lasti, id(kind), id(code), offset
+                key = id(at.tb_frame.f_code), at.tb_lasti, id(kind), id(code), handler
                 entry = entries.get(key)
                 if entry is None:
                     entry = self._entry(key, code, exception, at, _FRAME(1))
@@ -213,6 +204,19 @@ class HandledExceptions:
                 take_fault(fault)
 
         return on_raised
+
+    def _left_in(self, exception: BaseException) -> tuple[TracebackType | None, int]:
+        """Where the exception left the code under test, and how many steps along its traceback were taken."""
+        files, file_of = self._ownership.files, self._ownership.file_of
+        at, node, steps = None, _TRACEBACK(exception), 0
+        while node is not None and steps <= MOST_STEPS:
+            name = node.tb_frame.f_code.co_filename
+            file = files.get(name, "")
+            if file is not None and (file or file_of(name) is not None):
+                at = node
+            node = node.tb_next
+            steps += 1
+        return at, steps
 
     def _entry(
         self,
