@@ -268,6 +268,33 @@ def test_heard_of_only_where_code_under_test_runs(watch):
     assert not watch._handled.is_listening
 
 
+ITERATION = """
+class Items:
+    def __iter__(self):
+        return self
+    def __next__(self):
+        raise StopIteration
+def f(times):
+    try:
+        for _ in range(times):
+            for _ in Items():
+                pass
+        raise KeyError("late")
+    except KeyError:
+        return 1
+"""
+
+
+@pytest.mark.parametrize(("times", "is_cut"), [(MOST_STEPS, False), (handled.EVENTS * MOST_STEPS, True)])
+def test_ends_of_iterations_are_no_steps_but_events(watch, times, is_cut):
+    f = made(ITERATION)
+    test = made("def t(*args):\n    f(*args)\n", "t", "/project/tests/test_a.py", f=f)
+    begin(watch)
+    test(times)
+    assert watch.is_cut is is_cut
+    assert [kind for _, kind in swallowed(watch)] == ([] if is_cut else ["KeyError"])
+
+
 def codes_of(module):
     left = [each.__code__ for each in vars(module).values() if hasattr(each, "__code__")]
     while left:
