@@ -269,11 +269,13 @@ def test_heard_of_only_where_code_under_test_runs(watch):
 
 
 ITERATION = """
+class Ended(StopIteration):
+    pass
 class Items:
     def __iter__(self):
         return self
     def __next__(self):
-        raise StopIteration
+        raise kind
 def f(times):
     try:
         for _ in range(times):
@@ -285,14 +287,34 @@ def f(times):
 """
 
 
+@pytest.mark.parametrize("kind", ["StopIteration", "Ended"])
 @pytest.mark.parametrize(("times", "is_cut"), [(MOST_STEPS, False), (handled.EVENTS * MOST_STEPS, True)])
-def test_ends_of_iterations_are_no_steps_but_events(watch, times, is_cut):
-    f = made(ITERATION)
+def test_ends_of_iterations_are_no_steps_but_events(watch, times, is_cut, kind):
+    f = made(ITERATION.replace("raise kind", f"raise {kind}"))
     test = made("def t(*args):\n    f(*args)\n", "t", "/project/tests/test_a.py", f=f)
     begin(watch)
     test(times)
     assert watch.is_cut is is_cut
     assert [kind for _, kind in swallowed(watch)] == ([] if is_cut else ["KeyError"])
+
+
+@pytest.mark.parametrize("last", ["next(iter([]))", "raise ValueError", "raise KeyboardInterrupt"])
+def test_what_runs_after_a_test_ended_is_not_of_it(watch, last):
+    first = made("def first(): return 1", "first")
+    test = made(f"def t():\n    first()\n    {last}\n", "t", "/project/tests/test_a.py", first=first)
+    begin(watch)
+    pytest.CallInfo.from_call(test, "call")
+    call(watch, KeyError)
+    assert swallowed(watch) == {}
+
+
+def test_function_with_too_many_handlers_is_not_examined(watch):
+    attempt = "    try:\n        int('x')\n    except ValueError:\n        pass\n"
+    f = made(f"def f():\n{attempt * handled.LONGEST_HANDLERS}")
+    begin(watch)
+    made("def t():\n    f()\n", "t", "/project/tests/test_a.py", f=f)()
+    assert watch.is_cut
+    assert swallowed(watch) == {}
 
 
 def codes_of(module):

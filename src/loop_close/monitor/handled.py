@@ -17,6 +17,8 @@ from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 
 #: Steps per test: one for each exception, and one for each entry of its traceback. They take less than 0.5 ms.
 MOST_STEPS = 300
+#: A table of handlers with more bytes is not parsed: it takes too long, and the rest of the test is not examined.
+LONGEST_HANDLERS = 4_096
 #: Events per step, as most frames have no handler for an exception that passes through them, and ends of iterations
 #: are raised too. An event takes 0.1 to 0.3 µs, about a sixteenth of a step.
 EVENTS = 10
@@ -31,7 +33,6 @@ _MOST_KEPT = 100
 _MOST_TEXT, _MOST_NAME = 300, 200
 # These end iteration, generators and tasks, and are not errors.
 _CONTROL = (StopIteration, StopAsyncIteration, GeneratorExit, KeyboardInterrupt)
-_CONTROL_IDS = frozenset(map(id, _CONTROL))
 _CANCELLED = "asyncio.exceptions", "CancelledError"
 # An exception that these packages handle has reached the test, or was raised while they reported on it.
 _RUNNERS = ("_pytest", "pluggy", "pytest", "unittest", "doctest")
@@ -155,17 +156,18 @@ class HandledExceptions:
         self, take_fault: Callable[[Exception], None]
     ) -> Callable[[CodeType, int, BaseException], None]:
         """The callback for ``RAISE`` and ``RERAISE``; it passes errors of its own to ``take_fault``."""
-        left_in = self._left_in
         last, entries, is_runner, end = self.last, self._entries, self._is_runner_file, _end_of_phase()
         sampled, id = self.sampled, _ID
 
         def on_raised(code: CodeType, offset: int, exception: BaseException) -> None:
-            self._events -= 1
             table, kind = code.co_exceptiontable, type(exception)
-            if self._events >= 0 and (not table or id(kind) in _CONTROL_IDS):
+            self._events = self._events - 1 if len(table) <= LONGEST_HANDLERS else -1
+            # The end of an iteration is raised at the loop as well, which ends without a handler.
+            is_control = issubclass(kind, _CONTROL)
+            if self._events >= 0 and code is not end and (is_control or not table):
                 return
             try:
-                handler = handler_of(table, offset)
+                handler = handler_of(table, offset) if self._events >= 0 else None
                 if handler is None and self._events >= 0:
                     return
                 self.left = (self.left if self._events >= 0 else 0) - 1
@@ -175,6 +177,8 @@ class HandledExceptions:
                 if code is end:
                     self._is_phase_over = True
                     self.listen(is_on=False)
+                    if is_control:
+                        return
                 where = id(code) + handler
                 if where in sampled:
                     sampled[where] += 1
@@ -186,7 +190,7 @@ class HandledExceptions:
                     and self._is_runner(code)
                 ):
                     return  # an exception that leaves a test meets thirty of their handlers
-                at, steps = left_in(exception)
+                at, steps = self._left_in(exception)
                 self.left -= steps
                 if at is None:
                     if id(exception) in last:  # the id was that of another exception before
