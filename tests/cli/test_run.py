@@ -63,8 +63,10 @@ def test_red_tests_are_reported_with_their_rerun_command(tmp_path, prompt):
     assert done.returncode == 1
     assert text(prompt).startswith("# 1 test fails: ")
     assert "AssertionError" in text(prompt)
-    again = [line for line in text(prompt).splitlines() if line.startswith("loop-close run")]
-    assert again == [f"loop-close run -- {' '.join(PYTEST)} tests/test_it.py::test_it"]
+    again = f"loop-close run -- {' '.join(PYTEST)} tests/test_it.py::test_it"
+    assert [line.rpartition(": ")[2].strip("`") for line in text(prompt).splitlines() if again in line] == [
+        again
+    ]
 
 
 @pytest.mark.slow
