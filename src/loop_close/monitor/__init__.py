@@ -19,8 +19,8 @@ class Detail(IntEnum):
 
 
 # Tracking measures its own share of the time. Where that is spent, a test is tracked by function, which takes a
-# quarter; where that share is spent too, it is not tracked. Then it costs next to nothing, as all that earlier tests
-# ran stays disabled. Tests that are likely to fail come first: those that failed in the last run, and all tests of a
+# quarter; where that share is spent too, it is not tracked. Then it costs next to nothing, as line events
+# are removed. Tests that are likely to fail come first: those that failed in the last run, and all tests of a
 # file after its first failure. Further parameter sets of a test function come last.
 
 #: Share of the CPU time of the process so far.

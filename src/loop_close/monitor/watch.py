@@ -61,7 +61,8 @@ class LineTracker:
     :ivar imports: what ran while modules were imported.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     :ivar in_untracked: numbers of functions that untracked tests ran.
-    :ivar detail: what is tracked of the test; if not its lines, only those that no earlier test ran are reported.
+    :ivar detail: what is tracked of the test. Without a tool id for starts, the lines that no earlier test ran are
+        reported also where lines are not tracked.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
@@ -155,8 +156,8 @@ class LineTracker:
     def track(self, detail: Detail) -> Detail:
         """Set what is tracked.
 
-        Without lines, those that ran before stay disabled, and handled exceptions are not reported. If nothing is
-        tracked, new functions wait.
+        Without lines, line events are removed, and handled exceptions are not reported. If nothing is tracked, new
+        functions wait.
 
         :returns: what is tracked now: nothing, if functions cannot be tracked.
         """
@@ -507,22 +508,25 @@ class LineTracker:
         masks, codes = self._tracked.masks(hits)
         if self.detail is not Detail.LINES:
             self._ran_before |= codes
-        elif self._armed_now is None:
-            self._rearm(codes)
-        else:
-            disabled = len(self._armed_now)
-            self._disarm()
-            self._starts.enable()
-            self._rearm(codes)
-            self._arm_running()
-        if self.detail is not Detail.LINES:
             ran = self._by_function(called | dict.fromkeys(masks), in_order=in_order)
-        elif in_order:
-            ran = Execution(masks, self._tracked.in_order(hits), self._tracked.returned_none(hits), swallowed)
         else:
+            disabled = len(self._armed_now or ())
+            self._report_again(codes)
             ran = Execution(masks, swallowed=swallowed)
+            if in_order:
+                lines, returned_none = self._tracked.in_order(hits), self._tracked.returned_none(hits)
+                ran = ran._replace(lines=lines, returned_none=returned_none)
         self._budget.spend(_CLOCK() - start, len(hits) + calls, len(codes), disabled=disabled)
         return ran
+
+    def _report_again(self, codes: Set[int]) -> None:
+        """Report the lines of these code objects, and of all that start, in what follows."""
+        if self._armed_now is not None:
+            self._disarm()
+            self._starts.enable()
+        self._rearm(codes)
+        if self._armed_now is not None:
+            self._arm_running()
 
     def _by_function(self, numbers: Iterable[int], *, in_order: bool = True) -> Execution:
         """In place of the lines, the first line of each function."""
