@@ -326,6 +326,13 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["v = 3", "with pytest.raises(KeyError):", "    str(v)"], [("v", "3")]),
         (["password = 'hunter2'", "assert password == 'x'"], [("password", "'<redacted 1>'")]),
         (["a = b = c = d = e = f = g = 0", "assert a + b + c + d + e + f + g"], [(n, "0") for n in "abcdef"]),
+        # what was passed to the calls that made them
+        (["n = 2", "found = str(n)", "assert found == '3'"], [("found", "'2'"), ("n", "2")]),
+        (["n = 2", "found = str(n)", "n = 4", "assert found == '3'"], [("found", "'2'")]),
+        (
+            ["xs = [3]", "for x in iter(xs):", "    y = str(x)", "    assert y == '4'"],
+            [("y", "'3'"), ("x", "3")],
+        ),
         # in the code under test
         (["build('x', None)"], [("name", "'x'"), ("extra_kwargs", "None")]),
         (["make().find(0)"], [("self.lines", "[1, 2]"), ("key", "0"), ("default", "None")]),

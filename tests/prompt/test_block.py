@@ -390,18 +390,50 @@ def test_of_a_test_without_source_the_message_is_shown():
 def test_the_values_of_the_names_in_the_statement():
     names = (("cart", "None"), ("rate", "'`'"), *((f"x{n}", str(n)) for n in range(9)))
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
-    assert "With `cart = None`, ``rate = '`'``, `x0 = 0`, `x1 = 1`." in block(3, failure(exc))
+    assert "With `cart = None`, ``rate = '`'``, `x0 = 0`, `x1 = 1`, `x2 = 2`." in block(3, failure(exc))
     assert "With" not in text(2, failure(exc))
     assert "With" not in text(3, WRONG)
 
 
-@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 90), (3, 60), (4, 50), (9, 50)])
+def test_the_call_that_made_the_checked_value_is_shown_where_no_traceback_shows_it():
+    tested = source("def test_total():", "    found = total(cart)", "    assert found == 1", start=3)
+    wrong = replace(verdict(), site=Site(frame=in_test(line=5, source=tested), statement="assert found == 1"))
+    wrong = replace(wrong, frames=(in_test(line=5, source=tested),))
+    lines = block(3, failure(wrong))
+    assert lines[lines.index("```python") + 1 :][:2] == ["found = total(cart)", "assert found == 1"]
+    assert "found = total(cart)" not in block(2, failure(wrong))
+    inner = replace(wrong, frames=(*wrong.frames, frame(line=10, source=BODY)))
+    assert "found = total(cart)" not in block(3, failure(inner))
+
+
+@pytest.mark.parametrize(
+    ("passed", "cut", "expected"),
+    [(0, 0, "no passing one."), (1, 0, "1 passing one."), (4, 0, "4 passing ones."), (4, 2, "")],
+)
+def test_in_how_many_tests_an_exception_was_swallowed(passed, cut, expected):
+    tests = frozenset([f"{TEST}::test_total"])
+    swallowed = Swallowed(SRC, 14, "total", "KeyError", caught=f"{SRC}:16", failed=tests, passed=passed)
+    calls = Calls(failed=dict.fromkeys(tests, ()), passed=900, swallowed=(swallowed,), cut=cut)
+    (line,) = [line for line in block(3, WRONG, calls=calls) if line.startswith("Swallowed")]
+    assert line.endswith(f"; in 1 failing test{f' and {expected}' if expected else '.'}")
+
+
+def test_that_no_function_stands_out_is_said_with_their_number():
+    called = tuple(Called(file=SRC, line=n, end_line=n, function=f"f{n}") for n in range(1, 4))
+    calls = Calls(functions=called, failed={f"{TEST}::test_total": ((0, 1), (2, 3))})
+    said = "None of the 2 functions that this test ran stands out."
+    assert said in block(1, WRONG, calls=calls)
+    assert said not in block(1, WRONG, calls=calls, suspects=[TOTAL])
+    assert said not in block(1, WRONG)
+
+
+@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 120), (3, 83), (4, 62), (9, 50)])
 def test_long_values_share_the_room(number, each):
     names = tuple((f"x{n}", "y" * 500) for n in range(number))
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
     (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
     found = re.findall("`(x[^`]*)`", shown)
-    assert [len(value) for value in found] == [each] * min(number, 4)
+    assert [len(value) for value in found] == [each] * min(number, 5)
 
 
 def test_values_are_bounded_and_safe():
@@ -554,7 +586,8 @@ def test_lines_that_the_block_names_have_their_numbers():
     )
     calls = Calls(failed={f"{TEST}::test_total": ()}, passed=9, swallowed=(swallowed,))
     lines = block(4, failure(exc), suspects=[suspect], calls=calls)
-    assert "Swallowed exception: `KeyError` at `src/shop/cart.py:14` in `total`, caught at `:16`." in lines
+    said = "Swallowed exception: `KeyError` at `src/shop/cart.py:14` in `total`, caught at `:16`; in 1 failing test"
+    assert f"{said} and no passing one." in lines
     assert [line[2:5] for line in lines if line.endswith("()") and line[4] != " "] == [
         " 10",
         " 12",
@@ -894,11 +927,10 @@ RATE = replace(
 def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(first, second, is_shown):
     suspects = [replace(TOTAL, score=first), replace(RATE, score=second)]
     lines = block(4, WRONG, suspects=suspects)
-    assert ("Its source:" in lines) == is_shown
-    assert ("The first of them:" in block(4, WRONG, suspects=[*suspects, TAX])) == is_shown
+    assert ("Source of `tax`:" in lines) == is_shown
     assert ("   41     return 7" in lines) == is_shown
-    assert "Its source:" not in block(3, WRONG, suspects=suspects)
-    assert "Its source:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+    assert "Source of `tax`:" not in block(3, WRONG, suspects=suspects)
+    assert "Source of `tax`:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
 
 
 def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
@@ -912,7 +944,7 @@ def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
 @pytest.mark.parametrize("fields", [{"source": None}, {"function": "<module>"}])
 def test_a_second_place_without_a_function_to_show(fields):
     suspects = [replace(TOTAL, score=0.4), replace(RATE, **fields)]
-    assert "Its source:" not in block(4, WRONG, suspects=suspects)
+    assert "Source of" not in text(4, WRONG, suspects=suspects)
 
 
 def test_a_function_of_the_same_name_has_its_own_source():

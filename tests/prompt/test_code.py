@@ -472,6 +472,36 @@ def test_the_whole_statement_of_a_line(words, expected):
     assert statement_rows(at(TEST), line(TEST, words)) == expected
 
 
+MADE = """
+def test_total():
+    shop = Shop()
+    cart, other = shop.cart(
+        1,
+    ), 2
+    plain = 3
+    total = cart.total(other)
+    assert total == plain
+    for each in cart.lines():
+        assert each
+    assert not plain
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("assert total", ["total = cart.total(other)", "assert total == plain"]),
+        ("assert each", ["for each in cart.lines():", "assert each"]),
+        ("total = cart", ["cart, other = shop.cart(", "    1,", "), 2", "…", "total = cart.total(other)"]),
+        ("assert not", ["assert not plain"]),
+        ("for each", ["cart, other = shop.cart(", "    1,", "), 2", "…", "for each in cart.lines():"]),
+    ],
+)
+def test_the_calls_that_made_what_a_statement_checks(words, expected):
+    found = statement_rows(at(MADE), line(MADE, words), with_assignments=True)
+    assert found == expected
+
+
 @pytest.mark.parametrize("at_line", [0, 7, 40])
 def test_a_line_that_is_not_there_has_no_statement(at_line):
     assert statement_rows(at(TEST), at_line) == []

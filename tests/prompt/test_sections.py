@@ -131,6 +131,24 @@ def test_a_red_title_says_what_fails_and_where_to_look_first(sample, suspects, e
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (0.6, COST, "2 kinds of failure, all probably cost() in"),
+        (0.4, COST, "2 root causes, first possibly cost() in"),
+        (0.6, replace(COST, function="tax"), "2 root causes, first probably cost() in"),
+        (0.6, None, "2 root causes, first probably cost() in"),
+    ],
+)
+def test_failures_of_two_kinds_in_one_place_are_probably_one_fault(first, second, words):
+    found = [failure(raised()), failure(raised("E", frames=[frame("b.py")]), "t.py::b")]
+    report = close(observed(*found, counts=Counts(failed=2)))
+    suspects = [(replace(COST, score=first),), (second,) if second else ()]
+    causes = [replace(each, suspects=of) for each, of in zip(report.causes, suspects, strict=True)]
+    (shown,) = rendered("title", replace(report, causes=tuple(causes)))
+    assert shown == f"# 2 tests fail: {words} src/shop/shipping.py:15"
+
+
+@pytest.mark.parametrize(
     ("sample", "expected"),
     [
         (observed(exit_code=0, counts=Counts(passed=1)), "# The tests pass: 1 passed"),
@@ -207,12 +225,12 @@ SAID_NO_CALLS = "Call data is missing or partial: `Python 3.11 has no sys.monito
         (observed(exit_code=5, asks_for_calls=True, **NO_CALLS), [SAID_NO_CALLS]),
         (
             observed(failure(raised()), calls=Calls(failed={"a": (), "b": ()}, omitted=3)),
-            ["Call data covers 2 of 5 failing tests."],
+            ["Calls were recorded in 2 of 5 failing tests."],
         ),
         (observed(failure(raised()), calls=Calls(failed={"a": ()})), []),
         (
             observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefgh", ()), omitted=1)),
-            ["Call data covers 8 of 9 failing tests."],
+            ["Calls were recorded in 8 of 9 failing tests."],
         ),
         (observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefghi", ()), omitted=1)), []),
         (
@@ -228,14 +246,14 @@ def test_what_to_know_of_the_run(sample, expected):
 
 @pytest.mark.parametrize(("score", "is_said"), [(0.4, True), (0.6, False)])
 def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said):
-    calls = Calls(failed={"a": ()}, passed=7, passed_over=3)
+    calls = Calls(failed={"a": ()}, passed=7, passed_over=3, without_lines=2)
     report = suspected(
         close(observed(failure(raised()), calls=calls)),
         Suspect(file="a.py", line=1, function="f", score=score),
     )
     said = (
-        "Call data covers 1 of 1 failing tests and 7 passing ones. Tracking all would have slowed the run;"
-        " `--loop-close-suspects on` does it."
+        "To save time, lines were recorded in only 1 of 1 failing tests and 5 passing ones."
+        " `--loop-close-suspects on` records all."
     )
     assert rendered("facts", report) == [said] * is_said
 

@@ -77,7 +77,7 @@ def test_what_made_the_table_is_suspected(run, workers):
     assert suspects(done) == [["twice", "double"]]
     assert reasons(done, "double") == [
         "called by the failing test and 0 of 2 passing ones",
-        "it ran at import, and the failing tests use what it made",
+        "it ran at import, and the failing tests use its result",
     ]
     assert re.search(r"^Other places: .*`shop/makers\.py:2` `double` \(\d+ %\)", done.prompt, re.MULTILINE)
 

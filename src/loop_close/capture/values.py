@@ -332,7 +332,13 @@ def _read_by(statement: ast.stmt) -> list[ast.AST]:
 
 
 def named_values(
-    statement: ast.stmt, names: Namespaces, texts: Texts, *, is_test: bool, in_expression: bool
+    statement: ast.stmt,
+    names: Namespaces,
+    texts: Texts,
+    *,
+    earlier: Sequence[ast.expr] = (),
+    is_test: bool,
+    in_expression: bool,
 ) -> tuple[tuple[str, str], ...]:
     """The names in a failing statement with the texts of their values, in its order, bounded.
 
@@ -340,14 +346,17 @@ def named_values(
     literal that it equals, and ``self`` in tests.
 
     :param names: the namespaces of the failing code.
+    :param earlier: expressions of other statements, whose names follow.
     :param in_expression: the code is a lambda or a comprehension, which has the names that it binds itself.
     """
     read = checked_expressions(statement) if hasattr(statement, "body") else _read_by(statement)
-    inside = (node for part in read for node in ast.walk(part) if isinstance(node, _INNER_SCOPES))
+    inside = (
+        node for part in (*read, *earlier) for node in ast.walk(part) if isinstance(node, _INNER_SCOPES)
+    )
     hidden = set() if in_expression else {name for node in inside for name in _bound_by(node)}
     literals = {pair for part in read for pair in _beside_literals(part)}
     found: dict[str, str] = {}
-    for node in (chain for part in read for chain in _chains(part)):
+    for node in (chain for part in (*read, *earlier) for chain in _chains(part)):
         if len(found) == _MAX_NAMES:
             break
         for link in _links(node):

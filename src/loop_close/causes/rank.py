@@ -251,8 +251,8 @@ def _loaded(candidate: Candidate, loaded: Loaded) -> str:
 
 def _made(spectrum: Spectrum) -> str:
     if spectrum.made == spectrum.failed:
-        return "it ran at import, and the failing tests use what it made"
-    return f"{spectrum.made} of the failing ones use what it made at import"
+        return "it ran at import, and the failing tests use its result"
+    return f"{spectrum.made} of the failing ones use its result from import"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:

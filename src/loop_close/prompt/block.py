@@ -57,11 +57,11 @@ _SECOND = 0.08
 _SECOND_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
-_MAX_VALUES = 4
+_MAX_VALUES = 5
 # Characters of a function's name.
 _NAME = 80
 # Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
-_VALUES = 180
+_VALUES = 250
 _LEAST_VALUE = 50
 # A shorter value is in many messages by chance.
 _SHORT = 5
@@ -101,7 +101,7 @@ def block_lines(
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
         return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
-    lines = [*heading, *_where(cause, report), *_why(cause, is_alone=is_alone), *_findings(cause)]
+    lines = [*heading, *_where(cause, report), *_why(cause, report, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
     lines += _proof(failure, at, level)
@@ -181,7 +181,8 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
 
 def _counts(suspect: Suspect, *, is_alone: bool) -> str:
     (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
-    some = f"all {all_failed:,}" if failed == all_failed else f"{failed:,} of {all_failed:,}"
+    every = "both" if all_failed == 2 else f"all {all_failed:,}"
+    some = every if failed == all_failed else f"{failed:,} of {all_failed:,}"
     others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
     if failed == all_failed == 1:
         return f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
@@ -215,9 +216,22 @@ def _findings(cause: RootCause) -> Iterator[str]:
         yield f"… and {len(cause.findings) - _MAX_FINDINGS} more findings there."
 
 
-def _why(cause: RootCause, *, is_alone: bool) -> Iterator[str]:
-    """Why the first suspect is suspected, in one sentence."""
+def _no_suspect(cause: RootCause, report: Report) -> Iterator[str]:
+    """If the calls of the tests are known, among how many functions none is likely enough."""
+    calls = report.observation.calls
+    if calls is None:
+        return
+    tests = {failure.nodeid for failure in _failures(cause)} & calls.failed.keys()
+    ran = {index for test in tests for index, _ in calls.failed[test]}
+    if len(ran) > 1:
+        it = "this test" if len(tests) == 1 else "these tests"
+        yield f"None of the {len(ran):,} functions that {it} ran stands out."
+
+
+def _why(cause: RootCause, report: Report, *, is_alone: bool) -> Iterator[str]:
+    """Why the first suspect is suspected, in one sentence; without one, that none stands out."""
     if not cause.suspects:
+        yield from _no_suspect(cause, report)
         return
     reasons = "; ".join(map(_contained, all_reasons(cause.suspects[0], is_alone=is_alone)))
     if is_alone:
@@ -288,7 +302,7 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
         most=_SECOND_BODY,
     )
     if rows:
-        yield "The first of them:" if len(cause.suspects) > 2 else "Its source:"
+        yield f"Source of {span(second.constant or second.function, 80)}:"
         yield from rows
     if any(row.startswith(NOT_RUN) for row in rows):
         yield LEGEND
@@ -353,7 +367,9 @@ def _proof(failure: Failure, at: ProbablePlace, level: int) -> Iterator[str]:
             yield f"Shown by {line}:"
         yield from fence("\n".join(said) or "(no message)")
     else:
-        statement = statement_rows(test.source, test.line)
+        # An exception that the code under test raised says itself what was called.
+        is_hidden = level >= 3 and test == innermost(raised)
+        statement = statement_rows(test.source, test.line, with_assignments=is_hidden)
         inside = f" {span(test.function, _NAME)}" if test.function != MODULE else ""
         if line := _line_of_test(failure, at):
             yield f"Shown by {line}{inside}:"
@@ -509,14 +525,18 @@ def _relative(relation: str, raised: Raised, level: int) -> str:
 
 
 def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
-    """Exceptions that were handled and never reached the tests, with their places."""
-    for each in swallowed_for(cause, report.observation.calls)[:_MAX_SWALLOWED]:
+    """Exceptions that were handled and never reached the tests, with their places, and in how many tests."""
+    calls = report.observation.calls
+    for each in swallowed_for(cause, calls)[:_MAX_SWALLOWED]:
         said = f"{each.type}: {each.message}" if each.message else each.type
         is_near = each.caught.startswith(f"{each.file}:")
         handler = each.caught.removeprefix(each.file) if is_near else each.caught
         caught = f", caught at {span(handler)}" if handler else ""
         where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
-        yield f"Swallowed exception: {line_of(said)} at {where}{caught}."
+        tests = f"in {len(each.failed):,} failing test{'s' * (len(each.failed) != 1)}"
+        if calls is not None and not calls.remembered and not calls.cut:
+            tests += f" and {each.passed or 'no'} passing one{'s' * (each.passed > 1)}"
+        yield f"Swallowed exception: {line_of(said)} at {where}{caught}; {tests}."
 
 
 def _other_exceptions(cause: RootCause) -> Iterator[str]:

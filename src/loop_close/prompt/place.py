@@ -173,6 +173,13 @@ def in_words(cause: RootCause, progress: Progress | None) -> str:
     return f"{plain(name_of(cause))}{where}"
 
 
+def are_one_place(causes: Sequence[RootCause]) -> bool:
+    """Whether the root causes are probably one fault: each has the same first suspect, a probable one of the first."""
+    first = [cause.suspects[0] if cause.suspects else None for cause in causes]
+    places = {(each.file, each.function) if each is not None else None for each in first}
+    return len(places) == 1 and first[0] is not None and first[0].score >= PROBABLE
+
+
 def how_sure(score: float) -> str:
     """A probability as a word."""
     if score >= PROBABLE:

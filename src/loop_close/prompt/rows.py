@@ -16,6 +16,7 @@ from loop_close.facts import differences, import_cycle, is_a, is_about_a_file, p
 from loop_close.model import Difference, Failure, Raised, Source
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
+from loop_close.syntax.uses import assigned_from_calls
 from loop_close.text import fence, one_line
 
 _MAX_LINE = 160
@@ -26,6 +27,8 @@ _MAX_DULL = 3
 # Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
 _MOST_OF_STATEMENT = 8
+_MOST_OF_ASSIGNMENT = 3
+_MAX_ASSIGNMENTS = 2
 #: What the marks in front of a line mean; the second only if it is used.
 MARKED, NOT_RUN = ">", "-"
 
@@ -117,16 +120,50 @@ def function_rows(
     return fence("\n".join(rows), "python") if rows else []
 
 
-def statement_rows(source: Source, line: int) -> list[str]:
-    """The whole statement that a line belongs to, as rows without margin; of a compound statement its header."""
+def statement_rows(source: Source, line: int, *, with_assignments: bool = False) -> list[str]:
+    """The whole statement that a line belongs to, as rows without margin; of a compound statement its header.
+
+    :param with_assignments: before it the statements that assigned the names that it checks from calls, the last two.
+    """
     if line not in source.numbers:
         return []
-    first, last = _statement(source, line)
+    place = _statement(source, line)
+    places = [*(_assignments(source, line) if with_assignments else ()), place]
+    rows: list[str] = []
+    last = places[0][0] - 1
+    for first, end in places:
+        is_next = all(_is_blank(source, number) for number in range(last + 1, first))
+        rows += [] if is_next else ["…"]
+        rows += _undented(
+            source, first, end, _MOST_OF_STATEMENT if (first, end) == place else _MOST_OF_ASSIGNMENT
+        )
+        last = end
+    return rows
+
+
+def _undented(source: Source, first: int, last: int, most: int) -> list[str]:
+    """The lines without their common margin, at most so many, and how many more there are."""
     lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
     indent = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    rows = [short(text[indent:]) for text in lines[:_MOST_OF_STATEMENT]]
-    more = len(lines) - _MOST_OF_STATEMENT
+    rows = [short(text[indent:]) for text in lines[:most]]
+    more = len(lines) - most
     return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
+
+
+def _assignments(source: Source, line: int) -> list[tuple[int, int]]:
+    """The first and last lines of the statements before a line that assigned, from a call, the names that it checks."""
+    parsed = _parsed(source)
+    statement = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
+    if parsed is None or statement is None or not isinstance(parsed.node, Function):
+        return []
+    found = set()
+    for value in assigned_from_calls(parsed.node, statement):
+        maker = statement_at(parsed.tree, value.lineno)
+        if maker is not None:
+            first, last = _own_lines(maker)
+            found.add((first + parsed.shift, last + parsed.shift))
+    inside = ((first, last) for first, last in found if source.start <= first and last < line)
+    return sorted(inside)[-_MAX_ASSIGNMENTS:]
 
 
 def _statement(source: Source, line: int) -> tuple[int, int]:

@@ -39,6 +39,7 @@ from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
 from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
 from loop_close.prompt.place import (
     PROBABLE,
+    are_one_place,
     command_for,
     in_words,
     name_of,
@@ -94,6 +95,8 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         yield f"# {one_line(said, 160)} ({known})"
         return
     causes = "" if number == 1 else f"{number} root causes, first "
+    if number > 1 and are_one_place(report.causes):
+        causes = f"{number} kinds of failure, all "
     yield f"# {one_line(said, 120)}: {causes}{first}"
 
 
@@ -232,8 +235,11 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None and (_lacks_many(calls) or (calls.passed_over and _is_unsure(report))):
-        yield _coverage(calls)
+    elif calls is not None:
+        failing, left_out = len(calls.failed) + calls.omitted, calls.passed_over + calls.without_lines
+        is_partial = _is_unsure(report) and 10 * left_out > calls.passed + failing + calls.passed_over
+        if 10 * calls.omitted > failing or is_partial:  # more than a tenth: suspects may be wrong by it
+            yield _coverage(calls, failing)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
 
 
@@ -266,19 +272,15 @@ def _others(report: Report) -> Iterator[str]:
             yield f"{what}: {named}."
 
 
-def _lacks_many(calls: Calls) -> bool:
-    """Whether so many failing tests are without call data that suspects may be wrong by it: more than a tenth."""
-    return 10 * calls.omitted > len(calls.failed) + calls.omitted
-
-
-def _coverage(calls: Calls) -> str:
-    """Of how many tests the calls are known, and why not of all."""
-    failing = f"{len(calls.failed):,} of {len(calls.failed) + calls.omitted:,} failing tests"
-    if not calls.passed_over:
-        return f"Call data covers {failing}."
+def _coverage(calls: Calls, all_failing: int) -> str:
+    """Of how many tests the lines are known, and why not of all."""
+    if not calls.passed_over and not calls.without_lines:
+        return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
+    failing = len(calls.failed) - len(calls.failed_without_lines)
+    passing = calls.passed - calls.without_lines + len(calls.failed_without_lines)
     return (
-        f"Call data covers {failing} and {calls.passed:,} passing ones. Tracking all would have slowed the run;"
-        " `--loop-close-suspects on` does it."
+        f"To save time, lines were recorded in only {failing:,} of {all_failing:,} failing tests and {passing:,}"
+        " passing ones. `--loop-close-suspects on` records all."
     )
 
 

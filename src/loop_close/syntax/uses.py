@@ -162,6 +162,15 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
             return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
 
 
+def assigned_from_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
+    """The values with a call in them that were assigned, before a statement, to the names that it tests; in order."""
+    read = (node for part in checked_expressions(statement) for node in ast.walk(part))
+    names = {node.id for node in read if isinstance(node, ast.Name)}
+    values = {value for name in names for value in values_before(scope, name, statement.lineno)}
+    found = [value for value in values if any(isinstance(node, ast.Call) for node in ast.walk(value))]
+    return sorted(found, key=lambda value: (value.lineno, value.col_offset))
+
+
 def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
     """Call statements before ``statement`` that touch a name it uses, the nearest first.
 
