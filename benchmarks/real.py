@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.localize.fetch import copied, default_cache
+from benchmarks.localize.measure import lacking
 from benchmarks.localize.projects import BY_NAME, Project
 from benchmarks.measure import Sample, cpu, ratio, run
 from benchmarks.rows import Bench, Row
@@ -71,6 +72,8 @@ PROJECTS = (
 
 def real(bench: Bench) -> Iterator[Row]:
     """For each project the CPU time over that of pytest alone: tracked, of unchanged files, and without tracking."""
+    if missing := lacking(bench.env.executable, PROJECTS):
+        raise RuntimeError(f"the tests of these projects also need: {' '.join(missing)}")
     for project in PROJECTS:
         root = copied(project, default_cache(), bench.folder)
         found: dict[str, list[Sample]] = {"": [], **{name: [] for name in _WORDS}}
