@@ -16,7 +16,7 @@ from loop_close import files
 from loop_close.capture import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
-from loop_close.judge import close, located
+from loop_close.judge import close, located, without_known
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
 from loop_close.process import locked
@@ -29,17 +29,17 @@ from loop_close.syntax.meaning import MODULE
 
 if TYPE_CHECKING:
     from loop_close.merge import Part
-    from loop_close.remember import Memory
+    from loop_close.remember import Memory, RunContext
 
 __all__ = [
     "SaveResult",
-    "close",
     "conclude",
     "keep_report",
     "reports_of",
     "save",
+    "summary_lines",
+    "terminal_lines",
     "with_sources",
-    "without_known",
 ]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
@@ -70,6 +70,12 @@ class SaveResult:
     prompt: str
     short: str = ""
     problems: tuple[str, ...] = ()
+
+    @property
+    def short_lines(self) -> list[str]:
+        """The shorter prompt to be shown; none of a green run, whose summary says all."""
+        is_shown = self.short and self.report.verdict != "green"
+        return self.short.rstrip("\n").split("\n") if is_shown else []
 
 
 def save(
@@ -102,52 +108,67 @@ def save(
             return _save(report, targets, detectors, extra_sections, keeps=True)
 
 
-def conclude(observation: Observation, targets: Targets, memory: Memory, *, selection: str) -> list[str]:
-    """From what a command printed to the next prompt: the run is remembered, and the prompt written.
+def conclude(
+    observation: Observation,
+    targets: Targets,
+    memory: Memory | None,
+    context: RunContext,
+    *,
+    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
+    extra_sections: Sequence[Section] = (),
+    faults: Sequence[str] = (),
+    passed: Collection[str] = (),
+    today: str = "",
+    is_misuse: bool = False,
+) -> SaveResult:
+    """From what a run showed to the next prompt: the run is judged and recorded, and the prompt written.
 
-    :param selection: what distinguishes the run from others of its source, such as the command.
-    :returns: what to show, in a line each.
+    :param memory: None for a run without a history.
+    :param faults: as in :func:`loop_close.judge.close`; ``passed`` as in :func:`loop_close.judge.without_known`.
+    :param today: as ``2027-01-31``; the date of the clock by default.
+    :param is_misuse: the run says nothing about the program, so it is not recorded.
+    """
+    if observation.provenance == Provenance():
+        from loop_close.provenance import provenance_of
+
+        observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
+    report = close(observation, detectors=detectors, faults=faults)
+    if known := targets.settings.known:
+        entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
+        day = today or strftime("%Y-%m-%d")
+        report = without_known(report, entries, day, waiting=waiting, passed=passed, detectors=detectors)
+    if memory is None:
+        return save(report, targets, detectors=detectors, extra_sections=extra_sections)
+    if is_misuse:
+        memory.abandon()
+        report = replace(report, notes=tuple(memory.notes))
+    else:
+        report = memory.record_run(report, targets.settings, context)
+    return save(report, targets, detectors=detectors, extra_sections=extra_sections, others=memory.others)
+
+
+def summary_lines(saved: SaveResult, path: str) -> list[str]:
+    """What is wrong and where to look first; then where to read on. A green run gets one line.
+
+    :param path: of the prompt, as it is to be shown.
     """
     from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short, of_others
-    from loop_close.provenance import provenance_of
-    from loop_close.remember import RunContext
 
-    if observation.provenance == Provenance():
-        observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
-    report = without_known(close(observation), targets, memory, today=strftime("%Y-%m-%d"))
-    report = memory.record_run(
-        report, targets.settings, RunContext(tells_outcomes=False, selection=selection)
-    )
-    saved = save(report, targets, others=memory.others)
-    said = [in_short(saved.own), *of_others(saved.report, observation.source)]
-    if saved.report.verdict != "green":
-        short = saved.short.rstrip("\n").split("\n") if saved.short else ()
-        written = f"next prompt: {targets.name} (about {estimate_tokens(saved.prompt):,} tokens)"
-        said += short or [written]
-    return [*said, *report.notes, *saved.problems]
+    lines = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
+    if saved.report.verdict != "green" and not saved.short:
+        lines.append(f"next prompt: {path} (about {estimate_tokens(saved.prompt):,} tokens)")
+    return lines
 
 
-def without_known(
-    report: Report,
-    targets: Targets,
-    memory: Memory | None,
-    *,
-    today: str,
-    passed: Collection[str] = (),
-    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
-) -> Report:
-    """The report, the failures set apart that the setting ``known`` names.
-
-    :param today: as ``2027-01-31``; ``passed`` as in :func:`loop_close.judge.without_known`.
-    """
-    known = targets.settings.known
-    if not known:
-        return report
-    from loop_close import judge
-
-    entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
-    return judge.without_known(report, entries, today, waiting=waiting, passed=passed, detectors=detectors)
+def terminal_lines(saved: SaveResult, targets: Targets) -> list[str]:
+    """What a command shows of a run: the summary, and what went wrong, in a line each."""
+    return [
+        *summary_lines(saved, targets.name),
+        *saved.short_lines,
+        *saved.own.notes,
+        *saved.problems,
+    ]
 
 
 def _save(

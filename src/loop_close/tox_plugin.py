@@ -296,9 +296,10 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
 def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
     from dataclasses import replace
 
-    from loop_close import app
+    from loop_close.app import conclude, terminal_lines
     from loop_close.model import Provenance
     from loop_close.provenance import agent_of
+    from loop_close.remember import RunContext
     from loop_close.workspace import commit_at_head
 
     name, root = _name(tox_env), begun.targets.root
@@ -314,9 +315,10 @@ def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
     rerun = ("tox", "-e", name, *option)
     observation = replace(seen, provenance=made, rerun=rerun, failed_option="", takes_ids=False)
     with _STATE.lock:
-        lines = app.conclude(observation, begun.targets, begun.memory, selection=name)
+        context = RunContext(tells_outcomes=False, selection=name)
+        saved = conclude(observation, begun.targets, begun.memory, context)
     if seen.exit_code:
-        _say(lines)
+        _say(terminal_lines(saved, begun.targets))
 
 
 def _interpreter(tox_env: ToxEnv) -> str:

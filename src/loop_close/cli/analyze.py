@@ -306,7 +306,6 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
     report = memory.record_run(merged.report, targets.settings, RunContext(tells_outcomes=False))
-    report = replace(report, sources=merged.report.sources)
     try:
         saved = app.save(report, targets)
     except files.UnusablePathError as error:

@@ -21,7 +21,7 @@ from loop_close.files import Targets
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
-from loop_close.remember import Memory
+from loop_close.remember import Memory, RunContext
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -88,7 +88,8 @@ def _not_run(word: str, error: OSError) -> Ended:
 def _close(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     """Write the prompt; the lines to show. An internal error costs a line, not the command's result."""
     try:
-        return [*done.problems, *_write(done, words, source, targets, memory)]
+        seen = _observed(done, words, source, targets, memory)
+        return [*done.problems, *_write(seen, words, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:  # whose exit code would take the place of the command's
         return [*done.problems, _fallback(done, targets, fault)]
 
@@ -107,9 +108,7 @@ def _beside(
         seen = _without_known(_observed(done, words, source, targets, memory), ran)
         seen = replace(seen, rerun=rerun_words(source, words, by_test=False))
         if ran and seen.failures:
-            from loop_close import app
-
-            return [*done.problems, *app.conclude(seen, targets, memory, selection=shlex.join(words))]
+            return [*done.problems, *_write(seen, words, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:
         from loop_close.text import fault_text
 
@@ -148,11 +147,11 @@ def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -
     return [*done.problems, *([] if is_expected else [note])]
 
 
-def _write(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
-    from loop_close import app
+def _write(seen: Observation, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
+    from loop_close.app import conclude, terminal_lines
 
-    seen = _observed(done, words, source, targets, memory)
-    return app.conclude(seen, targets, memory, selection=shlex.join(words))
+    context = RunContext(tells_outcomes=False, selection=shlex.join(words))
+    return terminal_lines(conclude(seen, targets, memory, context), targets)
 
 
 def _observed(

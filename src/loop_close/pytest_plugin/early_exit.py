@@ -53,12 +53,11 @@ def report(config: pytest.Config, error: Exception) -> None:
 
 
 def _report(config: pytest.Config, error: Exception) -> None:
-    from loop_close import app
+    from loop_close.app import conclude
     from loop_close.files import shows_failing_tests
-    from loop_close.judge import close
     from loop_close.model import Counts, Observation
     from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
-    from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, problems, summary
+    from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, summary
     from loop_close.pytest_plugin.session import begin_memory
     from loop_close.remember import RunContext
 
@@ -78,15 +77,11 @@ def _report(config: pytest.Config, error: Exception) -> None:
         root=root_name(config),
     )
     memory = begin_memory(config, targets)
-    report = close(replace(observation, source=memory.source))
-    is_misused = isinstance(error, pytest.UsageError) or is_exit  # which says nothing about the program
-    if is_misused:
-        memory.abandon()
-    else:
-        report = memory.record_run(report, targets.settings, RunContext())
-    saved = app.save(report, targets, others=memory.others)
+    is_misuse = isinstance(error, pytest.UsageError) or is_exit
+    observation = replace(observation, source=memory.source)
+    saved = conclude(observation, targets, memory, RunContext(), is_misuse=is_misuse)
     commands, found = ci_output(targets, saved)
-    _say_last((*summary(saved, targets, config), *problems(saved.problems), *found, *commands))
+    _say_last((*summary(saved, targets, config), *found, *commands))
 
 
 def _say_last(lines: Iterable[str]) -> None:

@@ -24,7 +24,7 @@ from loop_close.settings import AUTO, ON
 if TYPE_CHECKING:
     from loop_close.app import SaveResult
     from loop_close.detectors import Detector
-    from loop_close.model import Failure, Observation, Report, Warned
+    from loop_close.model import Failure, Observation, Warned
     from loop_close.prompt.compose import Section
     from loop_close.pytest_plugin.session import Recorder
 
@@ -88,32 +88,24 @@ def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
 
 
 def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
-    from loop_close import app
-    from loop_close.judge import close
+    from loop_close.app import conclude
+    from loop_close.remember import RunContext
 
     observation = observe(recorder, session)
     extended = extensions(recorder.config, unloadable)
-    report = close(observation, detectors=extended.detectors, faults=extended.faults)
-    targets = recorder.targets
-    report = app.without_known(
-        report,
-        targets,
+    recorder.saved = conclude(
+        observation,
+        recorder.targets,
         recorder.memory,
-        today=strftime("%Y-%m-%d", localtime()),
-        passed=_passed(recorder, observation),
-        detectors=extended.detectors,
-    )
-    report = remembered(recorder, report)
-    saved = app.save(
-        report,
-        targets,
+        RunContext(outcomes=recorder.counts.outcomes, selection=observation.selection),
         detectors=extended.detectors,
         extra_sections=extended.sections,
-        others=recorder.memory.others if recorder.memory is not None else None,
+        faults=extended.faults,
+        passed=_passed(recorder, observation),
+        today=strftime("%Y-%m-%d", localtime()),
+        is_misuse=observation.exit_code == _USAGE_ERROR,
     )
-    recorder.saved = saved
-    found = problems((*report.notes, *notes_of(recorder.config), *saved.problems), in_one=bool(saved.short))
-    return (*summary(saved, targets, recorder.config), *found)
+    return summary(recorder.saved, recorder.targets, recorder.config)
 
 
 def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tuple[list[str], list[str]]:
@@ -199,20 +191,6 @@ def _green(recorder: Recorder) -> tuple[str, ...]:
     lines += notes_of(recorder.config)
     lines += recorder.memory.notes if recorder.memory is not None else ()
     return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
-
-
-def remembered(recorder: Recorder, report: Report) -> Report:
-    """The report compared with the runs before it."""
-    memory = recorder.memory
-    if memory is None:
-        return report
-    if report.observation.exit_code == _USAGE_ERROR:  # it says nothing about the program
-        memory.abandon()
-        return replace(report, notes=tuple(memory.notes))
-    from loop_close.remember import RunContext
-
-    context = RunContext(outcomes=recorder.counts.outcomes, selection=report.observation.selection)
-    return memory.record_run(report, recorder.targets.settings, context)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
@@ -338,21 +316,17 @@ def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[W
 
 
 def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple[str, ...]:
-    """What is wrong and where to look first; then where to read on. A green run gets one line.
+    """What is wrong, where to read on, and what went wrong with that, as the terminal shows it.
 
     If the prompt could not be written, a shorter one is printed.
     """
-    from loop_close.prompt.compose import estimate_tokens
-    from loop_close.prompt.sections import in_short, of_others
+    from loop_close.app import summary_lines
     from loop_close.text import one_line
 
-    lines = [in_short(saved.own), *of_others(saved.report, saved.own.observation.source)]
-    is_red = saved.report.verdict != "green"
-    if is_red and not saved.short:
-        path = os.path.relpath(targets.prompt, config.invocation_params.dir)
-        lines.append(f"next prompt: {path} (about {estimate_tokens(saved.prompt):,} tokens)")
-    short = saved.short.rstrip("\n").split("\n") if is_red and saved.short else ()
-    return (*(one_line(f"loop-close: {line}", 240) for line in lines), *short)
+    path = os.path.relpath(targets.prompt, config.invocation_params.dir)
+    lines = (one_line(f"loop-close: {line}", 240) for line in summary_lines(saved, path))
+    found = (*saved.own.notes, *notes_of(config), *saved.problems)
+    return (*lines, *saved.short_lines, *problems(found, in_one=bool(saved.short)))
 
 
 def problems(found: tuple[str, ...], *, in_one: bool = False) -> list[str]:
