@@ -8,7 +8,7 @@ from benchmarks import suites
 from benchmarks.measure import cpu, ratio, rss, run
 from benchmarks.rows import Bench, Row
 from loop_close.calls import Called, Calls
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.merge import packed
 from loop_close.model import Counts, Failure, Observation, Provenance, Raised
 from loop_close.prompt.report_json import dump, report_document
@@ -97,4 +97,4 @@ def _report(shard: int, number: int) -> str:
         tests=tests,
         calls=Calls(passed=number, functions=(function,)),
     )
-    return "".join(dump({**report_document(close(observation), ""), "observation": packed(observation)}))
+    return "".join(dump({**report_document(report_of(observation), ""), "observation": packed(observation)}))

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from records import SRC, TEST, edited, failure, known, progress, raised, verdict
 
-from loop_close import app, files, judge
+from loop_close import app, files
+from loop_close.causes import locate
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.settings import Settings
@@ -45,27 +46,27 @@ RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(fail
     ],
 )
 def test_verdict_and_reason_are_never_greener_than_the_run(observation, verdict, reason):
-    report = close(observation)
+    report = report_of(observation)
     assert (report.verdict, report.stall_reason) == (verdict, reason)
 
 
 def test_failure_is_never_green_whatever_the_exit_code():
-    report = close(Observation(exit_code=0, failures=RED.failures, counts=PASSED))
+    report = report_of(Observation(exit_code=0, failures=RED.failures, counts=PASSED))
     assert report.verdict == "first-failure"
 
 
 def test_internal_error_alone_says_nothing_about_the_tests():
     broken = failure(raised("KeyError"), nodeid="", phase="session", file="")
-    assert close(Observation(exit_code=3, failures=(broken,))).verdict == "error"
+    assert report_of(Observation(exit_code=3, failures=(broken,))).verdict == "error"
     both = Observation(exit_code=3, failures=(broken, *RED.failures))
-    assert close(both).verdict == "first-failure"
-    assert close(both).stall_reason == "1 internal error detected"
+    assert report_of(both).verdict == "first-failure"
+    assert report_of(both).stall_reason == "1 internal error detected"
 
 
 def test_order_in_which_failures_came_does_not_show():
     several = tuple(failure(raised(message=f"bad {n}"), nodeid=f"{TEST}::test_{n}") for n in range(5))
-    forward = close(Observation(exit_code=1, failures=several))
-    backward = close(Observation(exit_code=1, failures=several[::-1]))
+    forward = report_of(Observation(exit_code=1, failures=several))
+    backward = report_of(Observation(exit_code=1, failures=several[::-1]))
     assert forward == backward
 
 
@@ -78,11 +79,11 @@ def test_reason_is_the_first_kind_with_a_cause():
         hint="",
         detect=lambda o: [Evidence(kind="first", snippet="x", failure=f) for f in o.failures],
     )
-    assert close(RED, detectors=(*DEFAULT_DETECTORS, seen)).stall_reason == "1 first thing detected"
+    assert report_of(RED, detectors=(*DEFAULT_DETECTORS, seen)).stall_reason == "1 first thing detected"
 
 
 def test_faults_of_extensions_are_evidence_and_no_cause():
-    report = close(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
+    report = report_of(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
     assert report.verdict == "green"
     assert [(e.kind, e.snippet) for e in report.evidence] == [("detector-error", "hook x: it broke")]
 
@@ -92,7 +93,7 @@ def save(tmp_path):
     def call(observation=RED, report=None, *, budget=2000, **paths):
         names = {"prompt": tmp_path / "next.md", "json": tmp_path / "report.json", "history": None}
         targets = Targets(root=tmp_path, settings=Settings(budget=budget), **{**names, **paths})
-        return app.save(report or close(observation), targets)
+        return app.save(report or report_of(observation), targets)
 
     return call
 
@@ -144,7 +145,7 @@ def test_report_of_a_red_run_stays_until_another_run_is_complete(save, tmp_path)
 
 def test_tests_that_are_left_after_a_green_run_of_others_are_listed(save, tmp_path):
     save()
-    report = close(Observation(exit_code=0, counts=PASSED))
+    report = report_of(Observation(exit_code=0, counts=PASSED))
     save(
         report=replace(
             report, progress=progress(Step(run=2), tests=[known("t.py::left")], not_run=("t.py::left",))
@@ -183,19 +184,19 @@ def files_read_anew():
 )
 def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypatch, edits, expected):
     found = []
-    located = judge.located
-    for module in (judge, app):
-        monkeypatch.setattr(module, "located", lambda *args: found.append(args) or located(*args))
-    report = close(RED)
+    located = locate.located
+    monkeypatch.setattr(locate, "located", lambda *args: found.append(args) or located(*args))
+    report = report_of(RED)
     loop = progress(Step(run=6, unresolved=1, edits=edits), Step(run=7, unresolved=1))
     save(report=replace(report, progress=loop))
     assert len(found) == expected
 
 
 def test_an_edit_of_any_step_counts(save, monkeypatch):
-    monkeypatch.setattr(app, "located", lambda causes, *args: ())
+    report = report_of(RED)
+    monkeypatch.setattr(locate, "located", lambda causes, *args: ())
     loop = progress(Step(run=6, unresolved=1), Step(run=7, unresolved=1, edits=edited()))
-    saved = save(report=replace(close(RED), progress=loop))
+    saved = save(report=replace(report, progress=loop))
     assert saved.report.causes == ()
     assert "robably" not in saved.prompt
 
@@ -230,7 +231,7 @@ def suspected(tmp_path, function, diff="", text=MODULE, **fields):
     (tmp_path / SRC).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / SRC).write_text(text)
     suspect = Suspect(file=SRC, function=function, edited=6, **{"line": 0, **fields})
-    report = close(Observation(exit_code=1, failures=(failure(verdict()),)))
+    report = report_of(Observation(exit_code=1, failures=(failure(verdict()),)))
     (cause,) = report.causes
     loop = progress(Step(run=6, unresolved=1, edits=edited(function, diff=diff)))
     report = replace(report, progress=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
@@ -297,14 +298,14 @@ def test_source_that_is_gone(tmp_path):
     first, _ = suspected(tmp_path, "tax_on")
     (tmp_path / SRC).unlink()
     linecache.clearcache()
-    (cause,) = close(RED).causes
+    (cause,) = report_of(RED).causes
     cause = replace(cause, suspects=(replace(first, source=None),))
     assert app._with_lines(cause, None, tmp_path).suspects[0].source is None
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
     suspects = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
-    report = close(RED)
+    report = report_of(RED)
     report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
     with warnings.catch_warnings(action="error"):
         assert "Cart" in save(report=report).prompt

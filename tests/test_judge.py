@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import failure, in_test, raised, verdict
 
-from loop_close.judge import close, without_known
+from loop_close.judge import report_of, without_known
 from loop_close.model import Counts, Observation
 from loop_close.settings import KnownEntry
 
@@ -27,7 +27,7 @@ def observed(*failures, exit_code=1, **fields):
 
 
 def judged(observation, *entries, **options):
-    return without_known(close(observation), entries, TODAY, **options)
+    return without_known(report_of(observation), entries, TODAY, **options)
 
 
 def told(report):
@@ -46,7 +46,7 @@ def test_a_run_with_known_failures_alone_is_green():
 
 
 def test_nothing_is_known_without_an_entry_that_matches():
-    before = close(observed(named(0)))
+    before = report_of(observed(named(0)))
     assert without_known(before, [KnownEntry(test=f"{FILE}::test_1")], TODAY) == before
 
 
@@ -93,7 +93,7 @@ def test_a_test_that_cannot_be_collected_is_never_known():
 def test_a_cause_is_known_by_its_id_whatever_tests_have_it():
     exc = raised("ValueError", "bad", [in_test()])
     observation = observed(failure(exc), failure(exc, f"{FILE}::test_other"))
-    (cause,) = close(observation).causes
+    (cause,) = report_of(observation).causes
     report = judged(observation, KnownEntry(cause=cause.id))
     assert told(report) == [("test_other", "known"), ("test_total", "known")]
     assert {each.cause for each in report.observation.known} == {cause.id}
@@ -103,7 +103,7 @@ def test_a_cause_is_known_by_its_id_whatever_tests_have_it():
 def test_a_cause_with_other_tests_stays_with_these_alone_and_by_its_id():
     exc = raised("ValueError", "bad", [in_test()])
     observation = observed(failure(exc), failure(exc, f"{FILE}::test_other"))
-    (cause,) = close(observation).causes
+    (cause,) = report_of(observation).causes
     report = judged(observation, KnownEntry(test=f"{FILE}::test_total"))
     (left,) = report.causes
     assert left.id == cause.id

@@ -10,7 +10,7 @@ from records import failure, raised
 
 from loop_close import app, files
 from loop_close.app import keep_report, reports_of
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.merge import packed, part_of
 from loop_close.model import Observation, OtherRun
 from loop_close.prompt.report_json import report_document
@@ -19,7 +19,7 @@ from loop_close.prompt.report_json import report_document
 def kept(root, source="pytest:py311", run=1):
     """A report as a run of that number writes it."""
     observation = Observation(exit_code=1, source=source, failures=(failure(raised()),))
-    document = report_document(close(observation), "")
+    document = report_document(report_of(observation), "")
     document["progress"] = {**document["progress"], "run": run}
     keep_report(root, source, {**document, "observation": packed(observation)})
     return observation
@@ -95,7 +95,7 @@ def test_only_the_last_sources_are_kept(tmp_path, monkeypatch):
 def test_no_credential_is_kept(tmp_path):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     observation = Observation(exit_code=1, failures=(failure(raised("ValueError", f"token {secret}")),))
-    document = {**report_document(close(observation), ""), "observation": packed(observation)}
+    document = {**report_document(report_of(observation), ""), "observation": packed(observation)}
     keep_report(tmp_path, observation.source, document)
     path = tmp_path / ".loop-close/reports/pytest.json"
     document = json.loads(path.read_text())

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from records import any_text
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.library import close_loop
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -54,7 +54,7 @@ def told(observation):
 
 
 def prompt_of(observation):
-    return compose(close(observation), DEFAULT_SECTIONS, budget=2_000)
+    return compose(report_of(observation), DEFAULT_SECTIONS, budget=2_000)
 
 
 @no_deadline

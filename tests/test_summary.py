@@ -197,7 +197,7 @@ def test_cause_is_counted_over_logs():
 def test_id_of_a_cause_is_that_of_the_report():
     summary = summary_of_log("a", CRASH)
     assert summary == summary_of_log("a", CRASH)
-    assert ids(summary) == [c.id for c in loop_close.judge.close(loop_close.observe(CRASH)).causes]
+    assert ids(summary) == [c.id for c in loop_close.judge.report_of(loop_close.observe(CRASH)).causes]
 
 
 def test_a_log_that_is_given_twice_counts_twice():

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
-from loop_close import judge
 from loop_close.calls import Calls
+from loop_close.causes import group
 from loop_close.causes.locate import joined
-from loop_close.detectors import DEFAULT_DETECTORS, in_order, run_detectors
+from loop_close.detectors import DEFAULT_DETECTORS, by_priority, run_detectors
 from loop_close.model import Observation, RootCause
 
 
@@ -58,8 +58,8 @@ def singles(folder: Path, faults: Sequence[Fault]) -> Iterator[Single]:
 
 
 def _causes(observation: Observation) -> Sequence[RootCause]:
-    priorities = {d.kind: d.priority for d in in_order(DEFAULT_DETECTORS)}
-    return judge.group(run_detectors(observation, DEFAULT_DETECTORS), priorities)
+    priorities = {d.kind: d.priority for d in by_priority(DEFAULT_DETECTORS)}
+    return group(run_detectors(observation, DEFAULT_DETECTORS), priorities)
 
 
 def distinct(seen: Sequence[Single]) -> Iterator[tuple[Single, Single]]:

@@ -16,9 +16,9 @@ from benchmarks.localize.fetch import copied, tree
 from benchmarks.localize.keep import load
 from benchmarks.localize.reading import Scene, scene_of
 from benchmarks.localize.score import Score, score
-from loop_close.app import with_sources
+from loop_close.app import with_source_lines
 from loop_close.files import REPORT
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Observation, Report
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
@@ -38,18 +38,18 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
         scene = scene_in(fault, cache)
         observation = with_constants(observation, scene)
         began = time.monotonic()
-        report = _with_sources(close(observation), fault, cache)
+        report = _with_source_lines(report_of(observation), fault, cache)
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
         said = ours.said(scene, report_document(report, ""), prompt)
         yield score(scene, fault, ours.NAME, said, time.monotonic() - began)
 
 
-def _with_sources(report: Report, fault: Fault, cache: Path) -> Report:
+def _with_source_lines(report: Report, fault: Fault, cache: Path) -> Report:
     """As a run shows them, from a tree of its own: what is read of files is remembered by their names."""
     with tempfile.TemporaryDirectory(prefix="localize-") as folder:
         root = copied(fault.release, cache, Path(folder))
         with put(fault, root, cache):
-            return with_sources(report, root)
+            return with_source_lines(report, root)
 
 
 def with_constants(observation: Observation, scene: Scene) -> Observation:

@@ -16,7 +16,7 @@ from loop_close import files
 from loop_close.capture import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
-from loop_close.judge import close, located, without_known
+from loop_close.judge import report_of, without_known
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
 from loop_close.process import locked
@@ -39,7 +39,8 @@ __all__ = [
     "save",
     "summary_lines",
     "terminal_lines",
-    "with_sources",
+    "with_edit_ranks",
+    "with_source_lines",
 ]
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
@@ -96,7 +97,7 @@ def save(
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
-        report = with_sources(report, targets.root)
+        report = with_source_lines(with_edit_ranks(report), targets.root)
         known = others() if others is not None else ()
         if others is None or not (known or report.observation.provenance.environment):
             return _save(report, targets, detectors, extra_sections, keeps=others is not None)
@@ -124,7 +125,7 @@ def conclude(
     """From what a run showed to the next prompt: the run is judged and recorded, and the prompt written.
 
     :param memory: None for a run without a history.
-    :param faults: as in :func:`loop_close.judge.close`; ``passed`` as in :func:`loop_close.judge.without_known`.
+    :param faults: as in :func:`loop_close.judge.report_of`; ``passed`` as in :func:`loop_close.judge.without_known`.
     :param today: as ``2027-01-31``; the date of the clock by default.
     :param is_misuse: the run says nothing about the program, so it is not recorded.
     """
@@ -132,7 +133,7 @@ def conclude(
         from loop_close.provenance import provenance_of
 
         observation = replace(observation, provenance=provenance_of(targets.root, os.environ))
-    report = close(observation, detectors=detectors, faults=faults)
+    report = report_of(observation, detectors=detectors, faults=faults)
     if known := targets.settings.known:
         entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
         day = today or strftime("%Y-%m-%d")
@@ -232,8 +233,7 @@ def _narrowed(report: Report, root: Path) -> Report:
     from loop_close.merge import explained
 
     report = narrowed(report, lambda file: index_of(str(root / file)))
-    causes = tuple(_with_lines(cause, report.progress, root) for cause in report.causes)
-    return explained(replace(report, causes=causes))
+    return explained(with_source_lines(report, root))
 
 
 def _is_worth_keeping(own: Report) -> bool:
@@ -283,13 +283,21 @@ def _to_merge(observation: Observation) -> dict[str, str]:
     return {"observation": packed(observation)}
 
 
-def with_sources(report: Report, root: Path) -> Report:
-    """The report with what the loop's history says of suspects, and the source of the first of each root cause."""
-    causes, progress = report.causes, report.progress
-    # Without an edit the ranking is the one that the report was closed with.
-    if progress is not None and any(step.edits.edits for step in progress.episode.steps):
-        causes = located(causes, report.observation, progress.episode)
-    return replace(report, causes=tuple(_with_lines(cause, progress, root) for cause in causes))
+def with_edit_ranks(report: Report) -> Report:
+    """The report with its suspects ranked again by the edits of the episode, which show only once it is recorded."""
+    progress = report.progress
+    if not report.causes or progress is None or not any(s.edits.edits for s in progress.episode.steps):
+        return report
+    from loop_close.causes import locate
+
+    causes = locate.located(report.causes, report.observation.calls, progress.episode)
+    return replace(report, causes=causes)
+
+
+def with_source_lines(report: Report, root: Path) -> Report:
+    """The report with the source of the first suspects of each root cause."""
+    causes = (_with_lines(cause, report.progress, root) for cause in report.causes)
+    return replace(report, causes=tuple(causes))
 
 
 def _with_lines(cause: RootCause, progress: Progress | None, root: Path) -> RootCause:

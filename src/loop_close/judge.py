@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
 from loop_close.facts import TEST_PHASES, failure_order
-from loop_close.memory import Episode
 from loop_close.model import (
     Evidence,
     Failure,
@@ -33,41 +32,7 @@ _MEANINGS = {
 }
 
 
-def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[RootCause, ...]:
-    """The root causes; what finds them is loaded only where there is something to group."""
-    if not evidence:
-        return ()
-    from loop_close import causes
-
-    return causes.group(evidence, priorities)
-
-
-def joined(
-    causes: Sequence[RootCause], observation: Observation, priorities: Mapping[str, int]
-) -> Sequence[RootCause]:
-    """The root causes, those as one that the tests' calls show to be one."""
-    if len(causes) < 2 or observation.calls is None:
-        return causes
-    from loop_close.causes import in_order, locate
-
-    return in_order(locate.joined(causes, observation.calls), priorities)
-
-
-def located(
-    causes: Sequence[RootCause], observation: Observation, episode: Episode | None = None
-) -> tuple[RootCause, ...]:
-    """The root causes with their suspects.
-
-    :param episode: what is remembered of the loop, this run included.
-    """
-    if not causes:
-        return ()
-    from loop_close.causes import locate
-
-    return locate.located(causes, observation.calls, episode)
-
-
-def close(
+def report_of(
     observation: Observation,
     *,
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
@@ -90,12 +55,11 @@ def judge(
     Evidence without a failure (comments, warnings) is a cause only where an exit code or its absence says
     that something is wrong and nothing else explains it.
     """
-    priorities = {d.kind: d.priority for d in reversed(in_order(detectors))}
-    causes = group(evidence, priorities)
-    if not causes and observation.exit_code != 0 and not observation.known_failing:
+    priorities = _priorities(detectors)
+    is_explained = any(found.failure is not None for found in evidence)
+    if not is_explained and observation.exit_code != 0 and not observation.known_failing:
         evidence = tuple(promoted(evidence, priorities))
-        causes = group(evidence, priorities)
-    causes = located(joined(causes, observation, priorities), observation)
+    causes = _root_causes(evidence, observation, priorities)
     verdict = _verdict(observation, causes)
     return Report(
         observation=observation,
@@ -104,6 +68,25 @@ def judge(
         evidence=tuple(evidence),
         causes=causes,
     )
+
+
+def _priorities(detectors: Sequence[Detector]) -> dict[str, int]:
+    """The priority of each kind of evidence, lowest for the most blocking; of two detectors that of the first."""
+    return {d.kind: d.priority for d in reversed(by_priority(detectors))}
+
+
+def _root_causes(
+    evidence: Sequence[Evidence], observation: Observation, priorities: Mapping[str, int]
+) -> tuple[RootCause, ...]:
+    """The root causes with their suspects; those that the tests' calls show to be one are joined."""
+    if all(found.failure is None for found in evidence):
+        return ()
+    from loop_close.causes import group, in_order, locate  # late: a green run does without
+
+    causes = group(evidence, priorities)
+    if len(causes) > 1 and observation.calls is not None:
+        causes = in_order(locate.joined(causes, observation.calls), priorities)
+    return locate.located(causes, observation.calls)
 
 
 def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:
@@ -157,8 +140,11 @@ def without_known(
     evidence = [e for e in report.evidence if id(e.failure) not in known]
     if not any(e for _, e in kept):  # the traces are of those that do not count
         evidence = [e for e in evidence if e.kind != "stack-trace"]
-    priorities = {d.kind: d.priority for d in reversed(in_order(detectors))}
-    causes = located(_ordered([replace(c, evidence=e) for c, e in kept if e], priorities), observation)
+    causes: tuple[RootCause, ...] = ()
+    if left := [replace(c, evidence=e) for c, e in kept if e]:
+        from loop_close.causes import in_order, locate  # late: a green run does without
+
+        causes = locate.located(in_order(left, _priorities(detectors)), observation.calls)
     verdict = _verdict(observation, causes)
     stall_reason = _stall_reason(observation, verdict, causes, detectors)
     return replace(
@@ -169,14 +155,6 @@ def without_known(
         verdict=verdict,
         stall_reason=stall_reason,
     )
-
-
-def _ordered(causes: Sequence[RootCause], priorities: Mapping[str, int]) -> Sequence[RootCause]:
-    if not causes:
-        return ()
-    from loop_close.causes import in_order as in_order_of_causes
-
-    return in_order_of_causes(causes, priorities)
 
 
 def _entry_for(
@@ -261,7 +239,7 @@ def _stall_reason(
         kind = causes[0].kind
         found = [evidence for cause in causes if cause.kind == kind for evidence in cause.evidence]
         named = next(
-            (d.count_of(found) for d in in_order(detectors) if d.kind == kind), f"{len(found)} {kind}"
+            (d.count_of(found) for d in by_priority(detectors) if d.kind == kind), f"{len(found)} {kind}"
         )
         return f"{named} detected"
     if verdict == "green":

@@ -20,7 +20,7 @@ from typing import Any
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import place
-from loop_close.judge import as_failure, close, judge
+from loop_close.judge import as_failure, judge, report_of
 from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import compose
@@ -151,11 +151,11 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     :param root: the project's root; counts only if the text contains it. Makes paths relative.
     """
     if is_junit(text[:HEAD]):
-        return _summary(name, close(_observed_junit(text, root)))
+        return _summary(name, report_of(_observed_junit(text, root)))
     whole = text if isinstance(text, str) else decoded(text)
     if not whole.strip():
         return LogSummary(unknown=Names(1, ((name, "empty"),)))
-    return _summary(name, close(observe_texts([whole], root=_root(whole, root))))
+    return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))))
 
 
 def is_junit(begin: str | bytes) -> bool:
@@ -453,7 +453,7 @@ def close_loop(
     """
     chosen = _chosen(detectors)
     observation = observe(stdout, stderr, exit_code, root=root)
-    made = _report(close(observation, detectors=chosen), chosen, budget)
+    made = _report(report_of(observation, detectors=chosen), chosen, budget)
     return replace(made, evidence=tuple(_fit_to_pass_on(e) for e in made.evidence))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from loop_close.conventions import is_like
 from loop_close.emit.report import ReportError, parsed
 from loop_close.facts import failure_order, is_environment, links
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import (
     Counts,
     Evidence,
@@ -176,7 +176,7 @@ def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
         raise RejectedError(f"there is no shard {index} of {of}")
     is_whole = is_alone or not observation.provenance.shard[1]
     is_red = is_whole and _own_verdict(document, observation.source) != "green"
-    if is_red and close(observation).verdict == "green":
+    if is_red and report_of(observation).verdict == "green":
         # It knew more, such as failures of an earlier run that did not run again.
         observation = replace(observation, incomplete=why if isinstance(why, str) and why else "not green")
     return Part(name, _digest(observed), observation, run if isinstance(run, int) else 0)
@@ -210,7 +210,7 @@ def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> M
         known.setdefault(part.digest, part)
     kept, strangers = _of_one_run([*known.values()])
     found = [*rejected, *strangers]
-    reports = {name: close(_one_run(group)) for name, group in _by_source(kept).items()}
+    reports = {name: report_of(_one_run(group)) for name, group in _by_source(kept).items()}
     return Merged(_union(reports, found), tuple(sorted(found)))
 
 
@@ -354,7 +354,7 @@ def over(own: Report, others: Iterable[Part]) -> Report:
     name = own.observation.source
     reports = {name: own}
     for part in others:
-        reports.setdefault(part.observation.source, close(part.observation))
+        reports.setdefault(part.observation.source, report_of(part.observation))
     if len(reports) == 1:
         return own
     union = _union(dict(sorted(reports.items())), (), own)

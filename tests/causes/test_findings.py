@@ -4,7 +4,7 @@ import pytest
 from records import failure
 
 from loop_close.causes.grouping import finding_key
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Observation
 
 
@@ -66,7 +66,7 @@ def test_two_causes(one, other):
 
 def test_places_of_one_cause_are_told():
     found = tuple(finding(ATTRIBUTE, "attr-defined", file=f"src/{n}.py") for n in range(9))
-    report = close(Observation(exit_code=1, failures=found, expects_tests=False, rerun=()))
+    report = report_of(Observation(exit_code=1, failures=found, expects_tests=False, rerun=()))
     (cause,) = report.causes
     assert len(cause.evidence) == 9
     assert report.stall_reason == "9 type errors detected"

@@ -37,7 +37,7 @@ def test_fault_of_ours_is_one_line(streams, monkeypatch):
     def close(observation):
         raise ValueError("our own\x1b[2J")
 
-    monkeypatch.setattr(judge, "close", close)
+    monkeypatch.setattr(judge, "report_of", close)
     assert main(["analyze", "-"], streams) == FAULT == 70
     assert (
         streams.errors.getvalue() == "loop-close: internal error of loop-close: ValueError: our own\\x1b[2J\n"
@@ -50,7 +50,7 @@ def test_ctrl_c_is_130_without_a_word(streams, monkeypatch):
     def close(observation):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(judge, "close", close)
+    monkeypatch.setattr(judge, "report_of", close)
     assert main(["analyze", "-"], streams) == 130
     assert streams.errors.getvalue() == ""
 

@@ -307,7 +307,7 @@ def test_secrets_of_the_command_line_are_not_written(tmp_path, prompt):
 def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
     broken = (
         "import sys\nfrom loop_close import app\nfrom loop_close.cli import main\n"
-        "def close(*a, **k): raise ValueError('our own')\napp.close = close\nsys.exit(main())"
+        "def close(*a, **k): raise ValueError('our own')\napp.report_of = close\nsys.exit(main())"
     )
     words = [sys.executable, "-c", broken, "run", "--", *python("raise SystemExit(5)")]
     done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, check=False)

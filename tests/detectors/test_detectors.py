@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from records import any_text, failures, hostile
 from samples import GREEN, NEGATIVE, NOTHING, POSITIVE
 
-from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, findings, in_order, run_detectors
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, by_priority, findings, run_detectors
 from loop_close.model import Evidence, Observation, Warned
 
 ALL = {d.id: d for d in DEFAULT_DETECTORS}
@@ -22,7 +22,7 @@ ORDER = [
 
 def test_ids_and_order():
     assert [d.id for d in DEFAULT_DETECTORS] == ORDER
-    assert in_order(DEFAULT_DETECTORS) == DEFAULT_DETECTORS
+    assert by_priority(DEFAULT_DETECTORS) == DEFAULT_DETECTORS
 
 
 @pytest.mark.parametrize("field", ["id", "kind", "label", "priority", "description", "hint"])

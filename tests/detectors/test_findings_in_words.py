@@ -7,7 +7,7 @@ from records import failure, frame, observed, origin, raised, verdict
 from samples import COLLECT, NEGATIVE, POSITIVE, SESSION, USAGE, checked, died, failing, warned
 
 from loop_close.detectors import DEFAULT_DETECTORS, run_detectors
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Evidence
 
 ALL = {d.id: d for d in DEFAULT_DETECTORS}
@@ -46,7 +46,7 @@ BROKEN = raised("ImportError", "libssl.so: cannot open shared object file", base
 )
 def test_imports_that_fail(raises, expected):
     found = [failure(exc, f"tests/test_{n}.py", "collect") for n, exc in enumerate(raises)]
-    report = close(observed(*found))
+    report = report_of(observed(*found))
     assert report.stall_reason == f"{expected} detected"
     assert {evidence.kind for evidence in report.evidence if evidence.failure} == {"missing-module"}
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import failure, failures, frame, observed, raised, verdict
 
-from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, in_order, run_detectors
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
 from loop_close.detectors.contract import claim
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Evidence, Observation
 
 
@@ -65,7 +65,7 @@ def test_claim():
 def test_order_is_by_priority_then_id():
     made = [detector(print, id, priority) for id, priority in [("b", 2), ("z", 1), ("a", 2)]]
     for order in itertools.permutations(made):
-        assert [d.id for d in in_order(order)] == ["z", "a", "b"]
+        assert [d.id for d in by_priority(order)] == ["z", "a", "b"]
 
 
 # What a detector of a third party may do
@@ -203,7 +203,7 @@ def test_evidence_is_by_kind_then_place():
 def test_the_order_of_the_failures_does_not_show(found, chance):
     shuffled = list(found)
     chance.shuffle(shuffled)
-    assert close(observed(*found)) == close(observed(*shuffled))
+    assert report_of(observed(*found)) == report_of(observed(*shuffled))
 
 
 def test_the_order_of_the_detectors_does_not_show():

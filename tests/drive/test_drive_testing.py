@@ -5,7 +5,7 @@ from records import failure, frame, observed, raised
 
 from loop_close import files
 from loop_close.drive import causes_in
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.prompt.report_json import dump, report_document
 
 NOWHERE = {"file": "", "line": 0, "function": ""}
@@ -29,7 +29,7 @@ def cause(**fields):
 
 def test_causes_of_a_report(reported):
     error = raised("AssertionError", "assert 3 == 4\n  +  where 3 = f()", [frame("a.py", "f", 3)])
-    document = report_document(close(observed(failure(error))), "")
+    document = report_document(report_of(observed(failure(error))), "")
     assert list(reported("".join(dump(document))).values()) == ["AssertionError: assert 3 == 4 (a.py:3)"]
 
 

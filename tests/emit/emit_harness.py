@@ -10,7 +10,7 @@ import xmlschema
 from records import failure, observed, raised
 
 from loop_close.emit.report import checked
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Counts
 from loop_close.prompt.report_json import report_document
 
@@ -26,7 +26,7 @@ FORGED = (
 def document(*found, folder="", counts=None, exit_code=1, **fields):
     """The report of a run, as the formats take it."""
     counts = counts or Counts(passed=34, failed=len(found))
-    report = close(observed(*found, counts=counts, exit_code=exit_code, **fields))
+    report = report_of(observed(*found, counts=counts, exit_code=exit_code, **fields))
     return checked(json.loads(json.dumps(report_document(report, "# x\n"))), folder)
 
 

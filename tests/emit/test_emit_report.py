@@ -19,11 +19,11 @@ from loop_close.emit.report import (
     title,
     why_no_result,
 )
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Counts
 from loop_close.prompt.report_json import dump, report_document
 
-TEXT = "".join(dump(report_document(close(observed(failure(), failure(nodeid="t.py::b"))), "# x\n")))
+TEXT = "".join(dump(report_document(report_of(observed(failure(), failure(nodeid="t.py::b"))), "# x\n")))
 
 
 def test_a_report_is_read():

@@ -4,13 +4,13 @@ import pytest
 import records as made
 from hypothesis import given
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.progress import marks_of
 from loop_close.progress.fingerprints import canonical
 
 
 def marks(*failures, **fields):
-    return marks_of(close(made.observed(*failures, **fields)).causes)
+    return marks_of(report_of(made.observed(*failures, **fields)).causes)
 
 
 def mark(failure):

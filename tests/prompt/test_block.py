@@ -26,7 +26,7 @@ from records import (
 
 from loop_close.calls import Called, Calls, Swallowed
 from loop_close.detectors import Detector
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Edits, Step
 from loop_close.model import Difference, Evidence, RootCause, Site, Suspect
 from loop_close.prompt.block import (
@@ -61,7 +61,7 @@ TAX = replace(TOTAL, function="tax", line=40, end_line=50, source=None, score=0.
 
 def cause_of(*found, suspects=()):
     """The one root cause of failures, with suspects of the test's choice."""
-    causes = close(observed(*found)).causes
+    causes = report_of(observed(*found)).causes
     evidence = tuple(itertools.chain.from_iterable(cause.evidence for cause in causes))
     return replace(causes[0], evidence=evidence, suspects=tuple(suspects))
 
@@ -70,7 +70,7 @@ def block(level, *found, suspects=(), beside=False, advisers=None, shown=(), loo
     """The block of one root cause; ``beside`` another one."""
     cause = cause_of(*found, suspects=suspects)
     fields.setdefault("rerun", ())  # no command that names the tests as well
-    report = replace(close(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
+    report = replace(report_of(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
     return block_lines(1, cause, level, report, advisers or {}, shown)
 
 
@@ -193,7 +193,7 @@ def test_what_kind_of_thing_went_wrong(found, expected):
 
 
 def test_a_cause_in_one_line():
-    report = close(observed(SHOWN))
+    report = report_of(observed(SHOWN))
     assert brief_line(12, cause_of(SHOWN, suspects=[TOTAL]), report) == (
         "12. Probably `total()` at `src/shop/cart.py:10` (62 %): `ValueError` `bad`. Test: "
         "`tests/test_cart.py::test_total`"
@@ -613,7 +613,7 @@ def test_a_line_that_is_the_place_of_another_cause_has_its_number():
         cause_of(SHOWN, suspects=[TOTAL]),
         cause_of(WRONG, suspects=[replace(TOTAL, odd=(11, 1, 0))]),
     )
-    report = replace(close(observed(SHOWN, WRONG)), causes=(first, second))
+    report = replace(report_of(observed(SHOWN, WRONG)), causes=(first, second))
     assert "   11     return tax" in block_lines(1, first, 3, report, {})
     alone = replace(report, causes=(first, first))
     assert "          return tax" in block_lines(1, first, 3, alone, {})
@@ -770,7 +770,7 @@ def test_of_what_is_no_test_the_other_places_are_shown(number, expected):
         for n in range(1, number + 1)
     ]
     cause = cause_of(*found)
-    shown = "\n".join(block_lines(1, cause, 3, close(observed(*found)), {}))
+    shown = "\n".join(block_lines(1, cause, 3, report_of(observed(*found)), {}))
     assert all(part in shown for part in expected)
     assert ("Also" in shown) == bool(expected)
 
@@ -785,7 +785,7 @@ def kinds(*excs, level=2):
     found = [failure(exc, f"{TEST}::test_{n}") for n, exc in enumerate(excs)]
     evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in found)
     cause = RootCause(id="00000000", kind="test-failure", evidence=evidence)
-    lines = block_lines(1, cause, level, close(observed(*found)), {})
+    lines = block_lines(1, cause, level, report_of(observed(*found)), {})
     return [line for line in lines if line.startswith("Also")]
 
 

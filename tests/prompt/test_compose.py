@@ -20,7 +20,7 @@ from records import (
     source,
 )
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
 from loop_close.progress.signals import SIGNALS
@@ -142,7 +142,7 @@ observations = st.builds(
     st.sampled_from(["", ".loop-close/report.json"]),
 )
 def test_any_report_keeps_the_budget_and_its_shape(observation, loop, since, budget, full):
-    report = replace(close(observation), progress=loop, since_green=since)
+    report = replace(report_of(observation), progress=loop, since_green=since)
     text = composed(report, budget, full=full)
     check(text, budget)
     assert composed(report, budget, full=full) == text
@@ -165,7 +165,7 @@ def first_of(loop):
     st.sampled_from([600, 2000, 4000]),
 )
 def test_the_fifth_prompt_of_a_loop_is_about_as_long_as_the_first(found, loop, since, budget):
-    report = replace(close(observed(*found)), since_green=since)
+    report = replace(report_of(observed(*found)), since_green=since)
     first = composed(replace(report, progress=first_of(loop)), budget)
     fifth = composed(replace(report, progress=loop), budget)
     check(fifth, budget)
@@ -193,7 +193,7 @@ def a_loop(number, runs):
     ]
     breaker = "closed" if runs < 3 else "half_open" if runs == 3 else "open"
     loop = progress(*steps, breaker=breaker, green=1, unresolved=("a",))
-    return replace(close(observed(*found)), progress=loop, since_green=since)
+    return replace(report_of(observed(*found)), progress=loop, since_green=since)
 
 
 @pytest.mark.large
@@ -221,7 +221,9 @@ def test_however_much_a_loop_has_to_say_the_root_cause_stays():
         *steps, breaker="half_open", signals=[Signal(kind=k, explanation="x" * 300) for k in STUCK]
     )
     for budget in (400, 800, 2000):
-        text = composed(replace(close(observed(failure(raised()))), progress=loop, since_green=wide), budget)
+        text = composed(
+            replace(report_of(observed(failure(raised()))), progress=loop, since_green=wide), budget
+        )
         check(text, budget)
         assert "`bad`" in text or "ValueError: bad" in text
         assert "Rerun just the failing tests" in text
@@ -237,7 +239,7 @@ def test_many_long_messages(messages, budget):
         )
         for n, m in enumerate(messages)
     ]
-    check(composed(close(observed(*found)), budget), budget)
+    check(composed(report_of(observed(*found)), budget), budget)
 
 
 @pytest.mark.parametrize("budget", [400, 800, 2000, 8000])
@@ -255,7 +257,7 @@ def test_budget(number, budget, word):
         )
         for n in range(number)
     ]
-    report = close(observed(*found, exit_code=1 if number else 5, failed_option="--loop-close-failed"))
+    report = report_of(observed(*found, exit_code=1 if number else 5, failed_option="--loop-close-failed"))
     text = composed(report, budget)
     check(text, budget)
     if number:
@@ -268,28 +270,28 @@ def test_budget(number, budget, word):
 
 def test_a_larger_budget_says_no_less():
     found = [failure(raised(f"Error{n}", f"no {n} " * 30), f"tests/test_{n}.py::test_x") for n in range(16)]
-    report = close(observed(*found))
+    report = report_of(observed(*found))
     sizes = [composed(report, budget).count("no ") for budget in range(400, 4000, 200)]
     assert sizes == sorted(sizes)
     assert sizes[-1] > 16
 
 
 def test_green():
-    report = close(observed(exit_code=0, counts=Counts(passed=3)))
+    report = report_of(observed(exit_code=0, counts=Counts(passed=3)))
     text = composed(report)
     check(text, 2000)
     assert headings(text) == [("h1", "The tests pass: 3 passed")]
 
 
 def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
-    text = composed(close(observed(failure(raised()))))
+    text = composed(report_of(observed(failure(raised()))))
     assert "report.json" not in text
-    long = composed(close(observed(failure(raised(message="a line\n" * 500)))))
+    long = composed(report_of(observed(failure(raised(message="a line\n" * 500)))))
     assert long.count("`.loop-close/report.json`") == 1
 
 
 def test_the_full_report_is_named_on_the_line_after_the_command():
-    report = close(observed(failure(raised(message="a line\n" * 500))))
+    report = report_of(observed(failure(raised(message="a line\n" * 500))))
     command = (
         "Rerun just the failing tests, from the root: `pytest --loop-close tests/test_cart.py::test_total`"
     )
@@ -304,14 +306,14 @@ def test_the_full_report_is_named_on_the_line_after_the_command():
 
 def test_lines_of_source_that_are_left_out_are_not_in_the_full_report():
     body = source("def total():", *(f"    a{n}()" for n in range(90)), start=8)
-    text = composed(close(observed(failure(raised(frames=[frame(line=50, source=body)])))))
+    text = composed(report_of(observed(failure(raised(frames=[frame(line=50, source=body)])))))
     assert re.search(r"… \d+ lines\n", text)
     assert "report.json" not in text
 
 
 # Sections of third parties
 
-REPORT = close(observed(failure(raised())))
+REPORT = report_of(observed(failure(raised())))
 
 
 def section(render, position=45, **fields):

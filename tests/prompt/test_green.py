@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 from records import observed
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import EditsRun
 from loop_close.prompt import edits_not_run_line, edits_not_run_words
 
-GREEN = close(observed(exit_code=0))
+GREEN = report_of(observed(exit_code=0))
 
 
 @pytest.mark.parametrize("ran", [None, EditsRun(), EditsRun(edited=3)])

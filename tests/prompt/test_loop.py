@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from records import SRC, any_text, edited, failure, known, observed, progress, raised
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Suspect
 from loop_close.progress.signals import SIGNALS
@@ -23,7 +23,7 @@ from loop_close.prompt.loop import (
     state_lines,
 )
 
-RED = close(observed(failure(raised())))
+RED = report_of(observed(failure(raised())))
 GREEN = replace(RED, verdict="green", causes=())
 FIRST = Step(run=1, unresolved=2)
 LATER = Step(run=4, unresolved=2)

@@ -10,7 +10,7 @@ from records import any_text, failure, failures, frame, hostile, observed, raise
 
 import loop_close
 from loop_close.calls import Calls, Swallowed
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Edit, Edits, Episode, Progress, Step
 from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
@@ -70,7 +70,7 @@ def strings(value):
 @settings(max_examples=50)
 @given(st.lists(failures, max_size=4), hostile, st.sampled_from([None, 0, 1, 3]))
 def test_any_report(found, incomplete, code):
-    report = close(observed(*found, exit_code=code, incomplete=incomplete))
+    report = report_of(observed(*found, exit_code=code, incomplete=incomplete))
     document = report_document(report, "# prompt\n")
     VALIDATOR.validate(document)
     text = text_of(document)
@@ -83,7 +83,7 @@ def test_any_report(found, incomplete, code):
 
 def test_every_message_is_kept_whole():
     found = [failure(raised(message=f"line {n}\n" * 900), f"t.py::{n}") for n in range(50)]
-    document = report_document(close(observed(*found)), "")
+    document = report_document(report_of(observed(*found)), "")
     whole = [e["snippet"] for e in document["evidence"] if "test" in e]
     assert sorted(whole) == sorted(f.message for f in found)
     assert all(line.count('"test"') <= 1 for line in dump(document))
@@ -93,7 +93,7 @@ def test_credentials_are_not_in_it():
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     exc = raised(f"Error[{secret}]", f"token {secret}", cause=raised(message=secret, module=secret))
     found = failure(exc, f"t.py::test[{secret}]", subtest=secret, file=f"{secret}.py")
-    assert secret not in text_of(report_document(close(observed(found, incomplete=secret)), ""))
+    assert secret not in text_of(report_document(report_of(observed(found, incomplete=secret)), ""))
 
 
 def test_each_failure_names_its_root_cause():
@@ -102,21 +102,21 @@ def test_each_failure_names_its_root_cause():
         failure(raised("KeyError"), "t.py::b"),
         failure(raised("E"), "t.py::c"),
     ]
-    document = report_document(close(observed(*found)), "")
+    document = report_document(report_of(observed(*found)), "")
     by_test = {e["test"]: e["cause"] for e in document["evidence"] if "test" in e}
     assert by_test == {test: c["id"] for c in document["root_causes"] for test in c["tests"]}
 
 
 def test_chain_and_members():
     exc = raised("ExceptionGroup", members=(raised("A"), raised("B")), cause=raised("C", context=raised("D")))
-    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
     assert [link["exception"] for link in found["chain"]] == ["ExceptionGroup", "C", "D"]
     assert [m["exception"] for m in found["chain"][0]["members"]] == ["A", "B"]
 
 
 def test_nearest_names():
     exc = raised("AttributeError", nearest=("total", "a\u202eb"))
-    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
     assert found["chain"][0]["nearest"] == ["total", r"a\u202eb"]
 
 
@@ -124,13 +124,13 @@ def test_values_and_differences():
     seen = Site(frame=frame(), statement="assert x == y", values=(("x", "\x1b[31m1"), ("y", "2")))
     compared = (Difference(path='["a"]', left="1", right=""),)
     exc = raised("E", site=None, cause=raised("AssertionError", site=seen, differences=compared))
-    (found, *_) = report_document(close(observed(failure(exc))), "")["evidence"]
+    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
     assert found["values"] == [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}]
     assert found["differences"] == [{"path": '["a"]', "left": "1", "right": ""}]
 
 
 def test_green():
-    document = report_document(close(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
+    document = report_document(report_of(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
     VALIDATOR.validate(document)
     assert (document["verdict"], document["decision"]) == ("green", {"action": "stop", "reason": "done"})
 
@@ -142,7 +142,7 @@ def test_red_is_never_done():
         observed(exit_code=0),
         observed(exit_code=None),
     ]:
-        assert report_document(close(sample), "")["decision"]["reason"] != "done"
+        assert report_document(report_of(sample), "")["decision"]["reason"] != "done"
 
 
 def test_schema_is_one():
@@ -165,7 +165,7 @@ def test_edits_of_a_loop():
         Step(run=6, unresolved=1, code="x", edits=Edits(kind="none")),
     )
     progress = Progress(run=6, position=3, episode=Episode(first=4, steps=steps, runs=3), step=steps[-1])
-    report = replace(close(observed(failure())), since_green=since, green_run=3, progress=progress)
+    report = replace(report_of(observed(failure())), since_green=since, green_run=3, progress=progress)
     document = report_document(report, "")
     VALIDATOR.validate(document)
     assert document["since_green"] == {
@@ -202,7 +202,7 @@ def test_edits_of_a_loop():
 
 def test_edited_functions_that_no_test_ran():
     ran = EditsRun(edited=2, not_run=(("a.py", "f"),))
-    document = report_document(replace(close(observed(exit_code=0)), edits_run=ran), "")
+    document = report_document(replace(report_of(observed(exit_code=0)), edits_run=ran), "")
     VALIDATOR.validate(document)
     assert document["edited_functions"] == 2
     assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]
@@ -220,7 +220,7 @@ def test_exceptions_that_were_handled():
         failed=frozenset([failure().nodeid]),
     )
     calls = Calls(failed={failure().nodeid: ()}, swallowed=(lost,), passed=4)
-    document = report_document(close(observed(failure(), calls=calls)), "")
+    document = report_document(report_of(observed(failure(), calls=calls)), "")
     VALIDATOR.validate(document)
     assert document["root_causes"][0]["swallowed"] == [
         {

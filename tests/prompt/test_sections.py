@@ -22,7 +22,7 @@ from records import (
 
 from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import Step
 from loop_close.model import Counts, Evidence, OtherRun, SourceResult, Suspect, Warned
 from loop_close.prompt.block import LEGEND
@@ -127,7 +127,7 @@ CHECKED = [
     ],
 )
 def test_a_red_title_says_what_fails_and_where_to_look_first(sample, suspects, expected):
-    assert rendered("title", suspected(close(sample), *suspects)) == [expected]
+    assert rendered("title", suspected(report_of(sample), *suspects)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def test_failures_of_two_kinds_in_one_place_are_probably_one_fault(first, second
     ],
 )
 def test_a_title_where_nothing_failed(sample, expected):
-    assert rendered("title", close(sample)) == [expected]
+    assert rendered("title", report_of(sample)) == [expected]
 
 
 def test_where_nothing_is_known_the_title_says_so():
-    (line,) = rendered("title", close(observed(exit_code=None, expects_tests=False, rerun=())))
+    (line,) = rendered("title", report_of(observed(exit_code=None, expects_tests=False, rerun=())))
     assert line.endswith("(exit code unknown)")
     assert "no-patterns" not in line
 
@@ -178,7 +178,7 @@ def test_a_title_has_one_line_whatever_a_detector_calls_itself():
     custom = Detector(
         id="x", kind="a\n# b", label="thing\n# c", priority=1, description="d", hint="h", detect=detect
     )
-    report = close(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
+    report = report_of(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
     (line,) = built_in((*DEFAULT_DETECTORS, custom))[0].render(report, 80)
     assert "\n" not in line
 
@@ -187,7 +187,7 @@ def test_a_title_has_one_line_whatever_a_detector_calls_itself():
 def test_hostile_names_are_code_in_the_title(file, function, type):
     for suspects in ([replace(COST, file=file, function=function)], []):
         found = failure(raised(type, frames=[frame(file, function)]))
-        report = suspected(close(observed(found, counts=Counts(failed=1))), *suspects)
+        report = suspected(report_of(observed(found, counts=Counts(failed=1))), *suspects)
         (line,) = rendered("title", report)
         tokens = MarkdownIt("commonmark").parse(f"{line}\n\nend\n")
         assert [t.tag for t in tokens if t.nesting == 1] == ["h1", "p"]
@@ -195,7 +195,7 @@ def test_hostile_names_are_code_in_the_title(file, function, type):
 
 
 def test_the_words_of_the_title_are_those_of_the_terminal():
-    assert in_numbers(close(observed(failure(raised()), counts=Counts(failed=2, passed=1)))) == (
+    assert in_numbers(report_of(observed(failure(raised()), counts=Counts(failed=2, passed=1)))) == (
         "2 tests fail, 1 passes"
     )
 
@@ -241,14 +241,14 @@ SAID_NO_CALLS = "Call data is missing or partial: `Python 3.11 has no sys.monito
     ],
 )
 def test_what_to_know_of_the_run(sample, expected):
-    assert rendered("facts", close(sample)) == expected
+    assert rendered("facts", report_of(sample)) == expected
 
 
 @pytest.mark.parametrize(("score", "is_said"), [(0.4, True), (0.6, False)])
 def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said):
     calls = Calls(failed={"a": ()}, passed=7, passed_over=3, without_lines=2)
     report = suspected(
-        close(observed(failure(raised()), calls=calls)),
+        report_of(observed(failure(raised()), calls=calls)),
         Suspect(file="a.py", line=1, function="f", score=score),
     )
     said = (
@@ -259,7 +259,7 @@ def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(sc
 
 
 def test_that_calls_are_not_known_is_said_once_in_a_loop():
-    report = close(observed(failure(raised()), **NO_CALLS))
+    report = report_of(observed(failure(raised()), **NO_CALLS))
     first = replace(report, progress=progress(Step(run=4, unresolved=1)))
     later = replace(report, progress=progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1)))
     assert rendered("facts", first) == [SAID_NO_CALLS]
@@ -268,7 +268,7 @@ def test_that_calls_are_not_known_is_said_once_in_a_loop():
 
 def test_other_sources_and_the_history_have_their_lines():
     report = replace(
-        close(observed(failure(raised()))),
+        report_of(observed(failure(raised()))),
         others=(
             OtherRun(source="mypy", run=3, verdict="stuck", is_current=True),
             OtherRun(source="a`\nb", run=1, verdict="first-failure", is_current=True),
@@ -295,17 +295,17 @@ def test_other_signals():
         category="RuntimeWarning", message="coroutine 'f' was never awaited", file="src/a.py", line=3
     )
     empty = verdict(origin("sum_up", is_empty=True))
-    report = close(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
+    report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
     assert rendered("other-signals", report) == [
         "- 1 unhandled exception outside of a test: `coroutine 'f' was never awaited` at `src/a.py:3`",
         f"- 1 function without a body: `sum_up` at `{SRC}:8`",
         f"- 3 TODO comments: `# TODO: one` at `{SRC}:8`; `# TODO: two` at `{SRC}:9`; …",
     ]
-    assert rendered("other-signals", close(observed(failure(raised())))) == []
+    assert rendered("other-signals", report_of(observed(failure(raised())))) == []
 
 
 def test_faults_of_extensions_are_signals():
-    report = close(observed(failure(raised())), faults=["it broke"])
+    report = report_of(observed(failure(raised())), faults=["it broke"])
     assert rendered("other-signals", report) == ["- 1 failed extension: `it broke`"]
 
 
@@ -313,20 +313,20 @@ def test_faults_of_extensions_are_signals():
 
 
 def test_the_command_that_runs_what_failed():
-    assert rendered("next-step", close(observed(exit_code=0, counts=Counts(passed=1)))) == []
-    assert rendered("next-step", close(observed(failure(raised(), "t.py::a")))) == [
+    assert rendered("next-step", report_of(observed(exit_code=0, counts=Counts(passed=1)))) == []
+    assert rendered("next-step", report_of(observed(failure(raised(), "t.py::a")))) == [
         "Rerun just the failing tests, from the root: `pytest --loop-close t.py::a`"
     ]
-    assert rendered("next-step", close(observed(exit_code=5))) == [
+    assert rendered("next-step", report_of(observed(exit_code=5))) == [
         "Rerun the tests, from the root: `pytest --loop-close`"
     ]
     checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"))
-    assert rendered("next-step", close(checked)) == ["Rerun the same command, from the root: `mypy src`"]
+    assert rendered("next-step", report_of(checked)) == ["Rerun the same command, from the root: `mypy src`"]
 
 
 def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of_its_own():
     def command(*words):
-        return rendered("next-step", close(observed(*CHECKED, expects_tests=False, rerun=words)))
+        return rendered("next-step", report_of(observed(*CHECKED, expects_tests=False, rerun=words)))
 
     words = "Rerun the same command, from the root:"
     assert command("mypy", "x" * 195) == [f"{words} `mypy {'x' * 195}`"]
@@ -339,7 +339,7 @@ def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of
         for name in ("mypy", "ty")
     ]
     of_one, of_both = (
-        rendered("next-step", replace(close(observed(*CHECKED)), sources=tuple(sources[:number])))
+        rendered("next-step", replace(report_of(observed(*CHECKED)), sources=tuple(sources[:number])))
         for number in (1, 2)
     )
     assert of_one == ["Rerun what fails, from the root: `mypy src`"]
@@ -348,22 +348,22 @@ def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of
 
 def test_the_root_is_named_where_it_is_not_the_folder_of_the_command_or_above():
     beside = observed(failure(raised(), "t.py::a"), root="../con`fig")
-    assert rendered("next-step", close(beside)) == [
+    assert rendered("next-step", report_of(beside)) == [
         "Rerun just the failing tests, from the root, ``../con`fig``: `pytest --loop-close t.py::a`"
     ]
 
 
 def test_where_no_command_is_known():
-    assert rendered("next-step", close(observed(failure(raised()), rerun=()))) == [
+    assert rendered("next-step", report_of(observed(failure(raised()), rerun=()))) == [
         "Run the failing command again to verify the fix."
     ]
-    assert rendered("next-step", close(observed(rerun=()))) == []
+    assert rendered("next-step", report_of(observed(rerun=()))) == []
 
 
 def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
     loop = progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1), not_run=("t.py::a",))
     report = replace(
-        close(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
+        report_of(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
     )
     assert rendered("next-step", report) == [
         "Run the tests that failed before and did not run now, from the root: `pytest --loop-close t.py::a`"
@@ -372,7 +372,7 @@ def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
 
 def test_after_a_green_subset_the_others_are_to_be_run():
     loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
-    report = replace(close(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
+    report = replace(report_of(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
     assert rendered("next-step", report) == [
         "The other tests did not run. All of them, from the root: `pytest --loop-close`"
     ]
@@ -383,7 +383,7 @@ def test_after_a_green_subset_the_others_are_to_be_run():
 
 def many(number, message="no price"):
     found = (raised(f"E{n}", f"{message} {n}", [frame(f"src/{n}.py", f"f{n}")]) for n in range(number))
-    return close(observed(*(failure(exc, f"t.py::{n}") for n, exc in enumerate(found))))
+    return report_of(observed(*(failure(exc, f"t.py::{n}") for n, exc in enumerate(found))))
 
 
 def blocks(report, tokens):
@@ -395,7 +395,7 @@ def headings(lines):
 
 
 def test_no_causes_are_nothing():
-    assert blocks(close(observed()), 1000) == []
+    assert blocks(report_of(observed()), 1000) == []
 
 
 def test_a_single_cause_has_no_heading():
@@ -431,7 +431,7 @@ def test_the_first_cause_gets_the_most():
     for n in range(8):
         at = frame(f"src/{n}.py", f"f{n}", 9, source=source(f"def f{n}():", *body, start=8))
         found.append(failure(raised(f"E{n}", f"no {n}", frames=[at]), f"t.py::{n}"))
-    text = "\n".join(blocks(close(observed(*found)), 1100))
+    text = "\n".join(blocks(report_of(observed(*found)), 1100))
     first, *rest = text.split("\n## ")
     assert first.count("line_") > max(part.count("line_") for part in rest)
     assert any(part.count("line_") > 3 for part in rest)
@@ -480,15 +480,15 @@ def test_advice_of_a_detector_of_others_is_given_with_its_label():
         hint="Buy\nmore.",
         detect=detect,
     )
-    report = close(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
+    report = report_of(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
     section = next(s for s in built_in((*DEFAULT_DETECTORS, custom)) if s.id == "root-causes")
     assert "1 quota exceeded: Buy more." in list(section.render(report, 1000))
 
 
 def test_general_advice_is_left_out_where_the_failure_says_it_all():
     hints = {d.kind: d.hint for d in DEFAULT_DETECTORS}
-    lines = "\n".join(rendered("root-causes", close(observed(failure(raised()))), 2000))
+    lines = "\n".join(rendered("root-causes", report_of(observed(failure(raised()))), 2000))
     assert hints["test-failure"] not in lines
-    crashed = close(observed(failure(raised())))
+    crashed = report_of(observed(failure(raised())))
     crashed = replace(crashed, causes=(replace(crashed.causes[0], kind="crash"),))
     assert "look at C extensions" in "\n".join(rendered("root-causes", crashed, 2000))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Collision, Failure, MachineCount, Observation, OtherAttempt, SharedFacts
 from loop_close.prompt.report_json import shared_document
 from loop_close.prompt.sections import shared_lines
@@ -16,7 +16,7 @@ def report(*names, **facts):
     failures = tuple(
         Failure(nodeid=f"test_a.py::{name}", phase="call", message=name) for name in names or ("test_b",)
     )
-    made = close(Observation(exit_code=1, failures=failures))
+    made = report_of(Observation(exit_code=1, failures=failures))
     first = made.causes[0].id
     facts = {name: tuple(replace(each, cause=first) for each in found) for name, found in facts.items()}
     return replace(made, shared=SharedFacts(machine="here", **facts))

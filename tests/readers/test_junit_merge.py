@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Counts
 from loop_close.readers.junit_xml import JunitReading, merge_junit, read_junit
 from loop_close.readers.streams import observe_texts, with_junit
@@ -186,7 +186,7 @@ def test_tests_that_pytest_counts_and_does_not_list_may_be_subtests_where_the_ex
     assert (reading.counts_subtests, reading.incomplete, len(reading.problems)) == (True, "", 1)
     for code, verdict in ((0, "green"), (None, "error")):
         observation = replace(observe_texts([], code), is_good_news=True)
-        assert close(with_junit(observation, reading)).verdict == verdict
+        assert report_of(with_junit(observation, reading)).verdict == verdict
     failing = read(f'<testsuite name="pytest" tests="4">{case(inside=failure())}</testsuite>')
     assert (failing.counts_subtests, failing.problems) == (False, ())
 

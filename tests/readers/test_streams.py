@@ -3,7 +3,7 @@
 import pytest
 from records import failure, raised
 
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.model import Counts, Observation
 from loop_close.readers.junit_xml import JunitReading
 from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
@@ -88,7 +88,7 @@ MYPY_GREEN = "Success: no issues found in 5 source files\n"
 def test_tools_own_green_words_at_the_end_are_good_news(text):
     seen = observe(text)
     assert (seen.exit_code, seen.is_good_news) == (None, True)
-    assert close(seen).verdict == "green"
+    assert report_of(seen).verdict == "green"
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_tools_own_green_words_at_the_end_are_good_news(text):
 def test_other_output_is_not_green(text):
     seen = observe(text)
     assert seen.exit_code is None
-    assert close(seen).verdict != "green"
+    assert report_of(seen).verdict != "green"
 
 
 @pytest.mark.parametrize("stream", [[], ["3 passed"], 5, object()])
 def test_binary_data_is_not_green(stream):
-    assert close(observe(stream)).verdict == "error"
-    assert close(observe("", exit_code="x")).verdict == "error"
+    assert report_of(observe(stream)).verdict == "error"
+    assert report_of(observe("", exit_code="x")).verdict == "error"
 
 
 @pytest.mark.parametrize("code", [0, 1, None])
 def test_failures_that_are_only_counted_are_failures(code):
-    report = close(observe(NO_SUMMARY, exit_code=code))
+    report = report_of(observe(NO_SUMMARY, exit_code=code))
     assert report.verdict == "first-failure"
     assert report.stall_reason == "3 test failures detected"
     assert "3 failing tests counted in the output" in report.evidence[0].snippet
@@ -143,35 +143,35 @@ def test_junit_alone():
     assert [f.nodeid for f in seen.failures] == ["t.py::a"]
     assert seen.counts == RED.counts
     green = with_junit(NOTHING_ELSE, JunitReading(counts=Counts(passed=3)))
-    assert (green.exit_code, close(green).verdict) == (None, "green")
+    assert (green.exit_code, report_of(green).verdict) == (None, "green")
 
 
 def test_green_file_does_not_make_up_for_a_red_exit_code():
     seen = with_junit(Observation(exit_code=1), JunitReading(counts=Counts(passed=3)))
-    assert close(seen).verdict == "error"
+    assert report_of(seen).verdict == "error"
 
 
 def test_file_that_only_counts_failures_is_red():
     assert (
-        close(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict
+        report_of(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict
         == "first-failure"
     )
 
 
 def test_green_file_does_not_make_up_for_an_unknown_log():
     seen = with_junit(observe("something else\n"), JunitReading(counts=Counts(passed=3)))
-    assert close(seen).verdict == "error"
+    assert report_of(seen).verdict == "error"
 
 
 def test_truncated_file_is_not_green():
     broken = JunitReading(counts=Counts(passed=3), incomplete="a.xml:3:1: no element found")
     seen = with_junit(NOTHING_ELSE, broken)
-    assert close(seen).verdict == "error"
+    assert report_of(seen).verdict == "error"
     assert seen.incomplete == "a.xml:3:1: no element found"
 
 
 def test_empty_file_is_not_green():
-    assert close(with_junit(NOTHING_ELSE, JunitReading())).verdict == "error"
+    assert report_of(with_junit(NOTHING_ELSE, JunitReading())).verdict == "error"
 
 
 def test_failure_that_log_and_file_tell_is_one():

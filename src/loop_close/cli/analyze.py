@@ -44,12 +44,12 @@ def analyze(options: argparse.Namespace, streams: Streams) -> int:
 
 def _analyzed(names: Sequence[str], options: argparse.Namespace, streams: Streams) -> tuple[str, bool]:
     """The report of the logs of one run, and whether it is green."""
-    from loop_close.judge import close
+    from loop_close.judge import report_of
 
     observation, problems = _observed(names, options, streams)
     for problem in problems:
         streams.complain(problem)
-    report = close(observation)
+    report = report_of(observation)
     return "".join(_document(report, options)), report.verdict == "green"
 
 

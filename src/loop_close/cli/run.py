@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     if is_announced and has_own_prompt(targets, done.exit_code):
         lines = _beside(done, words, options.source or "", targets, memory, before)
     else:
-        lines = _close(done, words, options.source or "", targets, memory)
+        lines = _lines(done, words, options.source or "", targets, memory)
     if done.is_mid_line:
         streams.break_line()
     for line in lines:
@@ -85,7 +85,7 @@ def _not_run(word: str, error: OSError) -> Ended:
     return Ended(returncode=code, outputs=(said,))
 
 
-def _close(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
+def _lines(done: Ended, words: Sequence[str], source: str, targets: Targets, memory: Memory) -> list[str]:
     """Write the prompt; the lines to show. An internal error costs a line, not the command's result."""
     try:
         seen = _observed(done, words, source, targets, memory)

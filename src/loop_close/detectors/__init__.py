@@ -10,7 +10,7 @@ from loop_close.detectors.contract import Detector, check_evidence
 from loop_close.model import Evidence, Observation
 from loop_close.text import fault_text
 
-__all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "in_order", "run_detectors"]
+__all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "by_priority", "run_detectors"]
 
 #: Most blocking first; the first kind that has evidence is the stall reason.
 DEFAULT_DETECTORS: tuple[Detector, ...] = (
@@ -45,7 +45,7 @@ DETECTOR_ERROR = Detector(
 )
 
 
-def in_order(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
+def by_priority(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
     """Most blocking first; ties by id, so that the order of registration does not show."""
     return tuple(sorted(detectors, key=lambda d: (d.priority, d.id)))
 
@@ -57,7 +57,7 @@ def run_detectors(
 
     A detector that raises becomes ``detector-error`` evidence naming it; the others go on.
     """
-    found = [pair for detector in in_order(detectors) for pair in _run(detector, observation)]
+    found = [pair for detector in by_priority(detectors) for pair in _run(detector, observation)]
     settled = _settle(found)
     return tuple(e for _, e in sorted(settled, key=lambda pair: _sort_key(*pair)))
 

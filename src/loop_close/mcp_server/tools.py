@@ -11,7 +11,7 @@ from loop_close.cli.memory import NoRunError, loop_words, read, shown, signal_do
 from loop_close.cli.project import NO_RUN, project_at, root_in
 from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
-from loop_close.judge import close
+from loop_close.judge import report_of
 from loop_close.memory import GROUPS, Breaker
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
@@ -354,7 +354,7 @@ def close_streams(
         stdout, stderr, exit_code, root=root_in((stdout, stderr)), source=shown(source, _MAX_NAME)
     )
     chosen = [each for each in DEFAULT_DETECTORS if detectors is None or each.id in detectors]
-    report = close(observation, detectors=chosen)
+    report = report_of(observation, detectors=chosen)
     prompt = compose(report, DEFAULT_SECTIONS, budget=budget)
     document: dict[str, Any] = report_document(report, prompt)
     return ToolAnswer(text=prompt, document=bounded(document))

@@ -45,23 +45,23 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     An internal error costs one line: the raw evidence is written instead, and pytest's exit status stays.
     """
     try:
-        return _close(recorder, session)
+        return _lines(recorder, session)
     except KeyboardInterrupt as interrupt:  # the tests are over; what is left is to say so
         return _fallback(recorder, session, interrupt)
     except Exception as fault:
         return _fallback(recorder, session, fault)
 
 
-def _close(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+def _lines(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     said = UNCHANGED if is_misused(int(session.exitstatus), recorder.failures) else ""
     said = said or (NO_MATCH if _matches_no_test(session) else "")
     if said and shows_failing_tests(recorder.former, recorder.targets):
-        return _kept(recorder, said)
+        return _lines_of_unchanged(recorder, said)
     unloadable = load_packages(recorder.config)
     is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
     if is_plain and _keep_green(recorder, session):
-        return _green(recorder)
-    return _judged(recorder, session, unloadable)
+        return _lines_of_green(recorder)
+    return _lines_of_report(recorder, session, unloadable)
 
 
 def is_misused(exit_code: int, failures: Sequence[Failure]) -> bool:
@@ -79,7 +79,7 @@ def _matches_no_test(session: pytest.Session) -> bool:
     return is_chosen and int(session.exitstatus) == _NO_TESTS
 
 
-def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
+def _lines_of_unchanged(recorder: Recorder, said: str) -> tuple[str, ...]:
     """Leave the evidence of the last run: the failing tests are still what is to be fixed."""
     restore(recorder.former)
     if recorder.memory is not None:
@@ -87,7 +87,7 @@ def _kept(recorder: Recorder, said: str) -> tuple[str, ...]:
     return (f"loop-close: {said.format(recorder.targets.prompt.name)}",)
 
 
-def _judged(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
+def _lines_of_report(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
     from loop_close.app import conclude
     from loop_close.remember import RunContext
 
@@ -170,8 +170,8 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
     return memory.keep_green(counts.passed, counts.skipped, selection(recorder.config))
 
 
-def _green(recorder: Recorder) -> tuple[str, ...]:
-    """The result of :func:`_close` for a plain green run, without loading the modules that find that out."""
+def _lines_of_green(recorder: Recorder) -> tuple[str, ...]:
+    """The result of :func:`_lines` for a plain green run, without loading the modules that find that out."""
     from loop_close.prompt import in_words
 
     counts = recorder.counts
