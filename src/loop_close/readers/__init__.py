@@ -155,8 +155,10 @@ def _readers_of(module: str) -> Mapping[str, Read]:
             from loop_close.readers.processes import READERS
         case "runners":
             from loop_close.readers.runners import READERS
-        case _:
+        case "cut_off":
             from loop_close.readers.cut_off import READERS
+        case _:
+            raise ValueError(f"no module of readers is called {module!r}")
     return READERS
 
 
