@@ -7,7 +7,7 @@ from loop_close import workspace
 from loop_close.calls import Called, Calls
 from loop_close.memory import Edits, Episode, FailureRecord, Run
 from loop_close.model import EditsRun
-from loop_close.progress import advance
+from loop_close.progress.advance import advance
 from loop_close.snapshot import edits_run, edits_since, since_green, take_snapshot
 from loop_close.store.sqlite import open_history
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from loop_close.settings import KnownEntry, Settings
     from loop_close.sharing import Learned, Sharing
     from loop_close.store import KeptCalls, NewBaseline, RunHandle
-    from loop_close.store.sqlite import SqliteHistory, ToShare
+    from loop_close.store.sqlite import RunTransaction, SqliteHistory, ToShare
 
 _Result = TypeVar("_Result")
 _MOST_NAMED = 300
@@ -81,7 +81,7 @@ class Memory:
         self._seen: FileSnapshot | None = None
         self._calls: NewCalls | None = None
         self._whole: Calls | None = None
-        self._red: Report | None = None
+        self._result: Report | None = None
         self._sharing = sharing
         self._sees_tree = sees_tree or sharing is not None
         self._known: tuple[Sequence[KnownEntry], Sequence[KnownEntry]] | None = None
@@ -296,15 +296,14 @@ class Memory:
 
         A run that is reported again, for an error after its end, keeps its result.
         """
-        taken = [report]
-        if self._red is not None:
+        before, self._result = self._result, report
+        if before is not None and before.progress is not None and before.verdict != "green":
             known = ("progress", "verdict", "since_green", "green_run")
-            taken.append(replace(report, **{name: getattr(self._red, name) for name in known}))
-        self._safely(lambda: self._record_run(taken, settings, context), None)
+            self._result = replace(report, **{name: getattr(before, name) for name in known})
+        self._safely(lambda: self._record(report, settings, context), None)
         self._taken = self._begun or self._taken
         self._begun = None
-        self._red = taken[-1] if taken[-1].progress is not None and taken[-1].verdict != "green" else None
-        return replace(taken[-1], notes=(*report.notes, *dict.fromkeys(self.notes)))
+        return replace(self._result, notes=(*report.notes, *dict.fromkeys(self.notes)))
 
     def others(self) -> tuple[OtherRun, ...]:
         """The last runs of other sources as they are now, of a run that was recorded; other runs may end meanwhile."""
@@ -316,62 +315,87 @@ class Memory:
         with self._opened() as history:
             return last_runs_of_others(history, self._taken, self._seen)
 
-    def _record_run(self, taken: list[Report], settings: Settings, context: RunContext) -> None:
-        """Put the report that knows its past behind the one that does not: it is good though it cannot be kept."""
+    def _record(self, report: Report, settings: Settings, context: RunContext) -> None:
+        """Compare the run with those before it, and save it. What is known so far stays if a later part fails."""
         begun, seen = self._own(), self._seen
         if begun is None or seen is None:
             return
-        from loop_close.memory import Run
-        from loop_close.progress.advance import record_run, run_of, summary_of
-
         # What is ignored is what the parser says of odd escapes in values that messages show.
         with warnings.catch_warnings(action="ignore"), self._opened() as history:
-            own = run_of(
-                taken[0],
-                number=begun.number,
-                source=self.source,
-                edits=edits_since(history, begun, seen),
-                code=seen.code(),
-                **context._asdict(),
-            )
-            tree = self._tree()
-            own = replace(own, interpreter=self._interpreter, accepted=tuple(history.accepted()), tree=tree)
-            own = self._with_files_of_tests(own, history, begun)
-            changes = self._changes(history, begun, settings, taken[0])
-            green, ran = 0, None
-            if own.is_good and own.is_full and self._whole is not None:
+            run = self._run_of(report, context, history, begun, seen)
+            changes = self._changes(history, begun, settings, report)
+            if run.is_good and run.is_full and self._whole is not None:
                 green, ran = edits_run(history, begun, self._whole)
-            learned = self._learned(history, begun, own, taken[0])
-            own = replace(own, is_collision=learned is not None and learned.is_collision)
+                report = replace(report, edits_run=ran, green_run=green)
+            learned = self._learned(history, begun, run, report)
+            run = replace(run, is_collision=learned is not None and learned.is_collision)
             with history.transaction(begun) as transaction:
-                killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
-                own = self._judged(own, changes, transaction.episode)
-                report, episode = record_run(
-                    taken[0], transaction.episode, [*killed, own], limits_of(settings)
-                )
-                if report.verdict == "green":
-                    report = replace(report, edits_run=ran, green_run=green)
-                self.notes += [f"run {run.number} started but did not finish" for run in killed]
-                taken.append(report)
-                is_over = episode.green == begun.number and not _is_asked(own, transaction.episode)
-                is_moved = begun.tests is None or (is_over and begun.tests)
-                baseline = self._baseline() if is_moved else None
-                summary = summary_of(report, own.marks)
-                before = transaction.episode
-                to_share = self._to_share(partial(_entry, begun, own, summary, before))
-                transaction.save(
-                    own, episode, summary, calls=self._calls, baseline=baseline, to_share=to_share
-                )
-            report = self._with_facts(report, learned, history)
-            taken.append(report)
+                self._compare_and_save(report, run, changes, settings, begun, transaction)
+            report = self._result = self._with_facts(self._result or report, learned, history)
             if report.verdict != "green" and report.progress is not None:
                 try:
-                    run, edits = since_green(history, begun, seen, report.progress.episode)
-                    taken.append(replace(report, since_green=edits, green_run=run))
+                    number, edits = since_green(history, begun, seen, report.progress.episode)
+                    self._result = replace(report, since_green=edits, green_run=number)
                 except Exception as fault:  # the run is remembered, and all else is known
                     self.notes.append(
                         f"the edits since the last green run are not known: {fault_text(fault)}"
                     )
+
+    def _run_of(
+        self,
+        report: Report,
+        context: RunContext,
+        history: SqliteHistory,
+        begun: RunHandle,
+        seen: FileSnapshot,
+    ) -> Run:
+        """The record of the run, before it is compared with others."""
+        from loop_close.progress.advance import run_of
+
+        run = run_of(
+            report,
+            number=begun.number,
+            source=self.source,
+            edits=edits_since(history, begun, seen),
+            code=seen.code(),
+            **context._asdict(),
+        )
+        accepted = tuple(history.accepted())
+        run = replace(run, interpreter=self._interpreter, accepted=accepted, tree=self._tree())
+        return self._with_files_of_tests(run, history, begun)
+
+    def _compare_and_save(
+        self,
+        report: Report,
+        run: Run,
+        changes: list[ChangedTest],
+        settings: Settings,
+        begun: RunHandle,
+        transaction: RunTransaction,
+    ) -> None:
+        """Advance the episode as it is now, and save it with the run: other runs may have ended meanwhile."""
+        from loop_close.memory import Run
+        from loop_close.progress.advance import report_with_progress, summary_of
+
+        before = transaction.episode
+        killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
+        run = self._judged(run, changes, before)
+        compared, episode = report_with_progress(report, before, [*killed, run], limits_of(settings))
+        if compared.verdict != "green":
+            compared = replace(compared, edits_run=None, green_run=0)
+        self.notes += [f"run {each.number} started but did not finish" for each in killed]
+        self._result = compared
+        is_over = episode.green == begun.number and not _is_asked(run, before)
+        is_moved = begun.tests is None or (is_over and begun.tests)
+        summary = summary_of(compared, run.marks)
+        transaction.save(
+            run,
+            episode,
+            summary,
+            calls=self._calls,
+            baseline=self._baseline() if is_moved else None,
+            to_share=self._to_share(partial(_entry, begun, run, summary, before)),
+        )
 
     def _learned(self, history: SqliteHistory, begun: RunHandle, run: Run, report: Report) -> Learned | None:
         """What the shared history says of a run; None without one."""

@@ -225,7 +225,7 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
             begun.memory.abandon()
         return
     code = exit_code if failed is not None or not has_reported else 0
-    _record_run(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
+    _conclude(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
 
 
 def _is_free(tox_env: ToxEnv, outcome: Outcome) -> bool:
@@ -290,10 +290,10 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
         begun = _STATE.begun.get(name) or _begin(tox_env)
     failures = (_failure(tox_env, why),)
     seen = Observation(exit_code=code, source=begun.memory.source, failures=failures, expects_tests=False)
-    _record_run(tox_env, begun, seen)
+    _conclude(tox_env, begun, seen)
 
 
-def _record_run(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
+def _conclude(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
     from dataclasses import replace
 
     from loop_close.app import conclude, terminal_lines

@@ -10,8 +10,7 @@ from loop_close.cli import Streams, main
 from loop_close.memory import Edits, FailureRecord, Run
 from loop_close.model import Observation
 from loop_close.process import host
-from loop_close.progress import advance
-from loop_close.progress.advance import summary_of, verdict_of
+from loop_close.progress.advance import advance, summary_of, verdict_of
 from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import open_history
 

@@ -9,8 +9,7 @@ from remembered import START, begin, called, document, opened, run_of
 from loop_close.cli import driven_tests
 from loop_close.memory import ChangedTest
 from loop_close.model import Observation
-from loop_close.progress import advance
-from loop_close.progress.advance import summary_of, verdict_of
+from loop_close.progress.advance import advance, summary_of, verdict_of
 
 GONE = ChangedTest(file="test_a.py", test="test_b", kind="deleted", what="the test is gone", fingerprint="f1")
 LESS = ChangedTest(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from loop_close.cli.ask import CODES, Remains, nearest, reply_to
 from loop_close.memory import Edits, FailureRecord, Run
-from loop_close.progress import advance
+from loop_close.progress.advance import advance
 from loop_close.settings import KnownEntry
 
 TEST = "test_a.py::test_a"

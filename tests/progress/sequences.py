@@ -11,8 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from loop_close.memory import ChangedTest, Edit, Edits, Episode, FailureRecord, Progress, Run, Thresholds
-from loop_close.progress import advance
-from loop_close.progress.advance import verdict_of
+from loop_close.progress.advance import advance, verdict_of
 
 _SPEC = re.compile(
     r"(?P<machine>!?)(?P<shape>[^=@*^]*)(?:=(?P<value>[^@*^]*))?(?:@(?P<line>\d+))?"

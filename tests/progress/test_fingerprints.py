@@ -5,8 +5,7 @@ import records as made
 from hypothesis import given
 
 from loop_close.judge import report_of
-from loop_close.progress import marks_of
-from loop_close.progress.fingerprints import canonical
+from loop_close.progress.fingerprints import canonical, marks_of
 
 
 def marks(*failures, **fields):

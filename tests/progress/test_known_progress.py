@@ -1,7 +1,7 @@
 """Tests that fail and do not count, in the progress of a loop."""
 
 from loop_close.memory import Edit, Edits, Episode, FailureRecord, Run
-from loop_close.progress import advance
+from loop_close.progress.advance import advance
 
 A, B = "test_a.py::test_a", "test_a.py::test_b"
 CODE = Edits(kind="effective", edits=(Edit(file="a.py", function="f"),))

@@ -40,7 +40,7 @@ from loop_close.prompt.block import (
     past_lines,
 )
 from loop_close.prompt.compose import estimate_tokens
-from loop_close.prompt.place import edited_in, in_words, name_of, percent, place_of, representative
+from loop_close.prompt.place import edited_in, name_of, percent, place_in_words, place_of, representative
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
@@ -169,7 +169,7 @@ def test_nothing_is_certain(score, expected):
     ],
 )
 def test_the_cause_in_the_words_of_a_title(found, suspects, expected):
-    assert in_words(cause_of(failure(found), suspects=suspects), None) == expected
+    assert place_in_words(cause_of(failure(found), suspects=suspects), None) == expected
 
 
 def test_where_to_look_first():

@@ -28,7 +28,7 @@ from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.text import sanitize
 
-STUCK = sorted(kind for kind, rule in SIGNALS.items() if rule.is_stuck)
+STUCK = sorted(kind for kind, rule in SIGNALS.items() if rule.only_without_progress)
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]
 _BLOCK = re.compile(r"(\d+)\. ")
 

@@ -280,7 +280,7 @@ def test_a_signal_about_every_failing_test_does_not_name_them():
     ]
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind, rule in SIGNALS.items() if rule.is_stuck))
+@pytest.mark.parametrize("kind", sorted(kind for kind, rule in SIGNALS.items() if rule.only_without_progress))
 def test_every_way_of_being_stuck_has_an_experiment(kind):
     signals = [Signal(kind=kind, tests=("t.py::test_a",))]
     *_, said = stuck(breaker="half_open", signals=signals)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -132,24 +133,27 @@ def pytest_unconfigure(config):
 """
 
 
+#: Parts of the sequence, each of which may fail.
+PARTS = [
+    ("app", "report_of"),
+    ("app", "save"),
+    ("app", "compose"),
+    ("causes", "group"),
+    ("judge", "run_detectors"),
+]
+
+
 @pytest.fixture
 def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
-    import loop_close.app
-    import loop_close.judge
-    import loop_close.prompt
-
-    monkeypatch.setattr(loop_close.prompt, "in_words", loop_close.prompt.in_words)
-    for name in ("save", "compose", "report_document"):
-        monkeypatch.setattr(loop_close.app, name, getattr(loop_close.app, name))
-    for name in ("close", "group", "run_detectors"):
-        monkeypatch.setattr(loop_close.judge, name, getattr(loop_close.judge, name))
+    for module, name in [*PARTS, ("prompt", "counts_in_words")]:
+        owner = import_module(f"loop_close.{module}")
+        monkeypatch.setattr(owner, name, getattr(owner, name))
 
 
 @pytest.mark.usefixtures("put_back")
-@pytest.mark.parametrize("name", ["close", "save", "compose", "group", "run_detectors"])
-def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, name):
-    module = "judge" if name in ("close", "group", "run_detectors") else "app"
+@pytest.mark.parametrize(("module", "name"), PARTS)
+def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, module, name):
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == 1
@@ -168,7 +172,7 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    module, name = ("prompt", "in_words") if source == FINE else ("judge", "close")
+    module, name = ("prompt", "counts_in_words") if source == FINE else ("app", "report_of")
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status

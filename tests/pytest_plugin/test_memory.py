@@ -568,7 +568,7 @@ def test_ctrl_c_at_our_end_leaves_the_evidence(loop, monkeypatch):
         raise KeyboardInterrupt
 
     loop()
-    monkeypatch.setattr(Memory, "_record_run", interrupted)
+    monkeypatch.setattr(Memory, "_record", interrupted)
     done = loop(is_prompt=False)
     assert done.ret == 1
     assert done.title.startswith("# loop-close could not read this run")

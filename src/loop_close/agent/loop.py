@@ -28,7 +28,7 @@ from loop_close.agent.strategies import (
 from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
 from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
-from loop_close.progress.signals import KINDS, open_changes
+from loop_close.progress.tampering import KINDS, open_changes
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 

@@ -20,7 +20,7 @@ from loop_close import files
 from loop_close.baseline import compared, judged, texts_at_head, texts_now
 from loop_close.memory import ChangedTest
 from loop_close.process import birth_of, is_alive
-from loop_close.progress.signals import is_settled, open_changes, unfixed_in_words
+from loop_close.progress.tampering import is_settled, open_changes, unfixed_in_words
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text.redact import clean
 

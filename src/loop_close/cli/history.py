@@ -428,8 +428,7 @@ def _threshold(word: str) -> tuple[str, float]:
 
 def _judged(recorded: Sequence[Recorded], limits: Thresholds) -> Iterator[_Judged]:
     """Every run on top of those of its source before it."""
-    from loop_close.progress import advance
-    from loop_close.progress.advance import verdict_of
+    from loop_close.progress.advance import advance, verdict_of
 
     episodes: dict[str, Episode] = {}
     for each in recorded:

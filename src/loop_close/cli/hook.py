@@ -232,7 +232,7 @@ def _situation(
 
 def _with_tests(situation: Situation, project: Project, seen: ProjectState, before: Session) -> Situation:
     """With what was done to tests: in words, and as a question where that cannot be decided and was not yet asked."""
-    from loop_close.progress.signals import in_words, open_changes
+    from loop_close.progress.tampering import open_changes, tampering_in_words
     from loop_close.prompt.loop import lines_of
 
     found = open_changes(seen.tests)
@@ -240,7 +240,7 @@ def _with_tests(situation: Situation, project: Project, seen: ProjectState, befo
     lost = _of_lost(project, before) if before.is_lost else {}
     return replace(
         situation,
-        tampered=in_words(found) if found else lost.get("tampered", ""),
+        tampered=tampering_in_words(found) if found else lost.get("tampered", ""),
         question="\n".join(lines_of(asked)),
         lost=lost.get("lost", ""),
     )
@@ -252,14 +252,14 @@ def _of_lost(project: Project, before: Session) -> dict[str, str]:
     Where they do not, or git cannot say, it is reported once.
     """
     from loop_close.cli.driven_tests import of_last_commit
-    from loop_close.progress.signals import in_words, open_changes
+    from loop_close.progress.tampering import open_changes, tampering_in_words
     from loop_close.prompt.loop import lines_of
 
     text = "The history of test runs was removed in this session: what the tests were before is not known from it."
     found = open_changes(of_last_commit(project.root).judge())
     if found:
         lines = "\n".join(lines_of(found))
-        since = f"since the last commit: {in_words(found)}"
+        since = f"since the last commit: {tampering_in_words(found)}"
         return {"lost": f"{text} They differ from those of the last commit.\n\n{lines}", "tampered": since}
     return {"lost": text} if LOST not in before.asked else {}
 

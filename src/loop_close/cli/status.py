@@ -218,7 +218,7 @@ def run_result(root: Path, before: Mapping[str, int]) -> RunResult:
 
 def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None, Run | None]:
     """The run's result compared with the runs before it."""
-    from loop_close.progress import advance
+    from loop_close.progress.advance import advance
 
     limits, episode, made, run = limits_of(project.settings), Episode(), None, None
     with contextlib.suppress(UsageError):

@@ -20,7 +20,7 @@ from loop_close.cli.status import RunResult, has_run
 from loop_close.files import Targets
 from loop_close.memory import Edits, Run
 from loop_close.process import locked
-from loop_close.progress.signals import MISSING, Sides, is_only_settings, sides_of
+from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
 from loop_close.snapshot import take_snapshot
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import known_by

@@ -23,7 +23,7 @@ from loop_close.emit.report import (
     where,
     why_no_result,
 )
-from loop_close.prompt import in_words, line_of, span
+from loop_close.prompt import counts_in_words, line_of, span
 from loop_close.prompt.place import how_sure, percent
 from loop_close.text import fence
 
@@ -473,7 +473,7 @@ def _size(text: str) -> int:
 def _green(document: Mapping[str, Any]) -> str:
     counts = document["counts"]
     numbers = {name: counts[name] for name in ("passed", "skipped", "xfailed", "xpassed")}
-    said = in_words(**numbers) if any(numbers.values()) else "No failure"
+    said = counts_in_words(**numbers) if any(numbers.values()) else "No failure"
     return f"loop-close: {said[0].lower()}{said[1:]}"
 
 

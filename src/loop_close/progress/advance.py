@@ -25,7 +25,8 @@ from loop_close.memory import (
 from loop_close.model import Counts, Failure, Report, RootCause, Verdict
 from loop_close.progress.compare import LAST_FAILED, UNEDITED, Changes, attempts, compare, failing, stretch
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
-from loop_close.progress.signals import View, changed_tests, check_all, open_changes
+from loop_close.progress.signals import View, check_all
+from loop_close.progress.tampering import changed_tests, open_changes
 from loop_close.text.redact import clean
 
 _MAX_STEPS = 60
@@ -55,7 +56,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
     step = _step(episode, run, changes, left, limits)
     after = _episode(episode, run, changes, step)
     tests = () if TAMPERING in limits.off else changed_tests(run, after)
-    view = View(run=run, before=episode, after=after, changes=changes, step=step, limits=limits)
+    view = View(run=run, before=episode, after=after, changes=changes, step=step, limits=limits, tests=tests)
     progress = Progress(
         run=run.number,
         position=after.runs,
@@ -389,7 +390,7 @@ def _meant(edits: Edits, marks: Sequence[FailureRecord]) -> Edits:
     return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits
 
 
-def record_run(
+def report_with_progress(
     report: Report, episode: Episode, runs: Sequence[Run], limits: Thresholds
 ) -> tuple[Report, Episode]:
     """The report with its progress, and the episode to remember.

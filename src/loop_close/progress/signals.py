@@ -1,21 +1,18 @@
 """The signals that a loop is not advancing, in the order in which they are shown.
 
-A signal is a function from a :class:`View` to why it fired or why it did not, and a row of :data:`SIGNALS`.
+A signal is a function from a :class:`View` to why it fired or why it did not, and a row of :data:`SIGNALS`. Signals
+explain: whether the loop is stuck is decided by the breaker alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
-from loop_close.facts import file_of, qualname
 from loop_close.memory import (
     TAMPERING,
     ChangedTest,
-    Edit,
     Episode,
     KnownTest,
     Returned,
@@ -34,7 +31,7 @@ from loop_close.progress.compare import (
     is_worded_alike,
     stretch,
 )
-from loop_close.syntax.meaning import MODULE
+from loop_close.progress.tampering import open_changes, tampering_in_words
 
 _MAX_TESTS = 10
 _MAX_CYCLE = 5
@@ -46,6 +43,7 @@ class View:
 
     :ivar before: the episode without the run, ``after`` with it.
     :ivar step: the run's own; the last of ``after.steps``.
+    :ivar tests: what was done to tests.
     """
 
     run: Run
@@ -54,6 +52,7 @@ class View:
     changes: Changes
     step: Step
     limits: Thresholds
+    tests: tuple[ChangedTest, ...] = ()
 
     @property
     def attempts(self) -> tuple[Step, ...]:
@@ -73,11 +72,11 @@ class Rule(NamedTuple):
     """How a signal is checked.
 
     :ivar check: returns a text if the signal did not fire: what it lacks.
-    :ivar is_stuck: it shows that the loop is stuck, so it never fires in a run that advances.
+    :ivar only_without_progress: it fires neither in a run that made progress nor while no test is known to fail.
     """
 
     check: Callable[[View], Fired | str]
-    is_stuck: bool = True
+    only_without_progress: bool = True
 
 
 def check_all(view: View) -> tuple[Signal, ...]:
@@ -89,9 +88,9 @@ def _signal(kind: str, rule: Rule, view: View) -> Signal:
     found: Fired | str
     if kind in view.limits.off:
         found = "turned off in the settings"
-    elif rule.is_stuck and view.step.advanced:
+    elif rule.only_without_progress and view.step.advanced:
         found = f"run {view.run.number} made progress"
-    elif rule.is_stuck and not view.step.unresolved:
+    elif rule.only_without_progress and not view.step.unresolved:
         found = "no test is known to fail"
     else:
         found = rule.check(view)
@@ -118,11 +117,11 @@ def _test_tampering(view: View) -> Fired | str:
 
     Every run reports it until the change is undone, or a person accepts it.
     """
-    found = open_changes(changed_tests(view.run, view.after))
+    found = open_changes(view.tests)
     if not found:
         return "the tests demand what they did when the loop began"
     runs = {view.run.number, *(known.tampered[0] for known in view.after.tests.values())} - {0}
-    return Fired(runs, (change.id for change in found), in_words(found))
+    return Fired(runs, (change.id for change in found), tampering_in_words(found))
 
 
 def _oscillation(view: View) -> Fired | str:
@@ -304,7 +303,7 @@ def _infrastructure(view: View) -> Fired | str:
 
 
 SIGNALS: Mapping[str, Rule] = {
-    TAMPERING: Rule(_test_tampering, is_stuck=False),
+    TAMPERING: Rule(_test_tampering, only_without_progress=False),
     "oscillation": Rule(_oscillation),
     "repeated-failure": Rule(_repeated_failure),
     "similar-failure": Rule(_similar_failure),
@@ -312,264 +311,6 @@ SIGNALS: Mapping[str, Rule] = {
     "regression": Rule(_regression),
     "no-edit": Rule(_no_edit),
     "no-effective-edit": Rule(_no_effective_edit),
-    "flaky": Rule(_flaky, is_stuck=False),
-    "infrastructure": Rule(_infrastructure, is_stuck=False),
+    "flaky": Rule(_flaky, only_without_progress=False),
+    "infrastructure": Rule(_infrastructure, only_without_progress=False),
 }
-# --- changes that silence tests, and tests that pass although no code under test was edited
-
-
-#: What a new module alone may mend, or a package that was installed.
-MISSING = ("ModuleNotFoundError", "ImportError")
-_NAMED = 3
-_WHAT = {
-    "not-fixed": "only tests were edited {}: {}",
-    "unclear": "no source was edited {}, only: {}",
-    "no-edit": "nothing was edited {}: it may fail now and then, or depend on what lies outside of the project",
-}
-
-
-class Sides(NamedTuple):
-    """The files that were edited with an effect.
-
-    :ivar code: source of the program; ``tests``: what decides what the tests demand, with data beside them; ``other``:
-        data of which it is not known whose it is.
-    """
-
-    code: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
-    other: tuple[str, ...] = ()
-
-    @property
-    def kind(self) -> str:
-        """The kind of change if tests pass by these edits; empty if they may well have been mended."""
-        if self.code:
-            return ""
-        return "not-fixed" if self.tests else "unclear" if self.other else "no-edit"
-
-
-class _PassWithoutFix(NamedTuple):
-    """Tests pass that had failed, and no source was edited in between.
-
-    :ivar since: the run in which they failed last; ``run``: the first in which they passed.
-    :ivar kind: that of the change; ``files``: what was edited; ``before``: how many tests failed until then.
-    """
-
-    since: int
-    run: int
-    kind: str
-    files: tuple[str, ...]
-    before: int
-
-
-def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missing: bool = False) -> Sides:
-    """Sort what was edited.
-
-    A new module alone does not count as edited source, unless a module was missing: no code under test uses it yet.
-    Tests may use it in place of what they tested.
-
-    :param of_tests: files that belong to the tests although their names do not say so.
-    :param is_missing: what failed was an import.
-    """
-    named: dict[str, set[str]] = {"code": set(), "tests": set(), "other": set(), "new": set()}
-    made = [edit for edit in edits if edit.is_effective]
-    new = _added_files(made)
-    for edit in made:
-        is_test = edit.file in of_tests or is_of_tests(edit.file) or is_test_file(edit.file)
-        side = (
-            "tests"
-            if is_test
-            else "other"
-            if not is_source(edit.file)
-            else "new"
-            if edit.file in new
-            else "code"
-        )
-        named[side].add(edit.file)
-    named["code" if is_missing or named["code"] else "other"] |= named["new"]
-    return Sides(*(tuple(sorted(named[side])) for side in ("code", "tests", "other")))
-
-
-def _added_files(edits: Iterable[Edit]) -> set[str]:
-    """The files that were not there before: of a module, its body was added."""
-    return {edit.file for edit in edits if edit.change == "added" and edit.function in ("", MODULE)}
-
-
-def _passes_without_fix(
-    steps: Sequence[Step], run: Run, *, is_missing: bool = False
-) -> list[_PassWithoutFix]:
-    """Tests that passed without a fix in the runs of an episode, and are neither undone nor fixed since.
-
-    Each run is compared with the last one in which the fewest tests failed. Files of tests that were edited before the
-    first failure are left out, and those that were added since: they may be what failed.
-
-    :param steps: the kept steps; the last one is that of the run.
-    """
-    found: list[_PassWithoutFix] = []
-    own: set[str] = set()
-    edits: list[Edit] = []
-    last: Step | None = None
-    is_known, is_broken = True, False
-    for step in steps:
-        made = sides_of(step.edits.edits, run.of_tests)
-        is_back = any(step.unresolved >= each.before for each in found)
-        found = [left for each in found if (left := _left(each, step, made)) is not None]
-        edits += step.edits.edits
-        is_known = is_known and (step.edits.kind in UNEDITED or any(e.is_effective for e in step.edits.edits))
-        if last is None:
-            own, is_broken = set(made.tests), bool(made.code)
-        elif is_known and not step.is_killed and _failing(step, last) < last.unresolved:
-            about = sides_of(edits, run.of_tests, is_missing=is_missing)
-            files = tuple(file for file in about.tests if file not in own and _differs(file, run))
-            kind = about.kind if files or not about.tests else ""
-            is_of_code = is_broken and not any(map(is_configuration, files))
-            if kind == "not-fixed" and (is_of_code or (is_missing and is_only_settings(files))):
-                kind = "unclear"  # tests may have to follow code that was edited before the first failure
-            is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
-            if kind and not is_idle and (step.fixed or kind == "no-edit"):
-                found.append(_PassWithoutFix(last.run, step.run, kind, files or about.other, last.unresolved))
-        if last is None or step.unresolved <= last.unresolved or is_back:
-            own |= _added_files(edits)
-            last, edits, is_known = step, [], True
-    return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
-
-
-def _failing(step: Step, last: Step) -> int:
-    """How many tests fail. Tests added to the setting ``known`` since the last run count too: that is not a fix."""
-    return step.unresolved + len({*step.known}.difference(last.known))
-
-
-def is_only_settings(files: Iterable[str]) -> bool:
-    """Whether they are configuration, which may be what a missing module was missing for."""
-    return all(is_configuration(file) and not file.endswith(".py") for file in files)
-
-
-def _differs(file: str, run: Run) -> bool:
-    """Whether a file of tests is not as it was when the loop began, as far as that is known."""
-    is_kept = file in run.of_tests or is_of_tests(file)
-    return run.differing is None or not is_kept or file in run.differing
-
-
-def _left(each: _PassWithoutFix, step: Step, made: Sides) -> _PassWithoutFix | None:
-    """What is left of it after another run: None if the tests fail again or if all files were edited with a fix."""
-    if step.unresolved >= each.before:
-        return None
-    files = tuple(file for file in each.files if not (made.code and file in (*made.tests, *made.other)))
-    is_fixed = bool(made.code) if each.kind == "no-edit" else not files
-    return None if is_fixed else each._replace(files=files)
-
-
-def _as_change(each: _PassWithoutFix, test: str, covered: Collection[str], run: Run) -> ChangedTest | None:
-    """The change that keeps the loop from being done, or asks about it.
-
-    :param test: one that passes now, for where no file was edited.
-    :param covered: files whose changes are reported by the comparison of tests.
-    """
-    files = tuple(file for file in each.files if file not in covered)
-    if each.files and not files:
-        return None
-    print_ = f"{each.kind} {each.run} {' '.join(files)}"
-    is_open = each.kind == "not-fixed"
-    runs = (each.since, each.run) if each.run != run.number else None
-    return ChangedTest(
-        file=files[0] if files else test.partition("::")[0],
-        test="" if files else test.partition("::")[2].replace("::", "."),
-        kind=each.kind,
-        what=unfixed_in_words(each.kind, files, each.before, runs),
-        fingerprint=print_,
-        state="accepted" if print_ in run.accepted else "open" if is_open else "asked",
-    )
-
-
-def is_settled(change: ChangedTest) -> bool:
-    """Whether the change of a file is certain, or was accepted: then no second one is reported for the file."""
-    return change.state == "accepted" or (change.state == "open" and change.kind != "unclear")
-
-
-def unfixed_in_words(
-    kind: str, files: Sequence[str], failing: int, runs: tuple[int, int] | None = None
-) -> str:
-    """What is known of tests that pass without a fix.
-
-    :param failing: how many tests failed before.
-    :param runs: the runs in which they failed last and passed first; None if the latter is this run.
-    """
-    named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
-    failed = f"{failing} test{'s' * (failing != 1)} failed"
-    when = f"between run {runs[0]}, when {failed}, and run {runs[1]}" if runs else f"since {failed}"
-    return _WHAT[kind].format(when, named)
-
-
-def is_missing(known: Iterable[KnownTest]) -> bool:
-    """Whether it was imports that failed."""
-    return any(each.mark.exception.rpartition(".")[2] in MISSING for each in known)
-
-
-# ``test-tampering``: tests are not what they were when the loop began, and no person accepted it.
-
-#: The kinds of changes in words.
-KINDS = {
-    "deleted": "deleted",
-    "not-run": "no longer run",
-    "weakened": "weakened",
-    "replaced": "tests a replacement",
-    "unclear": "changed",
-    "not-compared": "not compared",
-    "not-fixed": "not fixed",
-    "no-edit": "not edited",
-    "hint": "look",
-}
-_WAYS = {
-    "skipped": "skipped",
-    "xfailed": "marked as expected to fail",
-    "deleted": "deleted",
-    "uncollected": "no longer collected",
-}
-
-
-def open_changes(changes: Sequence[ChangedTest]) -> list[ChangedTest]:
-    """Those that keep a green run from being done."""
-    return [change for change in changes if change.is_open]
-
-
-def in_words(changes: Sequence[ChangedTest]) -> str:
-    """What was done: the facts of a single one, ``2 weakened, 1 deleted`` of several, with the facts of the first."""
-    if len(changes) == 1:
-        return changes[0].what or KINDS.get(changes[0].kind, "changed")
-    ways = Counter(KINDS.get(change.kind, "changed") for change in changes)
-    counted = ", ".join(f"{number} {way}" for way, number in sorted(ways.items()))
-    return f"{counted}; of {changes[0].id}: {changes[0].what}"
-
-
-def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
-    """What was done to tests by their source, then what their outcomes alone show."""
-    return (*run.tests, *_by_outcome(run, after), *_without_fix(run, after))
-
-
-def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
-    """Tests that pass again although no code under test was edited."""
-    passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
-    settled = {change.file for change in run.tests if is_settled(change)}
-    for each in (
-        _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()
-    ):
-        change = _as_change(each, next(iter(passed)), settled, run)
-        if change is not None:
-            yield change
-
-
-def _by_outcome(run: Run, after: Episode) -> Iterator[ChangedTest]:
-    known_changes = {(change.file, change.test) for change in run.tests if change.state != "hint"}
-    for test, known in sorted(after.tests.items()):
-        since, way = known.tampered
-        place = file_of(test), qualname(test)
-        if not since or way not in _WAYS or {place, (place[0], "")} & known_changes:
-            continue
-        print_ = f"{way} {test}"
-        yield ChangedTest(
-            file=place[0],
-            test=place[1],
-            kind="deleted" if way == "deleted" else "not-run",
-            what=f"failed in this episode, {_WAYS[way]} since run {since}",
-            fingerprint=print_,
-            state="accepted" if print_ in run.accepted else "open",
-        )

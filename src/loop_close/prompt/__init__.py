@@ -111,7 +111,7 @@ def green_title(counts: Counts, known: str, *, has_tests: bool = True, known_fai
     """
     if not has_tests:
         return f"# No failure ({known})"
-    said = in_words(
+    said = counts_in_words(
         passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
     )
     if known_failing:
@@ -125,7 +125,7 @@ def known_words(number: int) -> str:
     return f"{number:,} known failure{'s' * (number != 1)}" if number else ""
 
 
-def in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
+def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
     """``The tests pass: 36 passed, 2 skipped``, in pytest's words for the outcomes."""
     named = ((passed, "passed"), (skipped, "skipped"), (xfailed, "xfailed"), (xpassed, "xpassed"))
     return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)

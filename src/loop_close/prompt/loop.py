@@ -10,7 +10,7 @@ from loop_close.conventions import is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report
 from loop_close.progress.compare import same_code_as, worth_telling
-from loop_close.progress.signals import KINDS
+from loop_close.progress.tampering import KINDS
 from loop_close.prompt import plain_values, safe, span, spans
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.syntax.meaning import MODULE

@@ -163,7 +163,7 @@ def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None)
     return next((at for at in found if at is not None), None)
 
 
-def in_words(cause: RootCause, progress: Progress | None) -> str:
+def place_in_words(cause: RootCause, progress: Progress | None) -> str:
     """``probably cost() in src/shop/shipping.py:15``, or the exception and its location; plain text for a title."""
     at = place_of(cause, progress)
     if at.score is not None:

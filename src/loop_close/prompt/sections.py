@@ -41,9 +41,9 @@ from loop_close.prompt.place import (
     PROBABLE,
     are_one_place,
     command_for,
-    in_words,
     name_of,
     percent,
+    place_in_words,
     place_of,
     representative,
     rerun_command,
@@ -89,7 +89,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     if not report.causes:
         yield f"# {one_line(said, 160)} ({known})"
         return
-    first = in_words(report.causes[0], report.progress)
+    first = place_in_words(report.causes[0], report.progress)
     number = len(report.causes)
     if number == 1 and first == report.causes[0].kind:  # which has been said
         yield f"# {one_line(said, 160)} ({known})"

@@ -172,10 +172,10 @@ def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
 
 def _lines_of_green(recorder: Recorder) -> tuple[str, ...]:
     """The result of :func:`_lines` for a plain green run, without loading the modules that find that out."""
-    from loop_close.prompt import in_words
+    from loop_close.prompt import counts_in_words
 
     counts = recorder.counts
-    said = in_words(
+    said = counts_in_words(
         passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
     )
     targets = recorder.targets
