@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.facts import place
+from loop_close.facts import failure_place
 from loop_close.library import close_loop
 from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
@@ -27,7 +27,9 @@ def fields(failure, expected):
     """What a failure says of the fields that are expected of it."""
     found = {name: getattr(failure, name, None) for name in expected}
     if found.get("file") != expected.get("file") or found.get("line") != expected.get("line"):
-        found |= {k: v for k, v in zip(("file", "line"), place(failure), strict=False) if k in expected}
+        found |= {
+            k: v for k, v in zip(("file", "line"), failure_place(failure), strict=False) if k in expected
+        }
     if "type" in expected:
         found["type"] = failure.raised.type if failure.raised is not None else ""
     if "message_starts" in expected:

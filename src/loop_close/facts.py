@@ -160,7 +160,7 @@ def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
     return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]]
 
 
-def place(failure: Failure) -> tuple[str, int, str]:
+def failure_place(failure: Failure) -> tuple[str, int, str]:
     """Where to look first, as (file, line, function): the failing statement, else the test."""
     raised = failure.raised
     if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():

@@ -19,12 +19,12 @@ from typing import Any
 
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.facts import place
+from loop_close.facts import failure_place
 from loop_close.judge import as_failure, judge, report_of
 from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import compose
-from loop_close.prompt.place import place_of, representative
+from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import observe, observe_texts, with_junit
@@ -207,8 +207,8 @@ def _cause(name: str, cause: RootCause) -> CauseSummary:
 
 
 def _finding(name: str, cause: RootCause, failure: Failure) -> Finding:
-    file, line, function = place(failure)
-    at = place_of(cause)
+    file, line, function = failure_place(failure)
+    at = probable_place(cause)
     is_known = at.score is not None
     return Finding(
         log=name,

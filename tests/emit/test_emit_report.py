@@ -15,7 +15,7 @@ from loop_close.emit.report import (
     evidence_by_cause,
     heading,
     parsed,
-    place,
+    place_to_look,
     title,
     why_no_result,
 )
@@ -162,7 +162,7 @@ def test_heading(cause, expected):
 
 
 def test_place_without_suspects_is_that_of_the_failure():
-    assert place({**suspected(0.1), "suspects": []})[1] is None
+    assert place_to_look({**suspected(0.1), "suspects": []})[1] is None
 
 
 @pytest.mark.parametrize(

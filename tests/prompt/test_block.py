@@ -34,13 +34,20 @@ from loop_close.prompt.block import (
     LEGENDS,
     LEVELS,
     all_reasons,
-    attempts,
+    attempts_at,
     block_lines,
     brief_line,
     past_lines,
 )
 from loop_close.prompt.compose import estimate_tokens
-from loop_close.prompt.place import edited_in, name_of, percent, place_in_words, place_of, representative
+from loop_close.prompt.place import (
+    edited_in,
+    name_of,
+    percent,
+    place_in_words,
+    probable_place,
+    representative,
+)
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
@@ -173,9 +180,9 @@ def test_the_cause_in_the_words_of_a_title(found, suspects, expected):
 
 
 def test_where_to_look_first():
-    at = place_of(cause_of(SHOWN, suspects=[TAX, TOTAL]))
+    at = probable_place(cause_of(SHOWN, suspects=[TAX, TOTAL]))
     assert (at.where, at.called, at.score) == (f"{SRC}:40", "tax()", 0.2)
-    at = place_of(cause_of(SHOWN))
+    at = probable_place(cause_of(SHOWN))
     assert (at.where, at.called, at.score) == (f"{SRC}:10", "total()", None)
 
 
@@ -834,7 +841,7 @@ def past(*tests, steps=STEPS, cause=CAUSE):
 
 def test_without_a_memory_there_is_nothing_to_say():
     assert list(past_lines(CAUSE, None)) == []
-    assert attempts(CAUSE, None) == 0
+    assert attempts_at(CAUSE, None) == 0
 
 
 def test_what_is_new_has_no_past():
@@ -864,8 +871,8 @@ def test_what_had_passed_says_so():
 
 
 def test_attempts_are_edits_that_it_survived():
-    assert attempts(CAUSE, progress(*STEPS, tests=[known(since=3)])) == 1
-    assert attempts(CAUSE, progress(*STEPS, tests=[known(since=4)])) == 0
+    assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=3)])) == 1
+    assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=4)])) == 0
 
 
 def test_hostile_values_stay_in_their_span():

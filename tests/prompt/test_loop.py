@@ -14,7 +14,7 @@ from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.loop import (
     DEFAULT,
     EXPERIMENTS,
-    attempts,
+    attempt_lines,
     counts,
     effect,
     place_of_edit,
@@ -344,7 +344,7 @@ HEAD = ["| run | edit | effect |", "|---|---|---|"]
 
 
 def table(*steps, tokens=400, **fields):
-    return list(attempts(in_loop(*steps, **fields), tokens))
+    return list(attempt_lines(in_loop(*steps, **fields), tokens))
 
 
 def rows(*steps, **fields):
@@ -359,7 +359,7 @@ def rows(*steps, **fields):
     ids=["no loop", "first run", "nothing fails any more"],
 )
 def test_nothing_was_tried(steps):
-    assert (table(*steps) if steps else list(attempts(RED, 400))) == []
+    assert (table(*steps) if steps else list(attempt_lines(RED, 400))) == []
 
 
 def test_a_row_a_run():

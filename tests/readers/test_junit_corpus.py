@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.facts import place
+from loop_close.facts import failure_place
 from loop_close.model import Counts
 from loop_close.readers.junit_xml import read_junit
 
@@ -23,7 +23,7 @@ def read(path, root):
 
 def seen(failure, keys):
     """The failure as a corpus file spells it, with these of its fields."""
-    file, line, _ = place(failure)
+    file, line, _ = failure_place(failure)
     spelled = {
         "nodeid": failure.nodeid,
         "phase": failure.phase,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.facts import innermost, leaves, links, place
+from loop_close.facts import failure_place, innermost, leaves, links
 from loop_close.readers.pytest_output import read_pytest
 from loop_close.text import sanitize
 
@@ -22,7 +22,7 @@ def read(name):
 
 def told(failure, expected):
     """What the failure says, as far as the sample's file asks for it."""
-    file, line, _ = place(failure)
+    file, line, _ = failure_place(failure)
     has_frame = any(innermost(r) for link in links(failure.raised) for r in (link, *leaves(link)))
     if not has_frame and "line" not in failure_details(failure):
         file, line = "", 0

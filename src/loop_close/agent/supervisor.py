@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from loop_close.agent import StateError, StateReader, check_whole
 from loop_close.memory import Progress, Step
-from loop_close.progress.compare import attempts
+from loop_close.progress.compare import counted_steps
 from loop_close.progress.fingerprints import is_infrastructure_text
 from loop_close.text import code, cut, sanitize
 from loop_close.text.normalize import stabilize
@@ -446,7 +446,7 @@ def is_non_advancing(progress: Progress | None) -> bool:
         return False
     if progress.breaker.state == "open":
         return True
-    return progress.step.is_counted and len(attempts(progress.episode.steps)) > 1
+    return progress.step.is_counted and len(counted_steps(progress.episode.steps)) > 1
 
 
 def progress_meta(progress: Progress | None, *, is_green: bool) -> dict[str, bool]:

@@ -125,7 +125,7 @@ class _Reader:
     def _differences(self, exc: BaseException, live: list[LiveFrame]) -> tuple[Difference, ...]:
         if not live or not issubclass(type(exc), AssertionError):
             return ()
-        statement = place_of(live[-1]).statement
+        statement = frame_place(live[-1]).statement
         return differences_of(live, statement, self.comparisons, Texts(self.project))
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
@@ -402,7 +402,7 @@ class SiteFinder:
         shown = shown if is_assertion else _without_callbacks(shown)
         helpers: set[tuple[str, str]] = set()
         for index in range(len(shown) - 1, -1, -1):
-            place = place_of(shown[index])
+            place = frame_place(shown[index])
             verdict = is_assertion or bool(helpers)
             site = self._site(place, verdict, helpers)
             is_helper = site.frame.is_handing_on or (not site.origins and _judges_arguments(place, verdict))
@@ -457,7 +457,7 @@ def _still_known(scope: ast.AST, statement: ast.stmt) -> Iterator[ast.expr]:
             yield value
 
 
-def place_of(live: LiveFrame) -> FramePlace:
+def frame_place(live: LiveFrame) -> FramePlace:
     """The statement at which a frame stopped, and its function."""
     function = function_of(live.code)
     index = index_of(live.code.co_filename)

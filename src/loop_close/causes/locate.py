@@ -311,7 +311,7 @@ def evidence_of(cause: RootCause, found: Iterable[Candidate], calls: Calls) -> C
         kind=cause.kind,
         blame=blame(found),
         lines=lines_of({failure.nodeid for failure in failures}, calls, handlers(failures) | makers),
-        place=place_of(cause),
+        place=raising_place(cause),
     )
 
 
@@ -421,7 +421,7 @@ def _apart(lines: LinesRun, other: LinesRun) -> float:
     return best
 
 
-def place_of(cause: RootCause) -> Place | None:
+def raising_place(cause: RootCause) -> Place | None:
     """Where in the code under test the exception came out, and what it was; None for a test's verdict."""
     raised = shown_exception(cause)
     frame = innermost(raised)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from loop_close.facts import place
+from loop_close.facts import failure_place
 from loop_close.model import Evidence, Failure, Observation
 
 _DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
@@ -121,7 +121,7 @@ def claim_each(kind: str, applies: Callable[[Failure], bool]) -> Callable[[Obser
 
 def claim(kind: str, failure: Failure) -> Evidence:
     """Evidence that says what kind a failure is; its place and message come from the failure."""
-    file, line, function = place(failure)
+    file, line, function = failure_place(failure)
     return Evidence(
         kind=kind,
         snippet=failure.message,

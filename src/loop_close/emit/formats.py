@@ -16,7 +16,7 @@ from loop_close.emit.report import (
     evidence_by_cause,
     exception_of,
     heading,
-    place,
+    place_to_look,
     said,
     shortened,
     title,
@@ -79,7 +79,9 @@ def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
     by_cause = evidence_by_cause(document)
     seen: Counter[tuple[str, ...]] = Counter()
     first = [
-        _first(cause, _is_check(by_cause[cause["id"]]), _fingerprint(seen, cause["id"], place(cause)[0]))
+        _first(
+            cause, _is_check(by_cause[cause["id"]]), _fingerprint(seen, cause["id"], place_to_look(cause)[0])
+        )
         for cause in document["root_causes"]
     ]
     if why := why_no_result(document):
@@ -110,7 +112,7 @@ def _fingerprint(seen: Counter[tuple[str, ...]], cause: str, at: Mapping[str, An
 
 
 def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> CodeIssue:
-    at, _ = place(cause)
+    at, _ = place_to_look(cause)
     tests = [test for test in cause["tests"] if test]
     lines = [said(cause["exception"], cause["message"] or cause["kind"])]
     if tests:
@@ -504,7 +506,7 @@ def _heading(number: int, cause: Mapping[str, Any]) -> str:
 
 def cause_heading(cause: Mapping[str, Any]) -> str:
     """The likeliest suspect of a root cause, or what failed and where, as Markdown."""
-    at, score = place(cause)
+    at, score = place_to_look(cause)
     if score is None:
         name = span(cause["exception"] or cause["kind"])
         return f"{name} at {span(where(at))}" if at["file"] else name
@@ -522,7 +524,7 @@ def cause_lines(cause: Mapping[str, Any]) -> Iterator[str]:
     tests = [test for test in cause["tests"] if test]
     said = f"{span(cause['exception'] or cause['kind'])} at {span(where(cause['location']))}"
     count = f"{len(tests):,} test{'s' * (len(tests) != 1)}" if tests else ""
-    if line := ", ".join(filter(None, (said if place(cause)[1] is not None else "", count))):
+    if line := ", ".join(filter(None, (said if place_to_look(cause)[1] is not None else "", count))):
         yield from (f"{line}:", "")
     yield from fence(shortened(cause["message"], _SUMMARY_MESSAGE) or cause["kind"])
     first, *others = cause["suspects"] or [None]

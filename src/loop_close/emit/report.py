@@ -182,7 +182,7 @@ def why_no_result(result: Mapping[str, Any]) -> str:
     return "" if result["root_causes"] else f"No result: {known}"
 
 
-def place(cause: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
+def place_to_look(cause: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
     """Where to look first: the first suspect and its probability, or the location of the failure and None."""
     location = cause["location"]
     suspect = next(iter(cause["suspects"]), None)
@@ -208,7 +208,7 @@ def called(at: Mapping[str, Any]) -> str:
 
 def heading(cause: Mapping[str, Any]) -> str:
     """``Probably cost() in src/shop/shipping.py:15 (62 %)``, or what failed and where; plain text of one line."""
-    at, score = place(cause)
+    at, score = place_to_look(cause)
     if score is None:
         text = f"{cause['exception'] or cause['kind']}{f' at {where(at)}' if at['file'] else ''}"
     else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from loop_close.facts import is_only_counted, place
+from loop_close.facts import failure_place, is_only_counted
 from loop_close.memory import (
     GROUPS,
     TAMPERING,
@@ -23,7 +23,15 @@ from loop_close.memory import (
     Thresholds,
 )
 from loop_close.model import Counts, Failure, Report, RootCause, Verdict
-from loop_close.progress.compare import LAST_FAILED, UNEDITED, Changes, attempts, compare, failing, stretch
+from loop_close.progress.compare import (
+    LAST_FAILED,
+    UNEDITED,
+    Changes,
+    compare,
+    counted_steps,
+    failing,
+    stretch,
+)
 from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
 from loop_close.progress.signals import View, check_all
 from loop_close.progress.tampering import changed_tests, open_changes
@@ -190,7 +198,7 @@ def _varied(episode: Episode, step: Step, *, is_better: bool) -> int:
 
 
 def _stalled(episode: Episode, step: Step) -> int:
-    if step.advanced or not attempts(episode.steps) or not step.unresolved:
+    if step.advanced or not counted_steps(episode.steps) or not step.unresolved:
         return 0
     is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
     return episode.stalled + (step.is_counted and not is_undone)
@@ -260,7 +268,7 @@ def _is_attempt(made: Attempt) -> bool:
 
 def is_first(made: Attempt) -> bool:
     """Whether no attempt of the episode came before."""
-    return not attempts(made.episode.steps)
+    return not counted_steps(made.episode.steps)
 
 
 def _is_look(made: Attempt) -> bool:
@@ -273,7 +281,7 @@ def _is_look(made: Attempt) -> bool:
 
 def is_return(made: Attempt) -> bool:
     """Whether the episode was in this state before, and left it."""
-    states = [step.state for step in attempts(made.episode.steps)]
+    states = [step.state for step in counted_steps(made.episode.steps)]
     return bool(states) and states[-1] != made.state and made.state in states
 
 
@@ -325,7 +333,7 @@ def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
         return alone
     if progress.breaker.state == "open":
         return "stuck"
-    if len(attempts(progress.episode.steps)) < 2 and not progress.step.advanced:
+    if len(counted_steps(progress.episode.steps)) < 2 and not progress.step.advanced:
         is_first = progress.step.is_counted or progress.position == 1
         return "first-failure" if is_first else "no-progress"
     return "progress" if progress.step.advanced else "no-progress"
@@ -454,7 +462,7 @@ def _causes(report: Report, marks: Sequence[FailureRecord]) -> list[dict[str, An
 def _cause(cause: RootCause, keys: Mapping[str, str]) -> dict[str, Any]:
     failures = [each.failure for each in cause.evidence[:_MOST_EVIDENCE] if each.failure is not None]
     failure = failures[0] if failures else None
-    file, line, function = place(failure) if failure is not None else ("", 0, "")
+    file, line, function = failure_place(failure) if failure is not None else ("", 0, "")
     found = dict.fromkeys(keys.get(test_key(each), "") for each in failures)
     return {
         "id": cause.id,

@@ -482,14 +482,14 @@ LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-fai
 UNEDITED = ("none", "ineffective")
 
 
-def attempts(steps: Iterable[Step]) -> tuple[Step, ...]:
+def counted_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Those that count: no killed run, no fault of the machine, no mere look."""
     return tuple(step for step in steps if step.is_counted)
 
 
 def stretch(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The attempts since the last one that advanced, that one included; all where none did."""
-    counted = attempts(steps)
+    counted = counted_steps(steps)
     start = next((n for n in range(len(counted) - 1, -1, -1) if counted[n].advanced), 0)
     return counted[start:]
 

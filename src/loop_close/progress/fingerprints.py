@@ -15,12 +15,12 @@ from loop_close import facts
 from loop_close.causes.grouping import cause_keys
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
+    failure_place,
     innermost,
     is_a,
     is_assertion,
     is_only_counted,
     links,
-    place,
     test_function,
 )
 from loop_close.memory import FailureRecord
@@ -58,7 +58,7 @@ def test_key(failure: Failure) -> str:
         return name_of(failure.nodeid)
     said = one_line(mask(clean(failure.message, _MAX_MESSAGE)), _MAX_MESSAGE)
     if failure.phase == "check":
-        file = clean(failure.file or place(failure)[0])
+        file = clean(failure.file or failure_place(failure)[0])
         return f"{file} {failure.tool} {failure.code}: {said}"
     kind = failure.raised.type if failure.raised is not None else ""
     return f"({failure.phase}) {clean(kind)}: {said}"

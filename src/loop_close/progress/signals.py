@@ -24,7 +24,7 @@ from loop_close.memory import (
 from loop_close.progress.compare import (
     UNEDITED,
     Changes,
-    attempts,
+    counted_steps,
     form_now,
     is_about,
     is_flaky,
@@ -57,7 +57,7 @@ class View:
     @property
     def attempts(self) -> tuple[Step, ...]:
         """The runs of the episode that count, this one among them if it does."""
-        return attempts(self.after.steps)
+        return counted_steps(self.after.steps)
 
 
 class Fired(NamedTuple):

@@ -30,7 +30,7 @@ from loop_close.prompt.place import (
     name_of,
     names_tests,
     percent,
-    place_of,
+    probable_place,
     representative,
 )
 from loop_close.prompt.rows import (
@@ -95,7 +95,7 @@ def block_lines(
     :param advisers: by kind of evidence, the detectors whose advice is worth its words.
     :param shown: (file, function, first line) of the functions whose source the prompt shows in other blocks.
     """
-    failure, at = representative(cause), place_of(cause, report.progress)
+    failure, at = representative(cause), probable_place(cause, report.progress)
     # Of a single cause the title says it all but the probability.
     is_alone = len(report.causes) == 1
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
@@ -129,7 +129,7 @@ def block_lines(
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
     """The root cause in one line of a list."""
-    failure, at = representative(cause), place_of(cause, report.progress)
+    failure, at = representative(cause), probable_place(cause, report.progress)
     line = _line_of_test(failure, at)
     shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
     tests = row_of_tests(_failures(cause), 0)
@@ -579,7 +579,7 @@ def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
         yield " ".join(parts)
 
 
-def attempts(cause: RootCause, progress: Progress | None) -> int:
+def attempts_at(cause: RootCause, progress: Progress | None) -> int:
     """How many times the code was edited while the cause was there, and it stayed."""
     known = _oldest(cause, progress)
     if progress is None or known is None:

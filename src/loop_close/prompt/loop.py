@@ -294,7 +294,7 @@ def _fixed(progress: Progress) -> Iterator[str]:
         yield f"{number}{'es' * (len(tests) == 1)} after {runs}: {spans(tests, _MAX_NAMED)}."
 
 
-def attempts(report: Report, tokens: int) -> Iterator[str]:
+def attempt_lines(report: Report, tokens: int) -> Iterator[str]:
     """A table of the runs of the loop: what was edited before each, and its effect; none before the second run."""
     progress = report.progress
     if progress is None or progress.position < 2 or not progress.step.unresolved:
@@ -389,7 +389,7 @@ _UNEDITED_TESTS = (
 _HINTS = "Of the code under test, to be looked at by a person:"
 
 
-def changed_tests(report: Report, tokens: int) -> Iterator[str]:
+def changed_test_lines(report: Report, tokens: int) -> Iterator[str]:
     """The section of the prompt: what was done to which test, with the lines that differ, and what to do."""
     if report.progress is not None:
         yield from lines_of(report.progress.tests)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from loop_close.causes.clues import base_name, swallowed_for
-from loop_close.facts import innermost, is_environment, links, place, test_function
+from loop_close.facts import failure_place, innermost, is_environment, links, test_function
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt import plain, safe
@@ -79,7 +79,7 @@ class ProbablePlace:
         return f"{self.function}()" if self.function and self.function != MODULE else ""
 
 
-def place_of(cause: RootCause, progress: Progress | None = None) -> ProbablePlace:
+def probable_place(cause: RootCause, progress: Progress | None = None) -> ProbablePlace:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if cause.suspects:
         first = cause.suspects[0]
@@ -94,7 +94,7 @@ def place_of(cause: RootCause, progress: Progress | None = None) -> ProbablePlac
             why,
             first.constant,
         )
-    file, line, function = place(representative(cause))
+    file, line, function = failure_place(representative(cause))
     return ProbablePlace(file, line, function, mark=line)
 
 
@@ -136,7 +136,7 @@ def cited_lines(cause: RootCause, file: str, report: Report) -> frozenset[int]:
     # As a SyntaxError does, a message may be about a line.
     texts = (failures[0].message, *chain.from_iterable(each.reasons for each in cause.suspects))
     named = {
-        *(place_of(each, report.progress).where for each in report.causes[:_MOST_CAUSES]),
+        *(probable_place(each, report.progress).where for each in report.causes[:_MOST_CAUSES]),
         *(f"{each.file}:{each.odd[0]}" for each in cause.suspects),
         *(f"{each.file}:{each.line}" for each in cause.findings),
         *(f"{each.file}:{each.line}" for each in frames),
@@ -165,7 +165,7 @@ def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None)
 
 def place_in_words(cause: RootCause, progress: Progress | None) -> str:
     """``probably cost() in src/shop/shipping.py:15``, or the exception and its location; plain text for a title."""
-    at = place_of(cause, progress)
+    at = probable_place(cause, progress)
     if at.score is not None:
         sure = how_sure(at.score)
         return f"{sure} {f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)}"

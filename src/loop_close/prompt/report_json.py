@@ -9,7 +9,7 @@ from typing import Any
 
 from loop_close.calls import Calls, Swallowed
 from loop_close.causes.clues import swallowed_for
-from loop_close.facts import differences, innermost, links, place, values
+from loop_close.facts import differences, failure_place, innermost, links, values
 from loop_close.memory import GROUPS, TAMPERING, Breaker, Edit, Progress, Signal, Step
 from loop_close.model import (
     Collision,
@@ -25,7 +25,7 @@ from loop_close.model import (
 )
 from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.prompt import plain_values, safe
-from loop_close.prompt.block import all_reasons, attempts
+from loop_close.prompt.block import all_reasons, attempts_at
 from loop_close.prompt.loop import effect, tests_document
 from loop_close.prompt.place import representative, rerun_command
 from loop_close.prompt.sections import known_document
@@ -93,7 +93,7 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
 
 def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     failure = representative(cause)
-    file, line, function = place(failure)
+    file, line, function = failure_place(failure)
     tests = [safe(e.failure.nodeid) for e in cause.evidence if e.failure is not None]
     return {
         **plain_values(cause, "id", "kind"),
@@ -102,7 +102,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
         "location": {"file": safe(file), "line": line, "function": safe(function)},
         "tests": sorted(set(tests)),
         "count": len(tests),
-        "attempts": attempts(cause, report.progress),
+        "attempts": attempts_at(cause, report.progress),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
         "findings": [_evidence(each, {id(each): cause.id}) for each in cause.findings],
         "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],

@@ -12,7 +12,7 @@ from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
-from loop_close.facts import differences, import_cycle, is_a, is_about_a_file, place, test_function
+from loop_close.facts import differences, failure_place, import_cycle, is_a, is_about_a_file, test_function
 from loop_close.model import Difference, Failure, Raised, Source
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
@@ -575,7 +575,7 @@ def _beside(nodeids: Sequence[str]) -> list[str]:
 
 def _places(failures: Sequence[Failure], level: int) -> str:
     """Other places of the same finding, for failures without a test."""
-    places = [f"{file}:{line}" for file, line, _ in map(place, failures) if file]
+    places = [f"{file}:{line}" for file, line, _ in map(failure_place, failures) if file]
     others = [p for p in dict.fromkeys(places) if p != places[0]]
     kept = [span(p) for p in others[: 2 * _TESTS[level]]]
     rest = len(others) - len(kept)

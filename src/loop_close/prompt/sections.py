@@ -36,7 +36,7 @@ from loop_close.prompt import (
 )
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
-from loop_close.prompt.loop import attempts, changed_tests, since_green, state_lines
+from loop_close.prompt.loop import attempt_lines, changed_test_lines, since_green, state_lines
 from loop_close.prompt.place import (
     PROBABLE,
     are_one_place,
@@ -44,7 +44,7 @@ from loop_close.prompt.place import (
     name_of,
     percent,
     place_in_words,
-    place_of,
+    probable_place,
     representative,
     rerun_command,
     rerun_commands,
@@ -184,7 +184,7 @@ def _first_place(report: Report) -> str:
     if not report.causes:
         return ""
     first = report.causes[0]
-    at = place_of(first, report.progress)
+    at = probable_place(first, report.progress)
     where = f"{safe(at.where)} {safe(at.called)}".strip()
     if at.score is not None:
         return f"; look first at {where} ({percent(at.score)})"
@@ -317,7 +317,7 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
             rendered[index] = wanted
             left -= change
             if level > 1:
-                shown.setdefault(place_of(causes[index]).source_key, index)
+                shown.setdefault(probable_place(causes[index]).source_key, index)
             if level == LEVELS - 1 and (second := second_place(causes[index])):
                 shown.setdefault((second.file, second.function, second.line), index)
     yield from _with_blank_lines(_with_one_legend(rendered[:MAX_BLOCKS]))
@@ -570,7 +570,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             id="tests",
             position=25,
             title="Tests that were changed",
-            render=changed_tests,
+            render=changed_test_lines,
             tokens=500,
             keep=True,
         ),
@@ -583,7 +583,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             id="attempts",
             position=70,
             title="Earlier attempts",
-            render=attempts,
+            render=attempt_lines,
             tokens=420,
         ),
         Section(

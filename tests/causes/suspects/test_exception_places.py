@@ -3,7 +3,7 @@ from called import CART
 from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.clues import is_named
-from loop_close.causes.locate import handlers, place_of
+from loop_close.causes.locate import handlers, raising_place
 from loop_close.model import Evidence, RootCause, Site
 
 
@@ -20,7 +20,7 @@ def placed(message="one", function="total", **fields):
 def test_by_function():
     site = Site(frame=frame(CART, "total"), statement="return items[0]")
     causes = [placed(site=site), placed(type="KeyError"), placed("tax() missing 1 argument", "tax")]
-    assert [place_of(each) for each in causes] == [
+    assert [raising_place(each) for each in causes] == [
         ((CART, "total"), ("ValueError", "return items[0]", "")),
         ((CART, "total"), ("KeyError", "statement()", "")),
         ((CART, "tax"), ("ValueError", "statement()", "tax")),
@@ -29,7 +29,7 @@ def test_by_function():
 
 @pytest.mark.parametrize("exc", [verdict(), raised(frames=[in_test()]), None])
 def test_verdicts_and_what_tests_raise_come_out_of_none(exc):
-    assert place_of(cause(exc)) is None
+    assert raising_place(cause(exc)) is None
 
 
 @pytest.mark.parametrize(
