@@ -73,7 +73,7 @@ PIECES = [
         " ",
         "    ",
         "# h\n",
-        "## Other signals\n",
+        "## Other findings\n",
         "- ",
         "> ",
         "1. ",

@@ -345,7 +345,7 @@ def fails_midway(report, tokens):
     ("render", "words"),
     [
         (fails(RuntimeError("no")), "RuntimeError: no"),
-        (fails(RuntimeError("```\n# Other signals\n")), "RuntimeError: "),
+        (fails(RuntimeError("```\n# Other findings\n")), "RuntimeError: "),
         (fails(SystemExit(3)), "SystemExit: 3"),
         (fails(pytest.fail.Exception("no")), "Failed: no"),
         (fails(MuteError()), "MuteError"),

@@ -39,7 +39,7 @@ def rendered(section, report, tokens=200):
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
         *("title", "since-green", "tests", "sources", "loop", "facts", "root-causes", "shared"),
-        *("attempts", "other-signals", "known", "next-step"),
+        *("attempts", "other-findings", "known", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))
@@ -48,7 +48,7 @@ def test_ids_and_positions_are_unique_and_in_order():
         "Tests that were changed",
         "Other agents",
         "Earlier attempts",
-        "Other signals",
+        "Other findings",
         "Known failures",
     ]
 
@@ -284,10 +284,10 @@ def test_other_sources_and_the_history_have_their_lines():
     ]
 
 
-# Other signals
+# Other findings
 
 
-def test_other_signals():
+def test_other_findings():
     todo = raised(
         frames=[in_test(), frame(source=source("# TODO: one", "# TODO: two", "# TODO: three", start=8))]
     )
@@ -296,17 +296,17 @@ def test_other_signals():
     )
     empty = verdict(origin("sum_up", is_empty=True))
     report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
-    assert rendered("other-signals", report) == [
+    assert rendered("other-findings", report) == [
         "- 1 unhandled exception outside of a test: `coroutine 'f' was never awaited` at `src/a.py:3`",
         f"- 1 function without a body: `sum_up` at `{SRC}:8`",
         f"- 3 TODO comments: `# TODO: one` at `{SRC}:8`; `# TODO: two` at `{SRC}:9`; …",
     ]
-    assert rendered("other-signals", report_of(observed(failure(raised())))) == []
+    assert rendered("other-findings", report_of(observed(failure(raised())))) == []
 
 
 def test_faults_of_extensions_are_signals():
     report = report_of(observed(failure(raised())), faults=["it broke"])
-    assert rendered("other-signals", report) == ["- 1 failed extension: `it broke`"]
+    assert rendered("other-findings", report) == ["- 1 failed extension: `it broke`"]
 
 
 # The command

@@ -146,7 +146,7 @@ def test_captured_warnings_stay_inside_of_code(run):
         assert 1 == 2
     """
     done = run({"test_a.py": source})
-    assert done.says("EVIL", "Other signals")
+    assert done.says("EVIL", "Other findings")
     assert "EVIL" not in prose(done.prompt)
 
 

@@ -85,7 +85,7 @@ def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
     monkeypatch.setenv("PYTHONPATH", str(site))
     done = run({"test_a.py": FAILING}, own_process=True)
     assert done.ret == 1
-    assert done.says("# 1 test fails", "## Other signals", "not_there_at_all", "assert 1 == 2")
+    assert done.says("# 1 test fails", "## Other findings", "not_there_at_all", "assert 1 == 2")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ from loop_close.text import fence, one_line
 #: Root causes shown as blocks; the others get a line each.
 MAX_BLOCKS = 10
 _RESERVE = 40
-_SIGNALS = 6
+_FINDINGS = 6
 _MAX_SOURCES = 5
 # A longer command is easier to find and to copy in a block of its own.
 _LONGEST_INLINE = 200
@@ -378,18 +378,18 @@ def _with_blank_lines(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
         yield from lines
 
 
-def _other_signals(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
+def _other_findings(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
     """What was found beside the root causes, counted by kind with the first places."""
     kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
     for evidence in report.evidence:
         if evidence.failure is None and not (evidence.kind == "stack-trace" and report.causes):
             kinds[evidence.kind].append(evidence)
-    for kind, found in list(kinds.items())[:_SIGNALS]:
+    for kind, found in list(kinds.items())[:_FINDINGS]:
         name = labels[kind].count_of(found) if kind in labels else f"{len(found)} {kind}"
-        yield f"- {one_line(name, 60)}: {'; '.join(_signal(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
+        yield f"- {one_line(name, 60)}: {'; '.join(_finding(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
 
 
-def _signal(evidence: Evidence) -> str:
+def _finding(evidence: Evidence) -> str:
     at = f" at {span(f'{evidence.file}:{evidence.line}')}" if evidence.file else ""
     if evidence.kind in ("incomplete-function", "stack-trace"):
         return f"{span(evidence.label, 60)}{at}"
@@ -587,10 +587,10 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             tokens=420,
         ),
         Section(
-            id="other-signals",
+            id="other-findings",
             position=80,
-            title="Other signals",
-            render=lambda r, t: _other_signals(r, t, labels),
+            title="Other findings",
+            render=lambda r, t: _other_findings(r, t, labels),
         ),
         Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
         Section(id=NEXT_STEP, position=100, render=_next_step, tokens=180, keep=True),
