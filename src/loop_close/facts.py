@@ -23,6 +23,8 @@ MAX_OUTER = 4
 MAX_INNER = 12
 #: The phases of a running test.
 TEST_PHASES = ("setup", "call", "teardown")
+#: Tools whose rules are about form: each place is put right by the same edit, most of them by a ``--fix``.
+LINTERS = ("ruff", "flake8")
 #: An infinite recursion ends wherever the stack does: any of this many last frames might have been the last.
 TURNING = 6
 #: At most this many packages are named; if more differ, the environments are too different for it to help.

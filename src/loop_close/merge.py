@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from loop_close.conventions import is_like
 from loop_close.emit.report import ReportError, parsed
-from loop_close.facts import failure_order, is_environment, links
+from loop_close.facts import LINTERS, failure_order, is_environment, links
 from loop_close.judge import report_of
 from loop_close.model import (
     Counts,
@@ -41,7 +41,6 @@ _MOST_TIMES = 200
 _ANY = 1_000_000
 _MOST_SHARDS = 100_000
 _NAMED = 3
-_LINTERS = frozenset(("ruff", "flake8"))
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
 _BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
@@ -543,7 +542,7 @@ def _is_check(cause: RootCause) -> bool:
 def _explains(finding: Evidence, cause: RootCause) -> bool:
     """Whether it is a fault that can show at run time, in one of the functions that are probably at fault."""
     failure = finding.failure
-    if failure is None or not finding.line or (failure.tool in _LINTERS and not _BREAKS.match(failure.code)):
+    if failure is None or not finding.line or (failure.tool in LINTERS and not _BREAKS.match(failure.code)):
         return False
     if any(
         suspect.file == finding.file and suspect.line <= finding.line <= suspect.end_line

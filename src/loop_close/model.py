@@ -317,7 +317,6 @@ class Evidence:
     """A finding of a detector.
 
     :ivar kind: the detector's kind, e.g. ``test-failure``.
-    :ivar identity: equal for findings that are the same thing; made by the detector.
     :ivar failure: the failure that it was read from, None if it was found elsewhere.
     """
 
@@ -326,7 +325,6 @@ class Evidence:
     label: str = ""
     file: str = ""
     line: int = 0
-    identity: str = ""
     failure: Failure | None = None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from loop_close.facts import (
+    LINTERS,
     TURNING,
     import_cycle,
     innermost,
@@ -298,8 +299,6 @@ def family(kind: str, failure: Failure) -> Key | None:
 
 # --- findings of checkers
 
-#: Tools whose rules are about form: each place is put right by the same edit, most of them by a ``--fix``.
-_LINTERS = frozenset(("ruff", "flake8"))
 _NAMED = re.compile(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
 # Said of a value in one place and its type there: equal words in two places are two mistakes.
 _OF_ONE_PLACE = re.compile(
@@ -313,7 +312,7 @@ def finding_key(kind: str, failure: Failure) -> tuple[str, ...]:
     A linter's rule is one cause wherever it was broken. An error of a type checker is one with others of the same
     rule and words that name the same thing: an attribute that is gone, a function whose signature changed.
     """
-    if failure.tool in _LINTERS and failure.code:
+    if failure.tool in LINTERS and failure.code:
         return kind, failure.tool, failure.code
     said = failure.message.partition("\n")[0]
     rule = failure.code or said

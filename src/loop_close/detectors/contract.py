@@ -11,7 +11,7 @@ from loop_close.facts import failure_place
 from loop_close.model import Evidence, Failure, Observation
 
 _DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
-_EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file", "identity"), str) | {"line": int}
+_EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file"), str) | {"line": int}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from itertools import islice
 from loop_close.detectors.contract import Detector, claim, claim_each
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
+    LINTERS,
     is_a,
     is_about_a_file,
     is_about_import_cycle,
@@ -210,7 +211,7 @@ LINT_ERROR = Detector(
     description="a rule that Ruff or flake8 finds broken",
     hint="The code is the rule's name. An undefined name or a syntax error is a fault of the program; most other "
     "rules are about style.",
-    detect=claim_each("lint-error", _is_found_by("ruff", "flake8")),
+    detect=claim_each("lint-error", _is_found_by(*LINTERS)),
     advise=_lint_advice,
 )
 
@@ -309,7 +310,7 @@ def _crashes(observation: Observation) -> Iterator[Evidence]:
     name = _signal(observation.exit_code)
     if name and not observation.failures:
         snippet = f"the process was ended by {name} (exit code {observation.exit_code})"
-        yield Evidence(kind="crash", snippet=snippet, label=name, identity=name)
+        yield Evidence(kind="crash", snippet=snippet, label=name)
 
 
 def _is_crash(failure: Failure) -> bool:
