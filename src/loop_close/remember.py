@@ -362,7 +362,18 @@ class Memory:
         )
         accepted = tuple(history.accepted())
         run = replace(run, interpreter=self._interpreter, accepted=accepted, tree=self._tree())
-        return self._with_files_of_tests(run, history, begun)
+        if begun.tests is None:
+            return run
+        from loop_close.conventions import is_of_tests
+
+        of_tests = [path for path in history.baseline(begun.source) if not is_of_tests(path)]
+        differing = tuple(path for path, _, _ in begun.tests)
+        return replace(
+            run,
+            is_compared=True,
+            of_tests=tuple(of_tests[:_MOST_NAMED]),
+            differing=differing if len(differing) <= _MOST_NAMED else None,
+        )
 
     def _compare_and_save(
         self,
@@ -379,7 +390,11 @@ class Memory:
 
         before = transaction.episode
         killed = [Run(number=n, source=self.source, is_killed=True) for n in transaction.killed]
-        run = self._judged(run, changes, before)
+        if changes:
+            from loop_close.baseline import judged
+
+            tests = judged(changes, run.accepted, before.asked, is_new=not before.runs)
+            run = replace(run, tests=tests)
         compared, episode = report_with_progress(report, before, [*killed, run], limits_of(settings))
         if compared.verdict != "green":
             compared = replace(compared, edits_run=None, green_run=0)
@@ -394,7 +409,7 @@ class Memory:
             summary,
             calls=self._calls,
             baseline=self._baseline() if is_moved else None,
-            to_share=self._to_share(partial(_entry, begun, run, summary, before)),
+            to_share=self._to_share(lambda sharing: sharing.entry_of(begun, run, summary, before)),
         )
 
     def _learned(self, history: SqliteHistory, begun: RunHandle, run: Run, report: Report) -> Learned | None:
@@ -450,30 +465,6 @@ class Memory:
         broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
         return [change for change in found if change.file not in broken]
 
-    def _with_files_of_tests(self, run: Run, history: SqliteHistory, begun: RunHandle) -> Run:
-        """The run with which files belong to the tests against their names, and which of the tests differ."""
-        if begun.tests is None:
-            return run
-        from loop_close.conventions import is_of_tests
-
-        known = [path for path in history.baseline(begun.source) if not is_of_tests(path)]
-        differing = tuple(path for path, _, _ in begun.tests)
-        return replace(
-            run,
-            of_tests=tuple(known[:_MOST_NAMED]),
-            differing=differing if len(differing) <= _MOST_NAMED else None,
-        )
-
-    def _judged(self, run: Run, changes: list[ChangedTest], episode: Episode) -> Run:
-        """The run with what was done to the tests, judged by what was reported and accepted before."""
-        is_compared = self._begun is not None and self._begun.tests is not None
-        if not changes:
-            return replace(run, is_compared=is_compared)
-        from loop_close.baseline import judged
-
-        tests = judged(changes, run.accepted, episode.asked, is_new=not episode.runs)
-        return replace(run, tests=tests, is_compared=True)
-
     def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
         """The result of the work; when it fails, a note, and no history any more."""
         try:
@@ -489,12 +480,6 @@ class Memory:
     def _lose(self, why: str) -> None:
         self.notes.append(f"{why}; this run is not recorded")
         self._begun = None
-
-
-def _entry(
-    begun: RunHandle, run: Run, summary: Mapping[str, Any], before: Episode, sharing: Sharing
-) -> ToShare:
-    return sharing.entry_of(begun, run, summary, before)
 
 
 def project_of(root: Path) -> str:
