@@ -184,7 +184,7 @@ class Calls(NamedTuple):
         return range(line, max(line, called.end_line if is_whole else line) + 1)
 
 
-# A deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased.
+# --- a deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased
 
 
 def sample(nodeids: Iterable[str], number: int) -> list[str]:
@@ -197,7 +197,7 @@ def sample_key(nodeid: str) -> tuple[int, str]:
     return crc32(nodeid.encode("utf-8", "backslashreplace")), nodeid
 
 
-# Reachability in a graph that may have cycles; sets of nodes are bit masks.
+# --- reachability in a graph that may have cycles; sets of nodes are bit masks
 
 
 def reach(edges: Sequence[Collection[int]], own: Sequence[int]) -> list[int]:

@@ -318,7 +318,7 @@ def _write_all(target: int, data: bytes) -> None:
             select.select([], [target], [])
 
 
-# End a command with all that it has started.
+# --- end a command with all that it has started
 
 _POLL_INTERVAL = 0.02
 
@@ -374,7 +374,7 @@ def _send(group: int, number: int) -> bool:
     return False
 
 
-# Stop on a signal without being ended by it.
+# --- stop on a signal without being ended by it
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _AT_ONCE = 3
@@ -420,7 +420,7 @@ class Stop:
             raise InterruptionError(self._last)
 
 
-# Pass signals on to a command, each once.
+# --- pass signals on to a command, each once
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 #: Those that keys of a terminal send, to all processes in its foreground: to the command as well as to us.

@@ -400,7 +400,7 @@ def settings_table(root: Path) -> Mapping[str, Any]:
     return table
 
 
-# The files that a run writes: where they are, and what becomes of those of the run before.
+# --- the files that a run writes: where they are, and what becomes of those of the run before
 
 
 class Targets(NamedTuple):

@@ -60,7 +60,7 @@ def host() -> str:
     return platform.node()
 
 
-# One process at a time: what is read, changed and written back is not lost.
+# --- one process at a time: what is read, changed and written back is not lost
 
 #: In seconds: an agent waits for a hook.
 _LONGEST = 0.5

@@ -138,7 +138,7 @@ def _kind(value: object) -> str:
     return f"of type {type(value).__name__}"
 
 
-# What a setting may be, said by name when it is something else.
+# --- what a setting may be, said by name when it is something else
 
 # Whole numbers have no limit, but a float cannot hold larger ones.
 _LARGEST = 1e300

@@ -115,7 +115,7 @@ def _exit_reason(signal: CompletionSignal, stuck: StuckSignal) -> str | None:
     return None
 
 
-# How much a response says, and how specific it is.
+# --- how much a response says, and how specific it is
 
 #: So many different words make a full report.
 _WORDS = 40
@@ -145,7 +145,7 @@ def quality(response: Response) -> float:
     return 50.0 * length + 12.5 * sum(particulars)
 
 
-# Whether an agent's errors repeat, as Nity's ResponseAnalyzer asks.
+# --- whether an agent's errors repeat, as Nity's ResponseAnalyzer asks
 
 #: So often an error comes before it counts as repeated (Nity's ResponseAnalyzer).
 REPEATS = 3
@@ -189,7 +189,7 @@ def _confidence(number: int) -> float:
     return min(100.0, number * _A_TIME)
 
 
-# The errors that a response or an error text reports, and when two are the same.
+# --- the errors that a response or an error text reports, and when two are the same
 
 _LONGEST = 300
 _EXCEPTION = re.compile(
@@ -278,7 +278,7 @@ def _is_good(text: str) -> bool:
     return _GOOD.search(text) is not None or _NAMED.search(text) is not None
 
 
-# What a response says was done, in one line.
+# --- what a response says was done, in one line
 
 _MAX_FILES = 999
 _NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

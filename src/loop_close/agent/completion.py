@@ -159,7 +159,7 @@ def _output(response: Response) -> tuple[str, ...]:
     return (f"its test output: {tally.failed} failed" if tally.failed else "its test output is not green",)
 
 
-# The words by which an agent says that its work is done, and their places in a sentence.
+# --- the words by which an agent says that its work is done, and their places in a sentence
 
 #: ``tests`` is not a keyword of completion, but a signal beside one: tests are said to pass.
 Level = Literal["very high", "high", "tests"]
@@ -422,7 +422,7 @@ def _is_other_sense(around: Around, mention: Mention) -> bool:
     return mention.keyword.name != "ready for review" and _OF_A_THING.search(before) is not None
 
 
-# What agents write when a completion is none: the patterns, each asked of one clause in lower case.
+# --- what agents write when a completion is none: the patterns, each asked of one clause in lower case
 
 _WORK = r"(?:work|tasks?|items?|steps?|todos?|issues?|failures?|errors?|problems?|tests?|bugs?|parts?|files?)"
 _SOME = r"(?:[1-9]\d{0,6}|one|two|three|four|five|six|some|several|a few|a couple of|many|most|half of)"

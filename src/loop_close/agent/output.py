@@ -117,7 +117,7 @@ def is_of_claude(event: Mapping[str, Any]) -> bool:
     return "tool_use" in kinds or "tool_result" in kinds
 
 
-# Cursor: ``cursor-agent -p --output-format json`` and ``stream-json``.
+# --- Cursor: ``cursor-agent -p --output-format json`` and ``stream-json``
 # After cursor.com/docs/cli/reference/output-format. The results of tools and the parts that
 # ``--stream-partial-output`` writes are after events of version 2026.01.28, recorded by reifying/cursor-hack.
 
@@ -343,7 +343,7 @@ def read_object(text: str) -> AgentOutput | None:
     return AgentOutput(text=sanitize(said), is_error=fields.get("is_error") is True, format="json")
 
 
-# Aider: plain text, with what it cost.
+# --- Aider: plain text, with what it cost
 # After calculate_and_show_tokens_and_cost and get_announcements in aider/coders/base_coder.py of
 # Aider-AI/aider (May 2026), and recorded outputs of 0.86.2. It has no output format for programs; it exits
 # with 0 if the model's interface answered with an error.

@@ -19,7 +19,7 @@ from loop_close.agent.output_reader import (
 )
 from loop_close.text import fields_of, objects_of
 
-# Gemini CLI: ``gemini --output-format json`` and ``stream-json``.
+# --- Gemini CLI: ``gemini --output-format json`` and ``stream-json``
 # After packages/core/src/output/types.ts and packages/cli/src/nonInteractiveCli.ts of
 # google-gemini/gemini-cli (August 2026), and recorded outputs of 0.61.
 
@@ -97,7 +97,7 @@ class Gemini(OutputReader):
         return isinstance(event.get("status"), str)
 
 
-# opencode: ``opencode run --format json``.
+# --- opencode: ``opencode run --format json``
 # After packages/opencode/src/cli/cmd/run.ts of opencode (a fork's copy of it), and recorded outputs of 1.18.
 # More events are shown by the documentation of the crates ralph-workflow and orch-cli.
 
@@ -148,7 +148,7 @@ class OpenCode(OutputReader):
         self.calls.add(text_of(part.get("tool")), state.get("input"), content, is_error=is_error)
 
 
-# Codex: ``codex exec --json``, since version 0.44 events of a thread.
+# --- Codex: ``codex exec --json``, since version 0.44 events of a thread
 # After exec_events.rs and event_processor_with_jsonl_output.rs of openai/codex.
 
 _ITEMS = ("item.started", "item.updated", "item.completed")
@@ -218,7 +218,7 @@ def _is_own(kind: str, event: Mapping[str, Any]) -> bool:
     return kind in _TURNS or (kind in _SESSIONS and isinstance(event.get(_SESSIONS[kind]), str))
 
 
-# Codex before version 0.44: ``codex exec --json`` writes ``{"id": ..., "msg": {"type": ...}}``.
+# --- Codex before version 0.44: ``codex exec --json`` writes ``{"id": ..., "msg": {"type": ...}}``
 # After event_processor_with_json_output.rs of openai/codex as it was then; the events of tools after logs
 # that the tests of BloopAI/vibe-kanban recorded.
 
@@ -285,7 +285,7 @@ class CodexOld(OutputReader):
         )
 
 
-# OpenHands: ``openhands --headless --json``.
+# --- OpenHands: ``openhands --headless --json``
 # After json_callback in openhands_cli/utils.py of OpenHands/OpenHands-CLI (May 2026; before, each event was
 # pretty-printed), and the events of openhands-sdk in OpenHands/software-agent-sdk (August 2026); recorded
 # outputs of CLI 1.16.
@@ -360,7 +360,7 @@ class OpenHands(OutputReader):
         self.calls.end(event.get("tool_call_id"), content, is_error=is_error)
 
 
-# Cline: ``cline --json``.
+# --- Cline: ``cline --json``
 # After recorded outputs of 3.0.65, and the events and reasons to finish of its agents' package as programs
 # that use it declare them.
 

@@ -70,7 +70,7 @@ def any_of(*patterns: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile("|".join(patterns), flags)
 
 
-# Whether a sentence reports work on a program, or is talk.
+# --- whether a sentence reports work on a program, or is talk
 
 
 def _words(*words: str) -> str:
@@ -127,7 +127,7 @@ def is_aside(sentence: str) -> bool:
     return _ASIDE.search(sentence) is not None
 
 
-# The output of test runners inside an agent's response: pytest, unittest, tox, and those of the Jest kind.
+# --- the output of test runners inside an agent's response: pytest, unittest, tox, and those of the Jest kind
 
 _LINE = re.compile(
     r"""(?:
@@ -239,7 +239,7 @@ def _counted(line: str) -> PrintedCounts | None:
     return PrintedCounts(is_green=passed > 0 and not failed, passed=passed, failed=failed)
 
 
-# What the lines of a response are: prose, code, quotations, the output of tests.
+# --- what the lines of a response are: prose, code, quotations, the output of tests
 
 Kind = Literal["prose", "item", "todo", "heading", "code", "quote", "test", "blank"]
 
@@ -345,7 +345,7 @@ def _with_whole_fences(lines: list[Line]) -> list[Line]:
     return [Line(kind=kind, text=line.text) for kind, line in zip(kinds, lines, strict=True)]
 
 
-# The sentences of a response that are its author's own words.
+# --- the sentences of a response that are its author's own words
 
 #: Of more sentences the last ones count; a longer one is cut into pieces.
 MAX_SENTENCES = 500
@@ -553,7 +553,7 @@ class AnalysisResult:
     parts: ConfidenceParts = ConfidenceParts()
 
 
-# How sure a completion is: the weighted sum of Nity's ResponseAnalyzer, and how signals add up to one claim.
+# --- how sure a completion is: the weighted sum of Nity's ResponseAnalyzer, and how signals add up to one claim
 
 #: Seed 003: completion keywords, tests passing, quality of the output, no errors.
 WEIGHTS = ConfidenceParts(keywords=0.35, tests=0.25, quality=0.20, no_errors=0.20)

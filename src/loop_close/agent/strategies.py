@@ -118,7 +118,7 @@ class ExitStrategy:
             raise TypeError(f"ExitStrategy.decide is {type(self.decide).__name__}, which is not callable")
 
 
-# The strategy "auto".
+# --- the strategy "auto"
 
 
 def _decide_auto(standing: Standing) -> Decision:
@@ -163,7 +163,7 @@ AUTO = ExitStrategy(
 )
 
 
-# The strategy "circuit_breaker".
+# --- the strategy "circuit_breaker"
 
 
 def _decide_circuit_breaker(standing: Standing) -> Decision:
@@ -184,7 +184,7 @@ CIRCUIT_BREAKER = ExitStrategy(
 )
 
 
-# The strategy "done_signals".
+# --- the strategy "done_signals"
 
 #: The threshold of seeds 001 and 003.
 _ENOUGH_SIGNALS = 40.0
@@ -217,7 +217,7 @@ DONE_SIGNALS = ExitStrategy(
 )
 
 
-# The strategy "fix_plan".
+# --- the strategy "fix_plan"
 
 
 def _decide_fix_plan(standing: Standing) -> Decision:
@@ -270,7 +270,7 @@ FIX_PLAN = ExitStrategy(
 )
 
 
-# Names of strategies, as users type them.
+# --- names of strategies, as users type them
 
 BUILT_IN: tuple[ExitStrategy, ...] = (AUTO, FIX_PLAN, DONE_SIGNALS, CIRCUIT_BREAKER)
 _JOIN = "+"
@@ -368,7 +368,7 @@ def _check(name: str, text: str, known: dict[str, ExitStrategy], *, is_again: bo
         raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")
 
 
-# The fix plan: the root causes of an episode as steps. The runs decide the state of a step, not the agent.
+# --- the fix plan: the root causes of an episode as steps; the runs decide the state of a step, not the agent
 
 MAX_ATTEMPTS = 3
 #: Later causes are left out of the plan.
@@ -478,7 +478,7 @@ def _after(step: FixStep, is_there: bool, cleared: set[str], attempted: set[str]
     return replace(step, completed=completed, attempts=attempts)
 
 
-# A fix plan as plain values, and back.
+# --- a fix plan as plain values, and back
 
 _VERSION = 1
 _STATES = ("open", "completed")

@@ -44,7 +44,7 @@ from loop_close.syntax import (
 from loop_close.syntax.uses import is_reraise
 from loop_close.text.normalize import relativize
 
-# Which files are the project's, and their source text.
+# --- which files are the project's, and their source text
 
 #: Where the Python of a system lives beside everything else.
 _SHARED = ("/", "/usr", "/usr/local")
@@ -86,7 +86,7 @@ class ProjectCode:
         return relativize(text, self._shorter)
 
 
-# Source lines and syntax trees of the files that frames run in, read once.
+# --- source lines and syntax trees of the files that frames run in, read once
 
 MAX_LINES = 60
 MAX_LINE = 2_000  # longer ones are cut when they are shown, after credentials were looked for
@@ -136,7 +136,7 @@ def forget() -> None:
     linecache.checkcache()
 
 
-# Walk a traceback and keep the frames that run in project files.
+# --- walk a traceback and keep the frames that run in project files
 
 # A place that is on a traceback so many times is one that calls itself, if by way of others.
 _OFTEN = 10
@@ -243,7 +243,7 @@ def function_name(code: CodeType) -> str:
     return _COMPREHENSION.sub("", code.co_qualname) or code.co_qualname
 
 
-# Where live objects come from: their namespaces, and the places in the project that define them.
+# --- where live objects come from: their namespaces, and the places in the project that define them
 
 #: Means "unknown".
 MISSING: Any = object()
@@ -352,7 +352,7 @@ def file_of_module(name: Any) -> str:
     return filename if type(filename) is str else ""
 
 
-# The definitions of live functions and classes in the project.
+# --- the definitions of live functions and classes in the project
 # Objects are looked at by their exact type, never by ``isinstance`` or an attribute that their class may have
 # changed: a lazy proxy would create its object when asked for its class.
 
@@ -511,7 +511,7 @@ def _read(cls: type, project: ProjectCode) -> _Module | None:
     return _Module(filename, file, index) if file is not None and index is not None else None
 
 
-# Look up what a name stood for in a frame, without running any of the program's code.
+# --- look up what a name stood for in a frame, without running any of the program's code
 
 _MODULE = vars(type)["__module__"].__get__
 

@@ -262,7 +262,7 @@ def _path_text(filename: Any) -> str:
     return os.fsdecode(filename) if isinstance(filename, str | bytes | os.PathLike) else ""
 
 
-# Read any exception of pytest, without its wrappers.
+# --- read any exception of pytest, without its wrappers
 
 
 def describe_any(
@@ -291,7 +291,7 @@ def unwrapped(exc: BaseException) -> BaseException:
     return exc
 
 
-# Failures of doctests: there the traceback is of doctest itself, and the example says what was wanted.
+# --- failures of doctests: there the traceback is of doctest itself, and the example says what was wanted
 
 _AROUND = 3
 
@@ -341,7 +341,7 @@ def _frame(exc: Any, project: ProjectCode) -> Frame | None:
     return Frame(file=file, line=line, function=str(test.name), is_test=True, source=source)
 
 
-# The statement that a failure is about, and the origins of its values.
+# --- the statement that a failure is about, and the origins of its values
 
 #: Usual names of functions that check their arguments.
 _CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)

@@ -160,7 +160,7 @@ def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
     return pattern.match(arguments[0]) if arguments and type(arguments[0]) is str else None
 
 
-# Names in code
+# --- names in code
 
 
 def _of_frame(exc: BaseException, name: str, live: LiveFrame, project: ProjectCode) -> Lack:
@@ -223,7 +223,7 @@ def _file_of(module: ModuleType, project: ProjectCode) -> str | None:
     return project.relative(filename) if type(filename) is str else None
 
 
-# Attributes and members of modules
+# --- attributes and members of modules
 
 
 def _of_object(exc: BaseException, name: str, project: ProjectCode) -> Lack:
@@ -361,7 +361,7 @@ def _fixtures(exc: BaseException) -> list[str]:
     return listed["names"].split(", ") if listed else []
 
 
-# Keys and arguments, by the instruction that failed
+# --- keys and arguments, by the instruction that failed
 
 
 def _failing(live: LiveFrame) -> ast.expr | None:

@@ -81,7 +81,7 @@ def _reported(fault: Exception, streams: Streams) -> int:
     return FAULT
 
 
-# What a command reads and writes: standard input, output and error, and its errors.
+# --- what a command reads and writes: standard input, output and error, and its errors
 
 _LAST = 2  # of the numbers of the standard streams
 
@@ -173,7 +173,7 @@ def _forget(stream: TextIO) -> None:
         os.close(nothing)
 
 
-# The error of a command that cannot be: by itself, as to parse words takes longer than to answer a hook.
+# --- the error of a command that cannot be: by itself, as to parse words takes longer than to answer a hook
 
 
 class UsageError(Exception):

@@ -135,7 +135,7 @@ def _show(text: str, options: argparse.Namespace, streams: Streams) -> None:
         streams.forget_output()
 
 
-# ``loop-close analyze DIRECTORY``: many logs, each a run of its own, to one summary of their root causes.
+# --- ``loop-close analyze DIRECTORY``: many logs, each a run of its own, to one summary of their root causes
 
 #: Files that a process reads before it hands on what it found: a few milliseconds of work.
 _CHUNK = 8
@@ -225,7 +225,7 @@ def _lost(file: tuple[str, str]) -> LogSummary:
     return unread_log(file[1], _DIED)
 
 
-# ``loop-close merge`` and ``emit``: JSON reports to one next prompt, or to the formats of CI systems.
+# --- ``loop-close merge`` and ``emit``: JSON reports to one next prompt, or to the formats of CI systems
 
 #: So many files of a folder are read.
 _MOST_FILES = 10_000
@@ -371,7 +371,7 @@ def _held() -> int:
         return 0
 
 
-# Logs as they are read: their chunks, their end, and a bar that shows how far it is.
+# --- logs as they are read: their chunks, their end, and a bar that shows how far it is
 
 __all__ = ["TAIL", "Tail", "chunks", "decoded", "file_chunks", "log_of"]
 
@@ -416,7 +416,7 @@ def file_chunks(name: str, standard_input: BinaryIO) -> Iterator[bytes]:
         ) from None
 
 
-# Tell how far long work has come, on standard error if that is a terminal.
+# --- tell how far long work has come, on standard error if that is a terminal
 
 _FIRST = 1.0
 _NEXT = 0.2

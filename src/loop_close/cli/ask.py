@@ -361,7 +361,7 @@ def _document(reply: Reply) -> dict[str, Any]:
     }
 
 
-# ``loop-close explain``: which signals fired in the last run and why, and what the others lack.
+# --- ``loop-close explain``: which signals fired in the last run and why, and what the others lack
 
 _MAX_TESTS = 5
 _MAX_FAILURES = 10

@@ -122,7 +122,7 @@ def _in_short(shown: str) -> str:
     return next(lines, f"no result: {shown[-500:]}").removeprefix(_OURS)
 
 
-# ``loop-close detectors``: what can be found, most blocking first.
+# --- ``loop-close detectors``: what can be found, most blocking first
 
 
 def detectors(options: argparse.Namespace, streams: Streams) -> int:
@@ -144,7 +144,7 @@ def detectors(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-# ``loop-close drive``: let tests and an agent take turns.
+# --- ``loop-close drive``: let tests and an agent take turns
 
 
 def drive(options: argparse.Namespace, streams: Streams) -> int:
@@ -154,7 +154,7 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
     return code
 
 
-# ``loop-close mcp``: the server that hosts of agents speak to, on standard input and output.
+# --- ``loop-close mcp``: the server that hosts of agents speak to, on standard input and output
 
 _INSTALL = "pip install 'pytest-loop-close[mcp]'"
 
@@ -180,8 +180,8 @@ def mcp(options: argparse.Namespace, streams: Streams) -> int:
     return code
 
 
-# ``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration, or our section in
-# ``AGENTS.md``.
+# --- ``loop-close install`` and ``uninstall``: add or remove our hook in an agent's configuration, or our section in
+# ``AGENTS.md``
 
 _DRY = "nothing was written (--dry-run)"
 
@@ -308,13 +308,13 @@ def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, st
         streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")
 
 
-# ``loop-close uninstall``.
+# --- ``loop-close uninstall``
 
 __all__ = ["uninstall"]
 
 
-# A configuration file of the host: read, changed or removed whole, never where a link leads
-# astray.
+# --- a configuration file of the host: read, changed or removed whole, never where a link leads
+# astray
 
 _MAX_SIZE = 10_000_000
 

@@ -143,7 +143,7 @@ def _put_document(documents: Sequence[dict[str, Any]], streams: Streams) -> None
     streams.say("]}")
 
 
-# Runs as they were remembered, from a history or from what ``loop-close history --json`` printed.
+# --- runs as they were remembered, from a history or from what ``loop-close history --json`` printed
 
 _SQLITE = b"SQLite format 3\0"
 _NAME, _, _VERSION = SCHEMA.partition("/")
@@ -258,7 +258,7 @@ def _chosen(name: str, found: list[Recorded], source: str | None) -> list[Record
     return chosen
 
 
-# Rows under headings: with rich at a terminal where it is installed, else aligned text.
+# --- rows under headings: with rich at a terminal where it is installed, else aligned text
 
 _NARROW = 100
 _STYLES = {
@@ -358,7 +358,7 @@ def _rich(table: Table, streams: Streams) -> str:
     return str(capture.get())
 
 
-# ``loop-close replay``: judge remembered runs again, such as with other thresholds.
+# --- ``loop-close replay``: judge remembered runs again, such as with other thresholds
 
 _REPLAY_HEADINGS = ("run", "source", "verdict", "was", "fail", "stuck", "signals")
 

@@ -372,7 +372,7 @@ def _with(before: Session, message: str) -> Session:
     )
 
 
-# The sessions of agents, in a small file beside the history.
+# --- the sessions of agents, in a small file beside the history
 
 _SCHEMA = "loop-close.sessions/1"
 _LOCK = "sessions.lock"

@@ -47,7 +47,7 @@ def read(path: Path, work: Callable[[HistoryReader], Result], source: str | None
         raise UsageError(str(error)) from None
 
 
-# Summary of a remembered run, safe to show. Missing or invalid parts are skipped.
+# --- summary of a remembered run, safe to show; missing or invalid parts are skipped
 
 _VERDICTS = ("green", "first-failure", "progress", "no-progress", "stuck", "error")
 _OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)

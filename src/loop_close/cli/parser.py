@@ -220,7 +220,7 @@ def _add_mcp(commands: Commands[Parser]) -> None:
     parser.set_defaults(command=LateCommand("mcp"))
 
 
-# Parser and lazy loading shared by all subcommands.
+# --- parser and lazy loading shared by all subcommands
 
 __all__ = ["Command", "Commands", "LateCommand", "Parser", "UsageError"]
 
@@ -273,7 +273,7 @@ class LateCommand:
         return command
 
 
-# The options of ``drive``.
+# --- the options of ``drive``
 
 _DESCRIPTION = """\
 Runs the tests, gives the next prompt to an agent, and repeats until the tests pass, the loop is stuck, or a limit is
@@ -360,7 +360,7 @@ def _amount(text: str) -> float:
     return value
 
 
-# The options of the commands that add our hook to an agent's configuration.
+# --- the options of the commands that add our hook to an agent's configuration
 
 _HOOK_CODES = (
     "exit codes: 0 done or nothing to do, 64 wrong usage or a configuration that must be fixed first,"
@@ -423,7 +423,7 @@ def _add(commands: Commands[Parser], name: str, summary: str, description: str) 
     parser.set_defaults(command=LateCommand(name))
 
 
-# The options of the commands that show or change the history of runs.
+# --- the options of the commands that show or change the history of runs
 
 _STATUS_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of loop-close"
 

@@ -110,7 +110,7 @@ def from_here(path: Path) -> str:
     return os.path.relpath(path)
 
 
-# What ``loop-close run`` writes, and where: checked before, announced, and distinguished from the files of others.
+# --- what ``loop-close run`` writes, and where: checked before, announced, and distinguished from the files of others
 
 
 def targets_of(root: Path) -> Targets:
@@ -159,7 +159,7 @@ def has_own_prompt(targets: Targets, exit_code: int) -> bool:
     return not is_ours or is_news or files.is_green_but_for_known(path)
 
 
-# The command that runs the tests, as words; and the process that runs it and remembers the run.
+# --- the command that runs the tests, as words; and the process that runs it and remembers the run
 
 
 class CommandError(ValueError):

@@ -204,7 +204,7 @@ def is_ours_to_judge(project: Project) -> bool:
     return all(path.lstat().st_uid in (os.getuid(), 0) for path in paths if os.path.lexists(path))
 
 
-# Which of a project's files were edited since its tests ran, as far as a quick look shows.
+# --- which of a project's files were edited since its tests ran, as far as a quick look shows
 
 _CODE = (".py", ".pyi")
 # With more the sources are not compared: a checkout of another branch is an edit anyway.
@@ -324,7 +324,7 @@ def _effective(changed: list[_Change], memory: HistoryReader, now: Files) -> tup
     return tuple(dict.fromkeys(edit.file for edit in found.edits if edit.is_effective))
 
 
-# A project's files as they are when the hook is asked, in the time that it has.
+# --- a project's files as they are when the hook is asked, in the time that it has
 
 #: So many changed files are read, those that were written last: after a checkout there are thousands.
 MOST_READ = 500
@@ -393,7 +393,7 @@ def _levels(path: str) -> int:
     return next((at for at, part in enumerate(parts) if part != os.pardir), len(parts))
 
 
-# The state of a source after its last run, and the path of its prompt.
+# --- the state of a source after its last run, and the path of its prompt
 
 _SOURCE = re.compile(r"^- `([^`\n]{1,200})`: ", re.MULTILINE)
 #: Characters at the top of a prompt that are searched for its sources.

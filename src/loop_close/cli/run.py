@@ -178,7 +178,7 @@ def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
     return line
 
 
-# The words that run a command under ``loop-close run`` again.
+# --- the words that run a command under ``loop-close run`` again
 
 _SECRET = re.compile(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,9}(?:\.exe)?\Z")

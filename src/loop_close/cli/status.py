@@ -160,7 +160,7 @@ def _source_document(standing: SourceStatus) -> dict[str, Any]:
     }
 
 
-# The sources that a command ran: the state of each, and the result of the worst.
+# --- the sources that a command ran: the state of each, and the result of the worst
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,7 +230,7 @@ def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None
     return made.progress, run
 
 
-# ``loop-close accept``: a person accepts what was done to tests, so that a green run is done.
+# --- ``loop-close accept``: a person accepts what was done to tests, so that a green run is done
 
 
 def accept(options: argparse.Namespace, streams: Streams) -> int:

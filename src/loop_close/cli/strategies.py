@@ -89,7 +89,7 @@ def _given_by(plugin: Any) -> list[ExitStrategy]:
     return given
 
 
-# The exit strategy in the hook: decides whether to send an agent back to a red run.
+# --- the exit strategy in the hook: decides whether to send an agent back to a red run
 
 _NO_VERDICT = ("running", "killed", "unknown")
 

@@ -56,7 +56,7 @@ from loop_close.prompt.loop import lines_of
 from loop_close.prompt.report_json import attempts_document
 from loop_close.text import one_line
 
-# The driver: runs tests and agent in turns, and keeps the loop's state after each step.
+# --- the driver: runs tests and agent in turns, and keeps the loop's state after each step
 
 Ending = Literal["done", "stuck", "limit", "interrupted"]
 #: What shells answer for a command that cannot be run, and for one that is not there.
@@ -333,7 +333,7 @@ def _no_tests(test: list[str], exit_code: int) -> str:
     return f"cannot run the tests: {test[0]} (exit {exit_code}){hint}"
 
 
-# ``loop-close drive`` from its options to its exit code.
+# --- ``loop-close drive`` from its options to its exit code
 
 _CODES = {"done": 0, "stuck": 3, "limit": 4, "interrupted": 130}
 
@@ -421,7 +421,7 @@ def _loop(plan: Plan, state: State | None) -> tuple[AgentLoop, LoopTracker]:
     return loop, state.watch
 
 
-# Run the tests, and read their result.
+# --- run the tests, and read their result
 
 _PLUGIN = "--loop-close"
 _LONGEST_PROBE = 120

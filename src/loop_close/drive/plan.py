@@ -209,7 +209,7 @@ def runs_pytest(words: list[str]) -> int:
     return at if os.path.basename(words[at]) in ("pytest", "py.test") else -1
 
 
-# The agent's command for one turn: its words, and what it reads.
+# --- the agent's command for one turn: its words, and what it reads
 
 
 def prepared(words: Sequence[str], text: str, path: Path) -> tuple[list[str], bytes | None]:

@@ -168,7 +168,7 @@ def spelled(seconds: float) -> str:
     return f"{whole // _HOUR}:{minutes}:{whole % 60:02}" if whole >= _HOUR else f"{minutes}:{whole % 60:02}"
 
 
-# The lines that report the state of a loop and how it ended.
+# --- the lines that report the state of a loop and how it ended
 
 _SHOWN = 8
 _MAX_STEPS = 12

@@ -27,7 +27,7 @@ from loop_close.store.runs import known_by
 from loop_close.text.redact import clean
 from loop_close.workspace.edits import Changed
 
-# What a driver knows of its loop beyond single runs: how it began, and what was run.
+# --- what a driver knows of its loop beyond single runs: how it began, and what was run
 
 _UNKNOWN = -1
 _MAX_TESTS = 5_000
@@ -275,7 +275,7 @@ def exclusive_lock(root: Path) -> Iterator[None]:
         yield
 
 
-# Whether the agent mended what passes again: the files of the project between the driver's own runs of the
+# --- whether the agent mended what passes again: the files of the project between the driver's own runs of the
 # tests.
 # The history knows as much, and the agent can reach it.
 

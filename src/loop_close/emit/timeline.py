@@ -258,7 +258,7 @@ def _line(text: str, limit: int = _MAX_LINE) -> str:
     return one_line(safe(text, 4 * limit), limit)
 
 
-# The cells.
+# --- the cells
 
 
 def _kept_tests(entries: Sequence[RunEntry]) -> tuple[dict[str, set[str]], int]:
@@ -318,7 +318,7 @@ def _row(
     )
 
 
-# The bands.
+# --- the bands
 
 
 def _causes(

@@ -248,7 +248,7 @@ def _gap(text: str, there: list[JsonPart]) -> str:
     return text[text.index(",", there[-2].end) + 1 : there[-1].start]
 
 
-# Our hook in the list of hooks of a JSON file.
+# --- our hook in the list of hooks of a JSON file
 
 _BOM = "\ufeff"
 #: Containers around a part, outermost first: the offset of each, and the index of the part that contains the next.

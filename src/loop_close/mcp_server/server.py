@@ -212,7 +212,7 @@ async def _read_resource(
     return types.ReadResourceResult(contents=[content])
 
 
-# The lines of standard input as the protocol's package can read them.
+# --- the lines of standard input as the protocol's package can read them
 
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
@@ -250,7 +250,7 @@ def _whole(escape: re.Match[str]) -> str:
     return _REPLACEMENT if escape["lone"] else escape[0]
 
 
-# The tool ``loop_run``: run the tests that the project names, and report the state of the loop.
+# --- the tool ``loop_run``: run the tests that the project names, and report the state of the loop
 
 _MAX_OUTPUT = 2_000
 _MAX_REPORT = 20_000_000
@@ -362,7 +362,7 @@ def _lines(prompt: str, output: str, limit: str) -> list[str]:
     return [*lines, "End of the output:", "", *fence(output)] if output else lines
 
 
-# Run the project's tests in a process group of their own, and stop them when the call is cancelled.
+# --- run the project's tests in a process group of their own, and stop them when the call is cancelled
 
 #: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
 ReportSeconds = Callable[[float], Awaitable[None]]
@@ -428,7 +428,7 @@ async def _report_seconds(report_seconds: ReportSeconds) -> None:
         await report_seconds(anyio.current_time() - begun)
 
 
-# The next prompt as the project's file has it.
+# --- the next prompt as the project's file has it
 
 #: Of the resource.
 URI = "loop-close://nextprompt"

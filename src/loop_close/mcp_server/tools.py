@@ -20,7 +20,7 @@ from loop_close.readers.streams import observe
 from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
 from loop_close.store import RunRow
 
-# What the tools take: their input schemas, and the check of a call against them.
+# --- what the tools take: their input schemas, and the check of a call against them
 
 #: Seconds that a run of the tests may take by default.
 TIME_LIMIT = 600
@@ -132,7 +132,7 @@ _CHECKS: Mapping[str, Callable[[str, Field, Any], Any]] = {
 }
 
 
-# What a tool answers, before it is put into the words of the protocol.
+# --- what a tool answers, before it is put into the words of the protocol
 
 _MAX_ITEMS = 25
 _MAX_CHARACTERS = 600
@@ -191,7 +191,7 @@ def _cut(value: Any, key: str, omitted: dict[str, int]) -> Any:
     return value
 
 
-# What the tools answer, in JSON Schema (2020-12). Further keys may come; those that are named stay.
+# --- what the tools answer, in JSON Schema (2020-12). Further keys may come; those that are named stay
 
 _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer"}
@@ -331,7 +331,7 @@ RUN_SCHEMA = _object(
 )
 
 
-# The tool ``loop_close``: what a command printed, to a report. It keeps and changes nothing.
+# --- the tool ``loop_close``: what a command printed, to a report; it keeps and changes nothing
 
 _MAX_NAME = 100
 
@@ -360,7 +360,7 @@ def close_streams(
     return ToolAnswer(text=prompt, document=bounded(document))
 
 
-# The tools ``loop_status`` and ``loop_history``: what is remembered, read and not changed.
+# --- the tools ``loop_status`` and ``loop_history``: what is remembered, read and not changed
 
 _RUNS = 20
 _NAMED = 5

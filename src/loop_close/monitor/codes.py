@@ -172,7 +172,7 @@ def _some_lines() -> int:
     return a
 
 
-# Files of the code under test.
+# --- files of the code under test
 
 
 class Ownership(ProjectFiles):
@@ -213,7 +213,7 @@ def _is_python(filename: str) -> bool:
     return filename.endswith((".py", ".pyw")) or not (filename.startswith("<") or "." in basename(filename))
 
 
-# Errors of the plugin, and exceptions that the program raises while a callback runs.
+# --- errors of the plugin, and exceptions that the program raises while a callback runs
 
 
 def is_program_exception(fault: BaseException) -> bool:

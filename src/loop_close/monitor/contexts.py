@@ -214,7 +214,7 @@ def _add(masks: dict[int, int], number: int, bit: int) -> None:
     masks[number] = masks.get(number, 0) | bit
 
 
-# Tests by the names of coverage contexts.
+# --- tests by the names of coverage contexts
 
 _PHASES = ("setup", "run", "teardown")
 # Modules in which functions named "test…" are fixtures.
@@ -302,7 +302,7 @@ def _ends(name: str, tail: str) -> bool:
     return name == tail or name.endswith(f".{tail}")
 
 
-# The function that each line of a source file belongs to.
+# --- the function that each line of a source file belongs to
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -188,7 +188,7 @@ def most_raised(found: Iterable[Swallowed]) -> tuple[Swallowed, ...]:
     return tuple(some[n] for n in sorted(likely[:_MOST_SWALLOWED]))
 
 
-# Counts of passing tests by function and line.
+# --- counts of passing tests by function and line
 
 # With more different masks than this they are converted to counts by line, which bounds the memory.
 _MOST = 50_000
@@ -251,7 +251,7 @@ class PassingCounts:
         return self._found
 
 
-# Conversion to records that do not depend on the process.
+# --- conversion to records that do not depend on the process
 
 #: Identifies a function: (file, first line, qualified name).
 Place = tuple[str, int, str]
@@ -452,7 +452,7 @@ def _constant(value: object) -> str:
     return repr(list(map(_constant, value))) if isinstance(value, tuple) else repr(value)
 
 
-# Expected return values, from annotations and source.
+# --- expected return values, from annotations and source
 
 # Annotations that allow None, or functions that never return. Single capitals are type variables.
 _FITS = re.compile(r"\b(None|Optional|Any|object|NoReturn|Never|_?[A-Z]|_?[A-Z][A-Za-z]*T)\b")

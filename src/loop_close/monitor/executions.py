@@ -11,7 +11,7 @@ from typing import NamedTuple
 from loop_close.monitor.codes import Ownership, codes_in
 from loop_close.monitor.handled import Handled, Note
 
-# What ran between two points of the test run.
+# --- what ran between two points of the test run
 
 #: A line that ran: the number of the function, and the line's number.
 Line = tuple[int, int]
@@ -97,7 +97,7 @@ def merge_executions(parts: Iterable[Execution], *, in_order: bool = True) -> Ex
     return Execution(masks, lines, frozenset().union(*(part.returned_none for part in some)), swallowed)
 
 
-# Tracked code objects, and the functions that they belong to.
+# --- tracked code objects, and the functions that they belong to
 
 #: A code object with a line of it that ran, or with ``RETURNED_NONE``.
 Hit = tuple[CodeType, int]

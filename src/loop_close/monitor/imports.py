@@ -99,7 +99,7 @@ class Imports:
                 self.lines[number] = self.lines.get(number, 0) | mask
 
 
-# Tracking of module bodies by line.
+# --- tracking of module bodies by line
 
 #: A ``LINE`` callback: (code object, line) to ``DISABLE`` or None.
 OnLine = Callable[[CodeType, int], Any]
@@ -189,7 +189,7 @@ class ModuleBodies:
             self.imports.forget_statements()
 
 
-# Types shared with modules that green runs load as well.
+# --- types shared with modules that green runs load as well
 
 
 class TestCode(NamedTuple):
@@ -222,7 +222,7 @@ class ImportUses(NamedTuple):
     by_failed: Mapping[str, frozenset[int]] = {}
 
 
-# The records of import effects.
+# --- the records of import effects
 
 #: With more links than this between statements and functions or other statements, no import effects are reported.
 MOST_LINKS = 200_000
@@ -323,7 +323,7 @@ def _by_code(codes: Iterable[TestCode | None]) -> Iterable[tuple[TestCode, int]]
     return found.values()
 
 
-# Statements of the imported modules: the names they bind, the functions they ran, and what uses them.
+# --- statements of the imported modules: the names they bind, the functions they ran, and what uses them
 
 #: (file, line, column).
 SourcePosition = tuple[str, int, int]
@@ -468,7 +468,7 @@ def _parsed(file: str) -> list[Statement]:
         return []
 
 
-# Loaded modules, read without running code of theirs.
+# --- loaded modules, read without running code of theirs
 
 _GLOBALS: Any = vars(ModuleType)["__dict__"].__get__
 _CLASS_OF: Any = vars(type)["__dict__"].__get__

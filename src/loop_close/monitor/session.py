@@ -163,7 +163,7 @@ class Monitor:
             self.why_off = f"call tracking failed: {self._watch.fault}"
 
 
-# Attribution of the lines that ran to tests and shared fixtures.
+# --- attribution of the lines that ran to tests and shared fixtures
 
 # What the setup of a fixture of wider scope ran, and whether it raised.
 _Shared = tuple[Execution, bool]

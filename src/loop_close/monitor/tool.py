@@ -91,7 +91,7 @@ def _following(codes: bytes, place: int) -> int:
     return codes[place] if place < len(codes) else _POP
 
 
-# Special methods of Python's data model: with and without a result.
+# --- special methods of Python's data model: with and without a result
 
 _WITH_RESULT = """
 new prepare class_getitem mro_entries instancecheck subclasscheck getattr getattribute getitem dir len length_hint
@@ -116,7 +116,7 @@ RESULT_METHODS = frozenset(
 PROCEDURES = frozenset(f"__{method}__" for method in _WITHOUT_RESULT.split())
 
 
-# Reprs for failure messages: a ``__repr__`` called for one is not under test.
+# --- reprs for failure messages: a ``__repr__`` called for one is not under test
 
 # Functions that make such reprs: module, name, and the only calling module for which they do so, if there is one.
 # If a pytest version lacks one of them, the lines that its reprs run count as lines of the test.
@@ -198,7 +198,7 @@ def running_code() -> Iterator[CodeType]:
             yield above.f_code
 
 
-# The tool id.
+# --- the tool id
 
 #: Tool ids to try. Only optimizers use one of them by name (5), and these are rare. Hypothesis and other tools that
 #: take any free id begin with 3.

@@ -110,7 +110,7 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
     )
 
 
-# Merging the records of several processes.
+# --- merging the records of several processes
 
 _Place = tuple[str, int, str]
 _Spot = tuple[str, int, int]

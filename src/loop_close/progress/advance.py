@@ -321,7 +321,7 @@ def _is_other(made: Attempt, limits: Thresholds) -> str:
     return "added" if is_new_only else ""
 
 
-# The verdict on a run that is known against its episode.
+# --- the verdict on a run that is known against its episode
 
 
 def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
@@ -339,7 +339,7 @@ def verdict_of(progress: Progress, alone: Verdict) -> Verdict:
     return "progress" if progress.step.advanced else "no-progress"
 
 
-# The record of a run, and its report compared with the runs before it.
+# --- the record of a run, and its report compared with the runs before it
 
 
 def run_of(

@@ -473,7 +473,7 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
             yield test, candidates.pop(0)
 
 
-# Which of an episode's steps count for what.
+# --- which of an episode's steps count for what
 
 #: pytest's options that choose by what failed last: other tests each time.
 LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")

@@ -198,7 +198,7 @@ def is_missing(known: Iterable[KnownTest]) -> bool:
     return any(each.mark.exception.rpartition(".")[2] in MISSING for each in known)
 
 
-# ``test-tampering``: tests are not what they were when the loop began, and no person accepted it.
+# --- ``test-tampering``: tests are not what they were when the loop began, and no person accepted it
 
 #: The kinds of changes in words.
 KINDS = {

@@ -450,8 +450,8 @@ def difference_row(found: Difference) -> str:
     return f"left{path}: {left} != {right}"
 
 
-# What an exception is about beyond its message: the nearest to what is missing, import cycles, code without a
-# file.
+# --- what an exception is about beyond its message: the nearest to what is missing, import cycles, code without a
+# file
 
 _MOST = 3
 _MOST_FILES = 8

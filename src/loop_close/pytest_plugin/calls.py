@@ -265,7 +265,7 @@ def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:
             yield from ((each, False) for each in visible.get(name, ())[-1:])
 
 
-# The code of tests with that of their fixtures, found without calling anything.
+# --- the code of tests with that of their fixtures, found without calling anything
 
 #: What sets up the tests of a class.
 _SETUPS = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class")
@@ -313,7 +313,7 @@ def _named(cls: type, name: str) -> Any:
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
-# What the tests called, with what is remembered of earlier runs, and have it remembered for later ones.
+# --- what the tests called, with what is remembered of earlier runs, and have it remembered for later ones
 
 
 def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:

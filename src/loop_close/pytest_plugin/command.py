@@ -271,7 +271,7 @@ def _limits(config: pytest.Config) -> Iterator[str]:
         yield f"in {os.path.relpath(here, config.rootpath)}"
 
 
-# Command line and pyproject.toml to settings and paths.
+# --- command line and pyproject.toml to settings and paths
 
 _TABLE = pytest.StashKey[Mapping[str, Any]]()
 
@@ -342,7 +342,7 @@ def _given_paths(config: pytest.Config) -> Iterator[tuple[str, Path]]:
                 raise files.UnusablePathError(f"{value}: {error}") from None
 
 
-# ``--loop-close-failed``: run exactly the tests that failed in the last run.
+# --- ``--loop-close-failed``: run exactly the tests that failed in the last run
 
 #: The name of the node ids in the ``workerinput`` of xdist, and of the notes in ``workeroutput``.
 _INPUT = "loop_close_failed"

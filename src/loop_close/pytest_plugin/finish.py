@@ -368,7 +368,7 @@ def _escaped(text: str) -> str:
         return f"'({len(text)} characters, held back: {type(fault).__name__} while looking for credentials)'"
 
 
-# What conftests and installed packages add: detectors and sections.
+# --- what conftests and installed packages add: detectors and sections
 
 _PLAIN_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
 
@@ -434,7 +434,7 @@ def _unique(detectors: list[Detector], taken: set[str], faults: list[str]) -> li
     return kept
 
 
-# Which installed packages and conftests add to loop-close, as pytest's plugins.
+# --- which installed packages and conftests add to loop-close, as pytest's plugins
 
 
 def load_packages(config: pytest.Config) -> list[str]:

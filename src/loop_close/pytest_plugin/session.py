@@ -344,7 +344,7 @@ def _is_same(found: Any, other: Any) -> bool:
     return bool((found.nodeid, found.phase, found.message) == (other.nodeid, other.phase, other.message))
 
 
-# Count tests by outcome as their reports come in.
+# --- count tests by outcome as their reports come in
 
 
 class OutcomeCounts:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from loop_close.calls import Calls
 
 
-# The values that go into and out of the history of test runs.
+# --- the values that go into and out of the history of test runs
 
 #: The project's files by path: size, time of the last change in ns, digest of the content.
 Entries = Mapping[str, tuple[int, int, str]]

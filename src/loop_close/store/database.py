@@ -19,7 +19,7 @@ from loop_close.process import locked
 from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare
 
-# How long to wait, for other processes and for SQLite itself, so that Ctrl-C works meanwhile.
+# --- how long to wait, for other processes and for SQLite itself, so that Ctrl-C works meanwhile
 
 T = TypeVar("T")
 
@@ -312,7 +312,7 @@ class Database:
                 raise meaning from error
 
 
-# What can be wrong with the history file, and which of it an error of SQLite means.
+# --- what can be wrong with the history file, and which of it an error of SQLite means
 
 _BROKEN = {
     *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
@@ -356,7 +356,7 @@ def _has_no_table(error: sqlite3.Error) -> bool:
     return isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
 
 
-# A look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it.
+# --- a look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it
 
 #: The state folder: whatever lies in the history's place there may be quarantined.
 OUR_FOLDER = ".loop-close"
@@ -477,7 +477,7 @@ def _bytes_of(path: str | Path, start: int, count: int) -> bytes:
         return b""
 
 
-# Put a file that cannot be used out of the way, with what belongs to it, and overwrite nothing.
+# --- put a file that cannot be used out of the way, with what belongs to it, and overwrite nothing
 
 #: What SQLite writes beside a database. They go first: one that stayed would be taken for the next file's own.
 BESIDE = ("-journal", "-wal", "-shm")

@@ -150,7 +150,7 @@ def changes_between(connection: sqlite3.Connection, before: int | None, after: i
     return tuple((path, *pair) for path, pair in sorted(ends.items()) if pair[0] != pair[1])
 
 
-# The tests as they were when a source's loop began, and the changes of them that a person accepted.
+# --- the tests as they were when a source's loop began, and the changes of them that a person accepted
 
 #: Accepted changes that are kept: the last ones.
 _MOST_ACCEPTED = 1_000
@@ -234,7 +234,7 @@ def accept_changes(
     )
 
 
-# What the tests of each source's last fuller run called: one row a source.
+# --- what the tests of each source's last fuller run called: one row a source
 
 #: What is longer in JSON is not kept. 3,000 functions of 15 lines have half a million characters.
 MAX_TEXT = 8_000_000

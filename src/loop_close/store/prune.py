@@ -183,7 +183,7 @@ def _remove_largest(connection: sqlite3.Connection, table: str, excess: int) -> 
     connection.executemany(f"DELETE FROM {table} WHERE id = ?", rows)
 
 
-# How large the history may grow, and whether it has; what is loaded for every run.
+# --- how large the history may grow, and whether it has; what is loaded for every run
 
 _EVERY = 64
 

@@ -200,7 +200,7 @@ def _default(each: Field[Any]) -> Any:
     return each.default_factory() if each.default_factory is not MISSING else each.default
 
 
-# Values as a column of the database can hold them.
+# --- values as a column of the database can hold them
 
 # Shorter ones gain nothing by it.
 _LONG = 2_000

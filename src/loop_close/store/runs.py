@@ -431,7 +431,7 @@ def forget(connection: sqlite3.Connection, source: str) -> int:
     return count
 
 
-# Failures: each is kept once, however many runs have it.
+# --- failures: each is kept once, however many runs have it
 
 #: A mark says to within so many runs when it was last seen: to say it after each would cost a write for every one.
 STAMP = 16
@@ -493,7 +493,7 @@ def marks_of(connection: sqlite3.Connection, runs: list[int]) -> dict[int, tuple
     return {run: tuple(marks) for run, marks in found.items()}
 
 
-# The episode of each source: what is known last of the tests that failed.
+# --- the episode of each source: what is known last of the tests that failed
 
 # So many of an episode's last runs are kept whatever the bounds.
 _KEPT_STEPS = 100
@@ -546,7 +546,7 @@ def _keep(
     connection.execute("UPDATE sources SET keeps = ? WHERE source = ?", (keeps, from_text(source)))
 
 
-# The outbox: runs that were not sent to the shared history yet.
+# --- the outbox: runs that were not sent to the shared history yet
 
 # In bytes: with more, the oldest are dropped.
 _LARGEST_OUTBOX = 8_000_000

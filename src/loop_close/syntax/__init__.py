@@ -147,7 +147,7 @@ def is_placeholder_body(function: Function) -> bool:
     )
 
 
-# Lines within the source of a function.
+# --- lines within the source of a function
 
 
 def body_start(lines: Sequence[str]) -> int:
@@ -218,7 +218,7 @@ def _is_alike(line: str, shown: str) -> bool:
     return line.rstrip() == shown.rstrip()
 
 
-# Assignments of attributes.
+# --- assignments of attributes
 
 #: Methods that initialize the instances of a class.
 MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")

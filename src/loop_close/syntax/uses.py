@@ -220,7 +220,7 @@ def _guards(function: Function, statement: ast.stmt) -> list[ast.expr]:
     ]
 
 
-# Bindings of names within a function.
+# --- bindings of names within a function
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _MAX_VALUES = 20
@@ -300,7 +300,7 @@ def _target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
             yield from ((name, False) for name, _ in _target_names(target.value))
 
 
-# Messages of ``raise`` statements.
+# --- messages of ``raise`` statements
 
 #: The placeholder of a value in a template.
 VALUE = "{}"
@@ -399,7 +399,7 @@ def matches(template: str, message: str) -> bool:
     return True
 
 
-# Statements of a module's body.
+# --- statements of a module's body
 
 _CONDITIONAL = ast.If | ast.Try | ast.TryStar
 _NO_CODE = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop

@@ -217,7 +217,7 @@ def is_about(target: str, demands: Sequence[Demand], module: Module) -> bool:
     return False
 
 
-# The two states of a suite, what differs between them, and which tests that concerns.
+# --- the two states of a suite, what differs between them, and which tests that concerns
 
 _MAX_STEPS = 25_000
 

@@ -461,7 +461,7 @@ def http_status(name: str, imports: Mapping[str, tuple[str, str]]) -> ast.expr |
     return None
 
 
-# Containers that a test fills: what they are known to hold, and when that is known no longer.
+# --- containers that a test fills: what they are known to hold, and when that is known no longer
 
 #: Calls that change no argument.
 PURE = {

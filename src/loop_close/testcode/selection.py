@@ -406,7 +406,7 @@ def _values(module: Module, name: str) -> list[str]:
     return [str(each) for listed in found if isinstance(listed, (list, tuple)) for each in listed]
 
 
-# Which files belong to a suite although their names do not say so: by its configuration, and as plugins.
+# --- which files belong to a suite although their names do not say so: by its configuration, and as plugins
 
 _DEFINED = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _PROGRAM = ("src", "lib", ".", "")

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from loop_close.conventions import is_configuration, is_of_tests
 
-# The files of a project that tests may depend on, by git or a bounded walk, and their content by digest.
+# --- the files of a project that tests may depend on, by git or a bounded walk, and their content by digest
 
 MAX_READ = 1_000_000  # bytes of one file; a larger one is compared by size and time
 MAX_KEPT = 256 * 1024
@@ -247,7 +247,7 @@ def decoded(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-# The files of a project that tests may depend on: by git, else by a bounded walk.
+# --- the files of a project that tests may depend on: by git, else by a bounded walk
 
 MAX_FILES = 20_000
 _MAX_WALK_DEPTH = 25

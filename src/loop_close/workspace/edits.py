@@ -103,7 +103,7 @@ def _edit(difference: CodeDifference, *, has_diff: bool) -> Edit:
     )
 
 
-# Compare two versions of a project's files, function by function where they are Python.
+# --- compare two versions of a project's files, function by function where they are Python
 
 Content = Callable[[str], bytes | None]
 
@@ -246,7 +246,7 @@ def _file(digest: str | None, text: str | None) -> CodePart | None:
     return CodePart(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
 
 
-# Show what differs between two versions of a function: short, redacted, in bounded time.
+# --- show what differs between two versions of a function: short, redacted, in bounded time
 
 MAX_LINES = 12
 MAX_CHARACTERS = 900
@@ -306,7 +306,7 @@ def _more(lines: list[str], kept: list[str]) -> str:
     return f"… {left} more line{'s' if left != 1 else ''}"
 
 
-# Find what was moved: gone in one place, and there again with the same meaning in another.
+# --- find what was moved: gone in one place, and there again with the same meaning in another
 
 # Smaller ones are alike by chance: a function that passes has 2 nodes, one that returns an attribute 4.
 _SMALLEST = 10
