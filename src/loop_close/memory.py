@@ -28,7 +28,7 @@ TAMPERING = "test-tampering"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureRecord:
-    """One failure in the history.
+    """One failure in the history; stored fields call it a mark.
 
     :ivar test: what failed: a node id, otherwise a name that does not depend on line numbers.
     :ivar exact: equal if nothing changed: test, phase, exception type, message with its values.
@@ -185,7 +185,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureShape:
-    """One shape that the failure of a test had, and the last runs in which it had this shape."""
+    """One shape that the failure of a test had, and the last runs with it; stored fields call it a form."""
 
     shape: str
     family: str = ""

@@ -113,15 +113,15 @@ class Reader:
     """One format of text; its module is loaded when a text may be of it.
 
     :ivar id: unique; the name of its corpus, too.
-    :ivar marks: a text that contains none of these is not of its format.
-    :ivar last_marks: nor is one that contains none of these in its last lines.
+    :ivar triggers: a text that contains none of these is not of its format.
+    :ivar last_triggers: nor is one that contains none of these in its last lines.
     :ivar module: the name of its module, which is loaded by :func:`_readers_of`.
     """
 
     id: str
-    marks: tuple[str, ...]
+    triggers: tuple[str, ...]
     module: str
-    last_marks: tuple[str, ...] = ()
+    last_triggers: tuple[str, ...] = ()
 
     def load(self) -> Read:
         """The function that reads it."""
@@ -129,17 +129,19 @@ class Reader:
 
     def read(self, text: str, root: str) -> Reading:
         """What the reader finds in the text."""
-        # a mark may be the start of a line, the first one, too
+        # a trigger may be the start of a line, the first one, too
         begun = f"\n{text}" if len(text) < 4_000 else text
         end = text[-_END:]
-        if any(_has(begun, mark) for mark in self.marks) or any(mark in end for mark in self.last_marks):
+        if any(_has(begun, word) for word in self.triggers) or any(
+            word in end for word in self.last_triggers
+        ):
             return self.load()(text, root)
         return Reading()
 
 
-def _has(text: str, mark: str) -> bool:
+def _has(text: str, trigger: str) -> bool:
     # One character is searched for many times faster than a word, and most texts lack one of them.
-    return all(map(text.__contains__, mark)) and mark in text
+    return all(map(text.__contains__, trigger)) and trigger in text
 
 
 def _readers_of(module: str) -> Mapping[str, Read]:
@@ -168,7 +170,7 @@ _LINTED = (".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "Would re
 DEFAULT_READERS: tuple[Reader, ...] = (
     Reader(
         id="pytest",
-        marks=(
+        triggers=(
             *(
                 "= ERRORS",
                 "= FAILURES",
@@ -190,47 +192,56 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         ),
         module="pytest_output",
     ),
-    Reader(id="unittest", marks=("\nRan ", "=====\n"), module="runners"),
+    Reader(id="unittest", triggers=("\nRan ", "=====\n"), module="runners"),
     Reader(
-        id="pyright", marks=(" error", '"generalDiagnostics"', "File or directory "), module="type_checkers"
+        id="pyright",
+        triggers=(" error", '"generalDiagnostics"', "File or directory "),
+        module="type_checkers",
     ),
     Reader(
         id="mypy",
-        marks=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
+        triggers=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
         module="type_checkers",
     ),
-    Reader(id="ty", marks=("error[", "fatal["), module="type_checkers"),
-    Reader(id="pyrefly", marks=("ERROR ", '"concise_description"', "pyrefly"), module="type_checkers"),
-    Reader(id="ruff", marks=_LINTED, module="linters"),
-    Reader(id="flake8", marks=_LINTED, module="linters"),
-    Reader(id="coverage", marks=("% not reached.", "Coverage failure: total of "), module="runners"),
+    Reader(id="ty", triggers=("error[", "fatal["), module="type_checkers"),
+    Reader(id="pyrefly", triggers=("ERROR ", '"concise_description"', "pyrefly"), module="type_checkers"),
+    Reader(id="ruff", triggers=_LINTED, module="linters"),
+    Reader(id="flake8", triggers=_LINTED, module="linters"),
+    Reader(id="coverage", triggers=("% not reached.", "Coverage failure: total of "), module="runners"),
     Reader(
         id="faulthandler",
-        marks=("(most recent call first):", "Fatal Python error: ", "Windows fatal exception"),
+        triggers=("(most recent call first):", "Fatal Python error: ", "Windows fatal exception"),
         module="processes",
     ),
     Reader(
         id="asyncio",
-        marks=("Traceback (", "Task was destroyed", "never awaited", "never retrieved", "Exception "),
+        triggers=("Traceback (", "Task was destroyed", "never awaited", "never retrieved", "Exception "),
         module="processes",
     ),
     Reader(
         id="traceback",
-        marks=("Traceback (", '  File "', ": No module named ", "finding module spec", ": can't ", "Sorry: "),
+        triggers=(
+            "Traceback (",
+            '  File "',
+            ": No module named ",
+            "finding module spec",
+            ": can't ",
+            "Sorry: ",
+        ),
         module="processes",
     ),
-    Reader(id="pre_commit", marks=("- hook id: ",), module="runners"),
-    Reader(id="tox", marks=(": FAIL", "HandledError| ", " summary ___"), module="runners"),
+    Reader(id="pre_commit", triggers=("- hook id: ",), module="runners"),
+    Reader(id="tox", triggers=(": FAIL", "HandledError| ", " summary ___"), module="runners"),
     Reader(
         id="shell",
-        marks=(
+        triggers=(
             *("not found", "such file", "ermission denied", "cannot execute: ", "ailed to spawn: "),
             *(": line ", "zsh: ", "*** ["),
         ),
-        last_marks=(
+        last_triggers=(
             *("egmentation fault", "bort", "us error", "loating point", "llegal ", "illed", "erminated"),
         ),
         module="runners",
     ),
-    Reader(id="cut_off", marks=("",), module="cut_off"),  # any text may be a piece of an output
+    Reader(id="cut_off", triggers=("",), module="cut_off"),  # any text may be a piece of an output
 )
