@@ -327,7 +327,7 @@ def test_closed_output_is_not_an_error(tmp_path):
 
 
 def test_commands_of_the_docs_are_commands():
-    docs = Path(__file__).parents[2] / "docs" / "memory.md"
+    docs = Path(__file__).parents[2] / "docs" / "history.md"
     text = docs.read_text(encoding="utf-8")
     listed = re.findall(r"^- `([a-z]+)", text.partition("\n## Commands\n")[2], re.MULTILINE)
     assert {*listed} >= {*ALL}

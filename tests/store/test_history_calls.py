@@ -12,7 +12,7 @@ import pytest
 from history_cases import ask, begin, database, numbers, red, save
 
 from loop_close.calls import Called, Calls
-from loop_close.cli.memory import read
+from loop_close.cli.recorded import read
 from loop_close.store import HistoryError, KeptCalls, NewCalls, checksum, project
 from loop_close.store.schema import FORMAT
 from loop_close.store.sqlite import DAMAGED_CALLS, open_history

@@ -347,8 +347,8 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
 
 def _runs_before(plain: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
     """Lines on the runs before, if the last run of the project here is that of the report."""
-    from loop_close.cli.memory import read
     from loop_close.cli.project import project_at
+    from loop_close.cli.recorded import read
     from loop_close.page import lines_of_runs
 
     progress = plain.get("progress")

@@ -12,8 +12,8 @@ from time import strftime
 from typing import Any
 
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.memory import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.cli.project import Project, project_of
+from loop_close.cli.recorded import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds

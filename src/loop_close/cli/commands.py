@@ -74,7 +74,7 @@ def demo(options: argparse.Namespace, streams: Streams) -> int:
     if source is None:
         streams.complain("the example project is not part of this installation")
         return 70
-    from loop_close.cli.memory import (  # late: no other command here reads a history
+    from loop_close.cli.recorded import (  # late: no other command here reads a history
         check_target,
         write_report,
     )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.memory import (
+from loop_close.cli.project import project_of, root_of, settings_of
+from loop_close.cli.recorded import (
     DamagedError,
     NoRunError,
     Summary,
@@ -23,7 +24,6 @@ from loop_close.cli.memory import (
     signal_document,
     summary_of,
 )
-from loop_close.cli.project import project_of, root_of, settings_of
 from loop_close.memory import Episode, Progress, Run, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
 from loop_close.store import RunRow

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from loop_close import files
 from loop_close.agent.guard import BEFORE, LOST, NOT_RUN, GateAnswer, Situation, answer
 from loop_close.cli import OutputError, Streams, UsageError
-from loop_close.cli.memory import NoRunError, read, shown
 from loop_close.cli.project import Project, project_at
 from loop_close.cli.project_state import (
     ProjectState,
@@ -25,6 +24,7 @@ from loop_close.cli.project_state import (
     missing_sources,
     prompt_text,
 )
+from loop_close.cli.recorded import NoRunError, read, shown
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
 from loop_close.process import locked
 from loop_close.store.records import to_record

@@ -249,7 +249,7 @@ _MODULES = {
     "merge": "analyze",
     "emit": "analyze",
     "replay": "history",
-    "report": "memory",
+    "report": "recorded",
     "reset": "history",
     "install": "commands",
     "uninstall": "commands",

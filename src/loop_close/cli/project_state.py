@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
-from loop_close.cli.memory import Summary, shown, summary_of
 from loop_close.cli.project import Project
+from loop_close.cli.recorded import Summary, shown, summary_of
 from loop_close.conventions import is_configuration
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store import RunRow

@@ -16,7 +16,9 @@ from loop_close import files
 from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
-from loop_close.cli.memory import (
+from loop_close.cli.project import Project, from_here, project_at, project_of
+from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
+from loop_close.cli.recorded import (
     NoRunError,
     Summary,
     edits_document,
@@ -25,8 +27,6 @@ from loop_close.cli.memory import (
     shown,
     signal_document,
 )
-from loop_close.cli.project import Project, from_here, project_at, project_of
-from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
 from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
 from loop_close.prompt import known_words
 from loop_close.prompt.loop import diff_of, plain_line, tests_document

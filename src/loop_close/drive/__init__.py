@@ -26,9 +26,9 @@ from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run
 from loop_close.cli import INSIDE, Streams, UsageError, driven_tests, project_state
 from loop_close.cli.driven_tests import DrivenTests
-from loop_close.cli.memory import read, shown
 from loop_close.cli.project import environment, remembered, root_of, targets_of
 from loop_close.cli.project_state import missing_sources, prompt_text
+from loop_close.cli.recorded import read, shown
 from loop_close.cli.status import RunResult, latest_run_numbers, run_result
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
 from loop_close.drive.screen import (

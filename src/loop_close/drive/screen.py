@@ -14,7 +14,7 @@ from typing import TextIO
 from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.strategies import FixPlan
 from loop_close.cli import OutputError, Streams
-from loop_close.cli.memory import loop_words, shown
+from loop_close.cli.recorded import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.memory import Edits
 from loop_close.prompt.loop import plain_line

@@ -14,8 +14,8 @@ from loop_close.agent import StateReader
 from loop_close.agent.loop import RunOutcome
 from loop_close.cli import UsageError
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
-from loop_close.cli.memory import read
 from loop_close.cli.project import project_at
+from loop_close.cli.recorded import read
 from loop_close.cli.status import RunResult, has_run
 from loop_close.files import Targets
 from loop_close.memory import Edits, Run

@@ -26,7 +26,6 @@ from loop_close import __version__, files
 from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
-from loop_close.cli.memory import shown
 from loop_close.cli.project import (
     CommandError,
     environment,
@@ -36,6 +35,7 @@ from loop_close.cli.project import (
     targets_of,
     words_of,
 )
+from loop_close.cli.recorded import shown
 from loop_close.cli.status import document_of, latest_run_numbers, run_result
 from loop_close.files import UnusablePathError
 from loop_close.mcp_server.tools import (

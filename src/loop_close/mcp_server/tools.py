@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from loop_close.cli.memory import NoRunError, loop_words, read, shown, signal_document, summary_of
 from loop_close.cli.project import NO_RUN, project_at, root_in
+from loop_close.cli.recorded import NoRunError, loop_words, read, shown, signal_document, summary_of
 from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import report_of
