@@ -141,7 +141,7 @@ def test_a_red_title_says_what_fails_and_where_to_look_first(sample, suspects, e
 )
 def test_failures_of_two_kinds_in_one_place_are_probably_one_fault(first, second, words):
     found = [failure(raised()), failure(raised("E", frames=[frame("b.py")]), "t.py::b")]
-    report = close(observed(*found, counts=Counts(failed=2)))
+    report = report_of(observed(*found, counts=Counts(failed=2)))
     suspects = [(replace(COST, score=first),), (second,) if second else ()]
     causes = [replace(each, suspects=of) for each, of in zip(report.causes, suspects, strict=True)]
     (shown,) = rendered("title", replace(report, causes=tuple(causes)))
