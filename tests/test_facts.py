@@ -144,7 +144,7 @@ def test_innermost_of_nothing():
     ],
 )
 def test_place(exc, expected):
-    assert facts.place(failure(exc, line=3)) == expected
+    assert facts.failure_place(failure(exc, line=3)) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_reached():
 @settings(max_examples=50)
 @given(failures)
 def test_any_failure_can_be_asked(found):
-    file, line, function = facts.place(found)
+    file, line, function = facts.failure_place(found)
     assert (type(file), type(line), type(function)) == (str, int, str)
     assert len(list(facts.reached(found))) >= 0
     assert facts.test_function(facts.test_function(found.nodeid)) == facts.test_function(found.nodeid)

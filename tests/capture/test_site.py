@@ -408,7 +408,7 @@ def test_helper_that_only_raises_again_is_not_the_place(written, line, statement
     found = written.fail("from raise_again import *\nimport concurrent.futures\n" + test(line))
     assert found.site.statement == statement
     assert facts.innermost(found).function == innermost
-    assert facts.place(failure(found))[2] == innermost
+    assert facts.failure_place(failure(found))[2] == innermost
 
 
 def test_error_that_a_module_raises_again(written):
