@@ -11,7 +11,7 @@ from loop_close.model import (
     Origin,
     Raised,
     Site,
-    Source,
+    SourceLines,
 )
 
 SRC = "src/shop/cart.py"
@@ -33,7 +33,7 @@ def origin(function="total", file=SRC, line=8, **fields):
 
 
 def source(*lines, start=1):
-    return Source(start=start, lines=lines)
+    return SourceLines(start=start, lines=lines)
 
 
 def raised(type="ValueError", message="bad", frames=None, **fields):
@@ -117,7 +117,7 @@ lines = st.integers(0, 5000)
 columns = st.sampled_from([{}, {"line": "3", "path": "a.py", "text": "x = (", "column": "5"}, {"name": "x"}])
 
 sources = st.none() | st.builds(
-    Source, start=st.integers(1, 99), lines=st.lists(hostile, min_size=1, max_size=5).map(tuple)
+    SourceLines, start=st.integers(1, 99), lines=st.lists(hostile, min_size=1, max_size=5).map(tuple)
 )
 frames = st.builds(
     Frame,

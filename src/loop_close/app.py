@@ -18,7 +18,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of, without_known
 from loop_close.memory import Progress
-from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, Source, Suspect
+from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, SourceLines, Suspect
 from loop_close.process import locked
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
@@ -338,7 +338,7 @@ def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Sus
         middle = odd - first if odd else at or body_start(lines)
         cut = max(0, min(middle - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
-    return replace(suspect, source=Source(start=first, lines=tuple(lines)) if lines else None)
+    return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else None)
 
 
 def _lines(path: str) -> list[str]:

@@ -14,7 +14,7 @@ from loop_close.model import (
     Raised,
     Report,
     RootCause,
-    Source,
+    SourceLines,
     SourceResult,
 )
 
@@ -212,7 +212,7 @@ def origins(failure: Failure) -> Iterator[Origin]:
             yield from link.site.origins
 
 
-def reached(failure: Failure) -> Iterator[tuple[str, str, Source]]:
+def reached(failure: Failure) -> Iterator[tuple[str, str, SourceLines]]:
     """Source of the code under test that the failure reached, as (file, function, lines)."""
     for link in links(failure.raised):
         yield from (

@@ -20,7 +20,7 @@ KnownState = Literal["known", "expired", "not-accepted", "not-needed"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class SourceLines:
     """Consecutive lines of one file.
 
     :ivar start: the line number of the first line.
@@ -52,7 +52,7 @@ class Frame:
     is_test: bool = False
     is_hidden: bool = False
     is_handing_on: bool = False
-    source: Source | None = None
+    source: SourceLines | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +71,8 @@ class Origin:
     function: str
     is_test: bool = False
     is_empty: bool = False
-    source: Source | None = None
-    body: Source | None = None
+    source: SourceLines | None = None
+    body: SourceLines | None = None
     calls: tuple[tuple[str, int, str], ...] = ()
 
 
@@ -359,7 +359,7 @@ class Suspect:
     odd: tuple[int, int, int] = (0, 0, 0)
     odd_is_estimate: bool = False
     edited: int = 0
-    source: Source | None = None
+    source: SourceLines | None = None
     none_before: bool = False
     constant: str = ""
 

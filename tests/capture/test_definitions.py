@@ -4,7 +4,7 @@ import json
 import pytest
 
 from loop_close.capture import origin_of, origin_of_attribute, unwrap
-from loop_close.model import Source
+from loop_close.model import SourceLines
 
 MODULE = '''
 import abc
@@ -195,7 +195,7 @@ def test_functions_and_classes_of_the_project(written, shop, expression, functio
 def test_body_after_a_docstring(written, shop):
     told = origin_of(shop.told, written.project)
     assert told.source.lines == ("def told():", '    """One line.')
-    assert told.body == Source(start=told.line + 5, lines=("    x = 1", "    return x"))
+    assert told.body == SourceLines(start=told.line + 5, lines=("    x = 1", "    return x"))
 
 
 def test_function_without_a_body(written, shop):

@@ -3,7 +3,7 @@ import pytest
 from loop_close.capture import is_hidden, live_frames, record
 from loop_close.capture.exceptions import describe_any
 from loop_close.facts import MAX_INNER, MAX_OUTER, bounded
-from loop_close.model import Source
+from loop_close.model import SourceLines
 
 
 def frames(written, text, name="tests/test_it.py"):
@@ -31,7 +31,7 @@ def test_record(written):
     inner = record(frames(written, "import cart\n\ndef test_it():\n    cart.total(None)\n")[-1])
     assert (inner.file, inner.line, inner.function) == ("src/cart.py", 2, "total")
     assert (inner.is_test, inner.is_hidden) == (False, False)
-    assert inner.source == Source(start=1, lines=("def total(x):", "    return x.price"))
+    assert inner.source == SourceLines(start=1, lines=("def total(x):", "    return x.price"))
 
 
 @pytest.mark.parametrize(

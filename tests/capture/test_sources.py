@@ -8,7 +8,7 @@ from loop_close.capture import (
     source_around,
     source_between,
 )
-from loop_close.model import Source
+from loop_close.model import SourceLines
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_file_that_is_not_there():
 def test_long_lines_are_cut(tmp_path):
     path = tmp_path / "long.py"
     path.write_text("x" * (MAX_LINE + 1) + "\r\n", encoding="utf-8")
-    assert source_between(str(path), 1, 1, 1) == Source(start=1, lines=("x" * MAX_LINE,))
+    assert source_between(str(path), 1, 1, 1) == SourceLines(start=1, lines=("x" * MAX_LINE,))
 
 
 @pytest.mark.parametrize("text", ["def f(:\n", "x = 1\n" * 200_000], ids=["broken", "huge"])
@@ -67,7 +67,7 @@ def test_function_and_its_source(written):
         "src/rows.py", "x = 1\n\ndef deco(f): return f\n\n@deco\ndef f():\n    a = 1\n    return a\n"
     )
     assert function_of(module.f.__code__).name == "f"
-    assert source_around(module.f.__code__, 7) == Source(
+    assert source_around(module.f.__code__, 7) == SourceLines(
         start=5, lines=("@deco", "def f():", "    a = 1", "    return a")
     )
 
@@ -77,7 +77,7 @@ def test_source_of_what_is_no_function(written):
         "src/lambdas.py", "".join(f"x{n} = {n}\n" for n in range(9)) + "f = lambda: 1\ny = 1\n"
     )
     assert function_of(module.f.__code__) is None
-    assert source_around(module.f.__code__, 10) == Source(
+    assert source_around(module.f.__code__, 10) == SourceLines(
         start=5, lines=(*(f"x{n} = {n}" for n in range(4, 9)), "f = lambda: 1", "y = 1")
     )
 

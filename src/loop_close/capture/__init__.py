@@ -29,7 +29,7 @@ from types import (
 from typing import Any, NamedTuple
 
 from loop_close.conventions import is_test_file
-from loop_close.model import Frame, Origin, Source
+from loop_close.model import Frame, Origin, SourceLines
 from loop_close.project_files import ProjectFiles
 from loop_close.syntax import (
     Function,
@@ -110,7 +110,7 @@ def function_of(code: CodeType) -> Function | None:
     return index.functions.get(code.co_firstlineno) if index else None
 
 
-def source_around(code: CodeType, line: int) -> Source | None:
+def source_around(code: CodeType, line: int) -> SourceLines | None:
     """The function's lines, the ``line`` among them, at most :data:`MAX_LINES`."""
     node = function_of(code)
     if node is not None:
@@ -119,14 +119,14 @@ def source_around(code: CodeType, line: int) -> Source | None:
 
 
 @lru_cache(maxsize=4096)
-def source_between(filename: str, first: int, last: int, line: int) -> Source | None:
+def source_between(filename: str, first: int, last: int, line: int) -> SourceLines | None:
     """Lines ``first`` to ``last`` of a file, cut to :data:`MAX_LINES` around ``line``."""
     if last - first >= MAX_LINES:
         first = max(first, min(line - MAX_LINES // 2, last - MAX_LINES + 1))
         last = first + MAX_LINES - 1
     lines = linecache.getlines(filename)[first - 1 : last]
     cut = tuple(text.rstrip("\r\n")[:MAX_LINE] for text in lines)
-    return Source(start=first, lines=cut) if cut else None
+    return SourceLines(start=first, lines=cut) if cut else None
 
 
 def forget() -> None:
@@ -492,7 +492,9 @@ def _of_class(cls: type, name: str, project: ProjectCode) -> Origin | None:
     return _at(read, line, name, source)
 
 
-def _at(read: _Module, line: int, name: str, source: Source | None, body: Source | None = None) -> Origin:
+def _at(
+    read: _Module, line: int, name: str, source: SourceLines | None, body: SourceLines | None = None
+) -> Origin:
     is_test = is_test_file(read.file)
     return Origin(file=read.file, line=line, function=name, is_test=is_test, source=source, body=body)
 

@@ -18,7 +18,7 @@ from loop_close.facts import (
     values,
 )
 from loop_close.memory import KnownTest, Progress
-from loop_close.model import Failure, Frame, Raised, Report, RootCause, Source, Suspect
+from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt import line_of, safe, short, span, spans
 from loop_close.prompt.place import (
@@ -308,7 +308,7 @@ def _source_of_second(cause: RootCause, report: Report, shown: Collection[object
         yield LEGEND
 
 
-def _source_of(cause: RootCause, at: ProbablePlace, suspect: Suspect | None) -> Source | None:
+def _source_of(cause: RootCause, at: ProbablePlace, suspect: Suspect | None) -> SourceLines | None:
     """The function's lines: as they were read from the file, else as the traceback has them."""
     known = suspect.source if suspect is not None else None
     if known is not None and (not at.mark or at.mark in known.numbers):

@@ -13,7 +13,7 @@ from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
 from loop_close.facts import differences, failure_place, import_cycle, is_a, is_about_a_file, test_function
-from loop_close.model import Difference, Failure, Raised, Source
+from loop_close.model import Difference, Failure, Raised, SourceLines
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.syntax.uses import assigned_from_calls
@@ -46,7 +46,7 @@ class _Parsed:
 
 
 @lru_cache(maxsize=64)
-def _parsed(source: Source) -> _Parsed | None:
+def _parsed(source: SourceLines) -> _Parsed | None:
     """The syntax of consecutive lines; None if they cannot be parsed by themselves."""
     is_inner = source.lines[0][:1].isspace()
     index = index_source("\n".join([*(["if 1:"] if is_inner else []), *source.lines]))
@@ -60,7 +60,7 @@ def _parsed(source: Source) -> _Parsed | None:
 
 
 def function_rows(
-    source: Source,
+    source: SourceLines,
     *,
     marked: int = 0,
     mark: str = MARKED,
@@ -120,7 +120,7 @@ def function_rows(
     return fence("\n".join(rows), "python") if rows else []
 
 
-def statement_rows(source: Source, line: int, *, with_assignments: bool = False) -> list[str]:
+def statement_rows(source: SourceLines, line: int, *, with_assignments: bool = False) -> list[str]:
     """The whole statement that a line belongs to, as rows without margin; of a compound statement its header.
 
     :param with_assignments: before it the statements that assigned the names that it checks from calls, the last two.
@@ -141,7 +141,7 @@ def statement_rows(source: Source, line: int, *, with_assignments: bool = False)
     return rows
 
 
-def _undented(source: Source, first: int, last: int, most: int) -> list[str]:
+def _undented(source: SourceLines, first: int, last: int, most: int) -> list[str]:
     """The lines without their common margin, at most so many, and how many more there are."""
     lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
     indent = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
@@ -150,7 +150,7 @@ def _undented(source: Source, first: int, last: int, most: int) -> list[str]:
     return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
 
 
-def _assignments(source: Source, line: int) -> list[tuple[int, int]]:
+def _assignments(source: SourceLines, line: int) -> list[tuple[int, int]]:
     """The first and last lines of the statements before a line that assigned, from a call, the names that it checks."""
     parsed = _parsed(source)
     statement = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
@@ -166,7 +166,7 @@ def _assignments(source: Source, line: int) -> list[tuple[int, int]]:
     return sorted(inside)[-_MAX_ASSIGNMENTS:]
 
 
-def _statement(source: Source, line: int) -> tuple[int, int]:
+def _statement(source: SourceLines, line: int) -> tuple[int, int]:
     parsed = _parsed(source)
     found = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
     if parsed is None or found is None:
@@ -188,7 +188,7 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or first
 
 
-def _extent(source: Source, parsed: _Parsed | None, marked: int) -> tuple[range, range]:
+def _extent(source: SourceLines, parsed: _Parsed | None, marked: int) -> tuple[range, range]:
     """The lines of the signature, and those of the body; what is between them is the docstring."""
     begin, end = source.numbers.start, source.numbers.stop
     node = parsed.node if parsed is not None else None
@@ -208,14 +208,14 @@ def _extent(source: Source, parsed: _Parsed | None, marked: int) -> tuple[range,
     return range(top, stop), range(min(start, end), end)
 
 
-def _is_blank(source: Source, number: int) -> bool:
+def _is_blank(source: SourceLines, number: int) -> bool:
     """Whether the line has no code."""
     text = source.lines[number - source.start].strip()
     return not text or text.startswith("#")
 
 
 def _folded(
-    source: Source, parsed: _Parsed | None, body: range, skipped: set[int], comments: set[int]
+    source: SourceLines, parsed: _Parsed | None, body: range, skipped: set[int], comments: set[int]
 ) -> set[int]:
     """The lines that say little: of many in a row that no test ran, or of a comment, all but the first."""
     lines = [n for n in body if _line(source, n).strip()]
@@ -228,7 +228,7 @@ def _folded(
     return found.difference(_returns(parsed))
 
 
-def _comments(source: Source, parsed: _Parsed | None, body: range) -> set[int]:
+def _comments(source: SourceLines, parsed: _Parsed | None, body: range) -> set[int]:
     """The lines of comments alone; not what looks like one in a string of several lines."""
     texts: set[int] = set()
     if parsed is not None:
@@ -239,7 +239,7 @@ def _comments(source: Source, parsed: _Parsed | None, body: range) -> set[int]:
 
 
 def _kept(
-    source: Source,
+    source: SourceLines,
     parsed: _Parsed | None,
     body: range,
     marked: int,
@@ -267,7 +267,7 @@ def _kept(
     return sorted([*kept, *gaps])  # to count one line takes as much room as to show it
 
 
-def _headers(source: Source, parsed: _Parsed | None, line: int) -> list[int]:
+def _headers(source: SourceLines, parsed: _Parsed | None, line: int) -> list[int]:
     """The first lines of the blocks that a line is in, with ``else`` and ``case``, the innermost first."""
     if parsed is None:
         return []
@@ -291,7 +291,7 @@ def _end(statements: Sequence[ast.stmt]) -> int:
     return statements[-1].end_lineno or 0
 
 
-def _keyword_of(source: Source, part: Sequence[ast.stmt], parsed: _Parsed) -> int:
+def _keyword_of(source: SourceLines, part: Sequence[ast.stmt], parsed: _Parsed) -> int:
     """The line of the ``else``, ``elif`` or ``finally`` above statements."""
     number = first_line(part[0]) - 1
     while number + parsed.shift > source.start and _is_blank(source, number + parsed.shift):
@@ -340,15 +340,15 @@ def _is_silent(statement: ast.stmt) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _safe_lines(source: Source) -> tuple[str, ...]:
+def _safe_lines(source: SourceLines) -> tuple[str, ...]:
     return safe_lines(source.lines)
 
 
-def _line(source: Source, number: int) -> str:
+def _line(source: SourceLines, number: int) -> str:
     return _safe_lines(source)[number - source.start]
 
 
-def _row(source: Source, number: int, mark: str, *, has_number: bool) -> str:
+def _row(source: SourceLines, number: int, mark: str, *, has_number: bool) -> str:
     margin = f"{number:4}"
     margin = margin if has_number else " " * len(margin)
     return f"{mark or ' '}{margin} {short(_line(source, number).rstrip())}".rstrip()

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from loop_close.conventions import is_test_file
-from loop_close.model import Failure, Frame, Raised, Site, Source
+from loop_close.model import Failure, Frame, Raised, Site, SourceLines
 from loop_close.readers import Reading, merged, project_path
 from loop_close.text import MAX_MESSAGE, one_line, sanitize
 from loop_close.text.redact import clean
@@ -200,7 +200,7 @@ def _frame(finding: CheckerFinding, file: str, line: int) -> Frame:
     source = None
     if finding.source and line and finding.source_start > 0:
         kept = tuple(_bounded(text) for text in finding.source[:_MAX_SOURCE_LINES])
-        source = Source(start=finding.source_start, lines=kept)
+        source = SourceLines(start=finding.source_start, lines=kept)
     return Frame(file=file, line=line, function="", is_test=is_test_file(file), source=source)
 
 

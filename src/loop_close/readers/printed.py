@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded, innermost, is_a
-from loop_close.model import Frame, Raised, Site, Source
+from loop_close.model import Frame, Raised, Site, SourceLines
 from loop_close.readers import line_end, project_path
 from loop_close.text import cut
 
@@ -241,7 +241,7 @@ def _split_name(dotted: str) -> tuple[str, str]:
 
 
 def _frame(printed: Printed, file: str) -> Frame:
-    source = Source(start=printed.line, lines=tuple(printed.lines)) if printed.lines else None
+    source = SourceLines(start=printed.line, lines=tuple(printed.lines)) if printed.lines else None
     function = printed.function or ""
     return Frame(file=file, line=printed.line, function=function, is_test=is_test_file(file), source=source)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from loop_close.model import Difference, Failure, Frame, Origin, Phase, Raised, Site, Source
+from loop_close.model import Difference, Failure, Frame, Origin, Phase, Raised, Site, SourceLines
 from loop_close.text.redact import clean
 
 MAX_SECTIONS = 64_000
@@ -141,7 +141,7 @@ def _encodable(value: Any) -> Any:
 #: The record of a field, or of each item of it.
 _RECORDS: Mapping[str, type] = {
     **dict.fromkeys(("frame", "frames"), Frame),
-    **dict.fromkeys(("source", "body"), Source),
+    **dict.fromkeys(("source", "body"), SourceLines),
     **dict.fromkeys(("cause", "context", "members"), Raised),
     "site": Site,
     "origins": Origin,

@@ -14,7 +14,7 @@ from loop_close.causes.rank import (
 )
 from loop_close.causes.spectrum import Counted
 from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
-from loop_close.model import Evidence, Origin, RootCause, Source
+from loop_close.model import Evidence, Origin, RootCause, SourceLines
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
 TAX = called("tax", 30, passed=40, lines={1: 40})
@@ -95,7 +95,7 @@ def test_no_more_than_cover_nearly_all_of_the_probability():
 
 
 def defined(function, line, *lines):
-    return Origin(file=SRC, line=line, function=function, source=Source(start=line, lines=lines))
+    return Origin(file=SRC, line=line, function=function, source=SourceLines(start=line, lines=lines))
 
 
 @pytest.mark.parametrize(

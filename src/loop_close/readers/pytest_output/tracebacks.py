@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from loop_close.model import Frame, Raised, Site, Source
+from loop_close.model import Frame, Raised, Site, SourceLines
 from loop_close.readers import project_path
 from loop_close.readers.printed import FRAME, HEADER, MARKERS, Printed, assemble, raised_in, raised_in_line
 from loop_close.text import cut
@@ -91,7 +91,7 @@ def _with_sources(raised: Raised, entries: Entries) -> Raised:
     return replace(raised, frames=frames, site=site)
 
 
-def _sourced(frame: Frame, sources: dict[tuple[int, str | None], Source]) -> Frame:
+def _sourced(frame: Frame, sources: dict[tuple[int, str | None], SourceLines]) -> Frame:
     source = sources.get((frame.line, frame.function))
     if source is None or (frame.source is not None and frame.source.lines[0] not in source.lines):
         return frame
@@ -111,7 +111,7 @@ class Entries:
     """
 
     printed: list[Printed] = field(default_factory=list)
-    sources: list[Source | None] = field(default_factory=list)
+    sources: list[SourceLines | None] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     type_name: str = ""
     _source: list[str] = field(default_factory=list)
@@ -204,11 +204,11 @@ class Entries:
         self._marked, self._is_over, self._is_short = -1, False, False
 
 
-def _bounded(start: int, lines: Sequence[str], line: int) -> Source:
+def _bounded(start: int, lines: Sequence[str], line: int) -> SourceLines:
     """The end of what is shown up to the running statement."""
     skipped = max(0, len(lines) - _MAX_SOURCE)
     skipped = min(skipped, max(line - start, 0))
-    return Source(start=start + skipped, lines=tuple(lines[skipped : skipped + _MAX_SOURCE]))
+    return SourceLines(start=start + skipped, lines=tuple(lines[skipped : skipped + _MAX_SOURCE]))
 
 
 # --- pytest's ``E`` lines
@@ -375,5 +375,5 @@ def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame,
         return ()
     line = int(end["line"])
     shown = [found["text"] for found in _NUMBERED.finditer(text)]
-    source = Source(start=line - len(shown) + 1, lines=tuple(shown)) if shown else None
+    source = SourceLines(start=line - len(shown) + 1, lines=tuple(shown)) if shown else None
     return (Frame(file=file, line=line, function=name, is_test=True, source=source),)
