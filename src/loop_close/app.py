@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from loop_close.merge import Part
     from loop_close.remember import Memory, RunContext
 
-__all__ = [
-    "SaveResult",
-    "conclude",
-    "keep_report",
-    "reports_of",
-    "save",
-    "summary_lines",
-    "terminal_lines",
-    "with_edit_ranks",
-    "with_source_lines",
-]
-
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 200
 _AROUND = 5
@@ -138,14 +126,13 @@ def conclude(
         entries, waiting = memory.known_entries(known) if memory is not None else (known, ())
         day = today or strftime("%Y-%m-%d")
         report = without_known(report, entries, day, waiting=waiting, passed=passed, detectors=detectors)
-    if memory is None:
-        return save(report, targets, detectors=detectors, extra_sections=extra_sections)
-    if is_misuse:
+    if memory is not None and is_misuse:
         memory.abandon()
         report = replace(report, notes=tuple(memory.notes))
-    else:
+    elif memory is not None:
         report = memory.record_run(report, targets.settings, context)
-    return save(report, targets, detectors=detectors, extra_sections=extra_sections, others=memory.others)
+    others = memory.others if memory is not None else None
+    return save(report, targets, detectors=detectors, extra_sections=extra_sections, others=others)
 
 
 def summary_lines(saved: SaveResult, path: str) -> list[str]:

@@ -59,7 +59,15 @@ def judge(
     is_explained = any(found.failure is not None for found in evidence)
     if not is_explained and observation.exit_code != 0 and not observation.known_failing:
         evidence = tuple(promoted(evidence, priorities))
-    causes = _root_causes(evidence, observation, priorities)
+    return _report(observation, evidence, _root_causes(evidence, observation, priorities), detectors)
+
+
+def _report(
+    observation: Observation,
+    evidence: Sequence[Evidence],
+    causes: tuple[RootCause, ...],
+    detectors: Sequence[Detector],
+) -> Report:
     verdict = _verdict(observation, causes)
     return Report(
         observation=observation,
@@ -145,16 +153,7 @@ def without_known(
         from loop_close.causes import in_order, locate  # late: a green run does without
 
         causes = locate.located(in_order(left, _priorities(detectors)), observation.calls)
-    verdict = _verdict(observation, causes)
-    stall_reason = _stall_reason(observation, verdict, causes, detectors)
-    return replace(
-        report,
-        observation=observation,
-        evidence=tuple(evidence),
-        causes=causes,
-        verdict=verdict,
-        stall_reason=stall_reason,
-    )
+    return _report(observation, evidence, causes, detectors)
 
 
 def _entry_for(
