@@ -151,12 +151,8 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 
 def terminal_lines(saved: SaveResult, targets: Targets) -> list[str]:
     """What a command shows of a run: the summary, and what went wrong, in a line each."""
-    return [
-        *summary_lines(saved, targets.name),
-        *saved.short_lines,
-        *saved.own.notes,
-        *saved.problems,
-    ]
+    lines = summary_lines(saved, targets.name)
+    return [*lines, *saved.short_lines, *saved.own.notes, *saved.problems]
 
 
 def _save(
