@@ -398,7 +398,7 @@ def test_a_newer_history_is_left_alone(loop, pytester):
     assert history.read_bytes() == before
 
 
-@pytest.mark.parametrize("at", ["begin", "record_run"])
+@pytest.mark.parametrize("at", ["begin", "record"])
 def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
     from loop_close.remember import Memory
 
