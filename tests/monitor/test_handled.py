@@ -152,6 +152,32 @@ def test_raised_again_and_handled_further_up(watch):
     assert note.caught == "b.py:4"
 
 
+TWICE = """
+def f():
+    kept = []
+    try:
+        g()
+    except ValueError as error:
+        kept.append(error)
+    try:
+        g()
+    except ValueError as error:
+        second = error
+    try:
+        raise second.with_traceback(None)
+    except ValueError:
+        pass
+"""
+
+
+def test_of_several_handlers_the_first_is_named(watch):
+    """Whichever of the exceptions is still alive at the end of the test."""
+    begin(watch)
+    f = made(TWICE, g=made(RAISE, "g", error=ValueError))
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=f)()
+    assert {line: note.caught for (line, _), note in swallowed(watch).items()} == {2: "a.py:6", 13: "a.py:14"}
+
+
 def test_handled_by_a_test_that_it_reached(watch):
     begin(watch)
     tidy = made(

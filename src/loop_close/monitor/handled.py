@@ -316,8 +316,10 @@ class HandledExceptions:
     def take(self) -> dict[Handled, Note]:
         """The exceptions that were swallowed since the last call, with details."""
         found: dict[Handled, Note] = {}
-        for entry in (*self._ended, *self.last.copy().values()):
-            if entry.handled is not None and entry.note is not None:  # both or neither
+        swallowed = {*self._ended, *self.last.copy().values()}
+        # In the order in which they came: that of ids depends on memory.
+        for entry in self._entries.values():
+            if entry in swallowed and entry.handled is not None and entry.note is not None:  # both or neither
                 known = found.get(entry.handled)
                 if known is None or not known.caught:
                     found[entry.handled] = entry.note
