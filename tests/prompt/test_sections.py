@@ -245,17 +245,19 @@ def test_what_to_know_of_the_run(sample, expected):
 
 
 @pytest.mark.parametrize(("score", "is_said"), [(0.4, True), (0.6, False)])
-def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said):
+@pytest.mark.parametrize("by_function", [set(), {"a"}])
+def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said, by_function):
     calls = Calls(failed={"a": ()}, passed=7, passed_over=3, without_lines=2)
+    calls = calls._replace(failed_without_lines=frozenset(by_function))
     report = suspected(
         report_of(observed(failure(raised()), calls=calls)),
         Suspect(file="a.py", line=1, function="f", score=score),
     )
-    said = (
-        "To save time, lines were recorded in only 1 of 1 failing tests and 5 passing ones."
-        " `--loop-close-suspects on` records all."
-    )
-    assert rendered("facts", report) == [said] * is_said
+    said = "To save time, lines were recorded in only 1 of 1 failing tests and 5 passing ones."
+    if by_function:
+        said = "To save time, lines were recorded in only 0 of 1 failing tests and 6 passing ones."
+        said += " The command below records those of failing tests."
+    assert rendered("facts", report) == [f"{said} `--loop-close-suspects on` records all."] * is_said
 
 
 def test_that_calls_are_not_known_is_said_once_in_a_loop():

@@ -235,10 +235,10 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None:
+    elif calls is not None:  # suspects may be wrong where more than a tenth is missing
         failing, left_out = len(calls.failed) + calls.omitted, calls.passed_over + calls.without_lines
         is_partial = _is_unsure(report) and 10 * left_out > calls.passed + failing + calls.passed_over
-        if 10 * calls.omitted > failing or is_partial:  # more than a tenth: suspects may be wrong by it
+        if 10 * calls.omitted > failing or is_partial:
             yield _coverage(calls, failing)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
 
@@ -277,10 +277,11 @@ def _coverage(calls: Calls, all_failing: int) -> str:
     if not calls.passed_over and not calls.without_lines:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
     failing = len(calls.failed) - len(calls.failed_without_lines)
-    passing = calls.passed - calls.without_lines + len(calls.failed_without_lines)
+    tests = f"{failing:,} of {all_failing:,} failing tests"
+    tests += f" and {calls.passed - calls.without_lines + len(calls.failed_without_lines):,} passing ones"
+    rerun = " The command below records those of failing tests." if failing < all_failing else ""
     return (
-        f"To save time, lines were recorded in only {failing:,} of {all_failing:,} failing tests and {passing:,}"
-        " passing ones. `--loop-close-suspects on` records all."
+        f"To save time, lines were recorded in only {tests}.{rerun} `--loop-close-suspects on` records all."
     )
 
 
@@ -291,8 +292,7 @@ def _is_first(report: Report) -> bool:
 
 def _is_unsure(report: Report) -> bool:
     """Whether more calls may help: in the first red run without a probable suspect."""
-    suspects = report.causes[0].suspects if report.causes else ()
-    return _is_first(report) and not any(suspect.score >= PROBABLE for suspect in suspects)
+    return _is_first(report) and all(each.score < PROBABLE for each in report.causes[0].suspects)
 
 
 def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[str]:
