@@ -415,7 +415,13 @@ def test_the_call_that_made_the_checked_value_is_shown_where_no_traceback_shows_
 
 @pytest.mark.parametrize(
     ("passed", "cut", "expected"),
-    [(0, 0, "no passing one."), (1, 0, "1 passing one."), (4, 0, "4 passing ones."), (4, 2, "")],
+    [
+        (0, 0, "no passing one."),
+        (1, 0, "1 passing one."),
+        (4, 0, "4 passing ones."),
+        (4, 2, "at least 4 passing ones."),
+        (0, 2, ""),
+    ],
 )
 def test_in_how_many_tests_an_exception_was_swallowed(passed, cut, expected):
     tests = frozenset([f"{TEST}::test_total"])
@@ -927,8 +933,8 @@ RATE = replace(
     [
         (0.49, 0.2, True),
         (0.5, 0.2, False),
-        (0.3, 0.08, True),
-        (0.3, 0.07, False),
+        (0.3, 0.05, True),
+        (0.3, 0.04, False),
     ],
 )
 def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(first, second, is_shown):
@@ -938,6 +944,14 @@ def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(fi
     assert ("   41     return 7" in lines) == is_shown
     assert "Source of `tax`:" not in block(3, WRONG, suspects=suspects)
     assert "Source of `tax`:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+
+
+@pytest.mark.parametrize(("first", "is_shown"), [(0.29, True), (0.3, False)])
+def test_the_source_of_two_more_places_is_shown_where_the_first_is_far_from_clear(first, is_shown):
+    third = replace(RATE, function="rate", line=50, end_line=51, score=0.1)
+    lines = block(4, WRONG, suspects=[replace(TOTAL, score=first), replace(RATE, score=0.2), third])
+    assert "Source of `tax`:" in lines
+    assert ("Source of `rate`:" in lines) == is_shown
 
 
 def test_the_lines_of_a_second_place_that_did_not_run_are_explained():

@@ -48,13 +48,13 @@ from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, fence, one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
-#: the test, other places. 3: more of the source, the values. 4: the source of a second place.
+#: the test, other places. 3: more of the source, the values. 4: the source of other places.
 LEVELS = 5
 _BODY = (0, 0, 9, 20, 20)
-# Where the first place is less likely than this, and the second at least that likely, the source of both is shown.
-_UNCLEAR = 0.5
-_SECOND = 0.08
-_SECOND_BODY = 8
+# Where the first place is less likely than this, the source of the next one is shown; of the next two below the second.
+_UNCLEAR, _FAR_FROM_CLEAR = 0.5, 0.3
+_LEAST_SHOWN = 0.05
+_MORE_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
 _MAX_VALUES = 5
@@ -115,7 +115,7 @@ def block_lines(
         lines += _swallowed(cause, report)
         lines += _other_exceptions(cause)
         lines += _others(cause, path)
-        lines += _source_of_second(cause, report, shown) if level >= 4 else ()
+        lines += _more_sources(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
     elif cause.suspects and cause.suspects[0].score < PROBABLE:
         lines += _others(cause, path)
@@ -276,35 +276,28 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
         yield legend
 
 
-def second_place(cause: RootCause) -> Suspect | None:
-    """The second suspect if it needs a look, as the first one is not clear."""
-    first, second = cause.suspects[:2] if len(cause.suspects) > 1 else (None, None)
-    if first is None or second is None or second.source is None:
-        return None
-    if second.function == MODULE and not second.constant:
-        return None
-    return second if first.score < _UNCLEAR and second.score >= _SECOND else None
+def more_places(cause: RootCause) -> Iterator[tuple[Suspect, SourceLines]]:
+    """The next suspects that need a look, as the first one is not clear: one, or two if it is far from clear."""
+    first = cause.suspects[0].score if cause.suspects else 1.0
+    most = 0 if first >= _UNCLEAR else 1 if first >= _FAR_FROM_CLEAR else 2
+    for each in cause.suspects[1 : 1 + most]:
+        is_shown = each.score >= _LEAST_SHOWN and (each.function != MODULE or each.constant)
+        if each.source is not None and is_shown:
+            yield each, each.source
 
 
-def _source_of_second(cause: RootCause, report: Report, shown: Collection[object]) -> Iterator[str]:
-    """The source of the second place, unless another block shows it."""
-    second = second_place(cause)
-    if second is None or second.source is None or (second.file, second.function, second.line) in shown:
-        return
-    ran = _lines_run(cause, second, report)
-    # Its line is not marked: the mark may mean something else in the first place.
-    rows = function_rows(
-        second.source,
-        marked=second.odd[0],
-        mark="",
-        ran=ran,
-        cited=cited_lines(cause, second.file, report),
-        most=_SECOND_BODY,
-    )
-    if rows:
-        yield f"Source of {span(second.constant or second.function, 80)}:"
-        yield from rows
-    if any(row.startswith(NOT_RUN) for row in rows):
+def _more_sources(cause: RootCause, report: Report, shown: Collection[object]) -> Iterator[str]:
+    """The source of further places, unless another block shows it."""
+    is_partly_run = False
+    for each, source in more_places(cause):
+        if (each.file, each.function, each.line) in shown:
+            continue
+        ran, cited = _lines_run(cause, each, report), cited_lines(cause, each.file, report)
+        # Its line is not marked: the mark may mean something else in the first place.
+        rows = function_rows(source, marked=each.odd[0], mark="", ran=ran, cited=cited, most=_MORE_BODY)
+        yield from (f"Source of {span(each.constant or each.function, 80)}:", *rows) if rows else ()
+        is_partly_run = is_partly_run or any(row.startswith(NOT_RUN) for row in rows)
+    if is_partly_run:
         yield LEGEND
 
 
@@ -536,6 +529,8 @@ def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
         tests = f"in {len(each.failed):,} failing test{'s' * (len(each.failed) != 1)}"
         if calls is not None and not calls.remembered and not calls.cut:
             tests += f" and {each.passed or 'no'} passing one{'s' * (each.passed > 1)}"
+        elif each.passed:
+            tests += f" and at least {each.passed} passing one{'s' * (each.passed > 1)}"
         yield f"Swallowed exception: {line_of(said)} at {where}{caught}; {tests}."
 
 

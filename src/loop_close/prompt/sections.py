@@ -34,7 +34,7 @@ from loop_close.prompt import (
     span,
     spans,
 )
-from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, second_place
+from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, more_places
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
 from loop_close.prompt.loop import attempt_lines, changed_test_lines, since_green, state_lines
 from loop_close.prompt.place import (
@@ -318,8 +318,8 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
             left -= change
             if level > 1:
                 shown.setdefault(probable_place(causes[index]).source_key, index)
-            if level == LEVELS - 1 and (second := second_place(causes[index])):
-                shown.setdefault((second.file, second.function, second.line), index)
+            for each, _ in more_places(causes[index]) if level == LEVELS - 1 else ():
+                shown.setdefault((each.file, each.function, each.line), index)
     yield from _with_blank_lines(_with_one_legend(rendered[:MAX_BLOCKS]))
     if rendered[MAX_BLOCKS:]:
         yield from ("", f"{len(rendered) - MAX_BLOCKS} more, in a line each:", "")
