@@ -327,6 +327,11 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["password = 'hunter2'", "assert password == 'x'"], [("password", "'<redacted 1>'")]),
         (["a = b = c = d = e = f = g = 0", "assert a + b + c + d + e + f + g"], [(n, "0") for n in "abcdef"]),
         # what was passed to the calls that made them
+        (["n = 2", "found = str(n)", "other = 1", "assert found == '3'"], [("found", "'2'"), ("n", "2")]),
+        (["xs = [1]", "found = sum(xs)", "assert found == 3"], [("found", "1"), ("xs", "[1]")]),
+        (["xs = [1]", "found = sum(xs)", "xs.append(5)", "assert found == 3"], [("found", "1")]),
+        (["x = 1", "r = abs(x)", "x = 2", "s = abs(x)", "assert r == s"], [("r", "1"), ("s", "2")]),
+        (["x = 1", "if x:", "    r = abs(x)", "else:", "    r = abs(3)", "assert r == 9"], [("r", "1")]),
         (["n = 2", "found = str(n)", "assert found == '3'"], [("found", "'2'"), ("n", "2")]),
         (["n = 2", "found = str(n)", "n = 4", "assert found == '3'"], [("found", "'2'")]),
         (

@@ -178,6 +178,21 @@ def test_of_several_handlers_the_first_is_named(watch):
     assert {line: note.caught for (line, _), note in swallowed(watch).items()} == {2: "a.py:6", 13: "a.py:14"}
 
 
+def test_another_thread_may_add_exceptions_while_they_are_taken():
+    kept = HandledExceptions(Ownership("/project"), lambda is_on: None)
+
+    class Busy(handled._Entry):
+        __slots__ = ()
+
+        def __hash__(self):
+            kept._entries[len(kept._entries),] = entry
+            return 1
+
+    entry = handled._Entry((1, 2, 3), 4, None, None)
+    kept._entries[0,] = Busy((1, 2, 3), 4, None, None)
+    assert kept.take() == {}
+
+
 def test_handled_by_a_test_that_it_reached(watch):
     begin(watch)
     tidy = made(

@@ -414,19 +414,21 @@ def test_the_call_that_made_the_checked_value_is_shown_where_no_traceback_shows_
 
 
 @pytest.mark.parametrize(
-    ("passed", "cut", "expected"),
+    ("passed", "partial", "expected"),
     [
-        (0, 0, "no passing one."),
-        (1, 0, "1 passing one."),
-        (4, 0, "4 passing ones."),
-        (4, 2, "at least 4 passing ones."),
-        (0, 2, ""),
+        (0, {}, "no passing one."),
+        (1, {}, "1 passing one."),
+        (4, {}, "4 passing ones."),
+        (4, {"cut": 2}, "at least 4 passing ones."),
+        (0, {"cut": 2}, ""),
+        (0, {"without_lines": 2}, ""),
+        (0, {"passed_over": 2}, ""),
     ],
 )
-def test_in_how_many_tests_an_exception_was_swallowed(passed, cut, expected):
+def test_in_how_many_tests_an_exception_was_swallowed(passed, partial, expected):
     tests = frozenset([f"{TEST}::test_total"])
     swallowed = Swallowed(SRC, 14, "total", "KeyError", caught=f"{SRC}:16", failed=tests, passed=passed)
-    calls = Calls(failed=dict.fromkeys(tests, ()), passed=900, swallowed=(swallowed,), cut=cut)
+    calls = Calls(failed=dict.fromkeys(tests, ()), passed=900, swallowed=(swallowed,))._replace(**partial)
     (line,) = [line for line in block(3, WRONG, calls=calls) if line.startswith("Swallowed")]
     assert line.endswith(f"; in 1 failing test{f' and {expected}' if expected else '.'}")
 
@@ -437,6 +439,7 @@ def test_that_no_function_stands_out_is_said_with_their_number():
     said = "None of the 2 functions that this test ran stands out."
     assert said in block(1, WRONG, calls=calls)
     assert said not in block(1, WRONG, calls=calls, suspects=[TOTAL])
+    assert said not in block(1, failure(raised("NameError", frames=[in_test(source=TESTED)])), calls=calls)
     assert said not in block(1, WRONG)
 
 

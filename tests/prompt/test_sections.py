@@ -136,6 +136,9 @@ def test_a_red_title_says_what_fails_and_where_to_look_first(sample, suspects, e
         (0.6, COST, "2 kinds of failure, all probably cost() in"),
         (0.4, COST, "2 root causes, first possibly cost() in"),
         (0.6, replace(COST, function="tax"), "2 root causes, first probably cost() in"),
+        (0.6, replace(COST, line=40), "2 root causes, first probably cost() in"),
+        (0.6, replace(COST, constant="RATES"), "2 root causes, first probably cost() in"),
+        (0.6, replace(COST, score=0.3), "2 root causes, first probably cost() in"),
         (0.6, None, "2 root causes, first probably cost() in"),
     ],
 )
@@ -255,7 +258,7 @@ def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(sc
     )
     said = "To save time, lines were recorded in only 1 of 1 failing tests and 5 passing ones."
     if by_function:
-        said = "To save time, lines were recorded in only 0 of 1 failing tests and 6 passing ones."
+        said = "To save time, lines were recorded in none of 1 failing tests and 6 passing ones."
         said += " The command below records those of failing tests."
     assert rendered("facts", report) == [f"{said} `--loop-close-suspects on` records all."] * is_said
 

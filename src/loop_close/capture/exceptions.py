@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import ModuleType
@@ -37,16 +37,15 @@ from loop_close.syntax import (
     expression_at,
     statement_at,
 )
+from loop_close.syntax.makers import makers_of
 from loop_close.syntax.uses import (
     VALUE,
     Tracer,
-    assigned_from_calls,
     checked_expressions,
     depends_on_parameters,
     earlier_calls,
     matches,
     raise_template,
-    values_before,
 )
 from loop_close.text import cut
 
@@ -435,26 +434,12 @@ class SiteFinder:
     ) -> tuple[tuple[str, str], ...]:
         is_test, in_expression = is_test_file(place.live.file or ""), place.live.code.co_name in _EXPRESSIONS
         try:
-            earlier = tuple(_still_known(place.scope, statement)) if is_test else ()
+            makers = makers_of(place.scope, statement) if is_test else ()
             return named_values(
-                statement, names, self._texts, earlier=earlier, is_test=is_test, in_expression=in_expression
+                statement, names, self._texts, makers=makers, is_test=is_test, in_expression=in_expression
             )
         except Exception:  # what cannot be read must not cost the site
             return ()
-
-
-def _still_known(scope: ast.AST, statement: ast.stmt) -> Iterator[ast.expr]:
-    """The names in what was assigned from calls to the names of the statement, as far as they still are the same."""
-    for value in assigned_from_calls(scope, statement):
-        names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
-        changed = {
-            n.id
-            for n in names
-            for v in values_before(scope, n.id, statement.lineno)
-            if v.lineno >= value.lineno
-        }
-        if not changed:
-            yield value
 
 
 def frame_place(live: LiveFrame) -> FramePlace:

@@ -41,6 +41,7 @@ from loop_close.capture import (
     slot_value,
     variables_of,
 )
+from loop_close.syntax.makers import Maker
 from loop_close.syntax.uses import checked_expressions
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean
@@ -336,7 +337,7 @@ def named_values(
     names: Namespaces,
     texts: Texts,
     *,
-    earlier: Sequence[ast.expr] = (),
+    makers: Sequence[Maker] = (),
     is_test: bool,
     in_expression: bool,
 ) -> tuple[tuple[str, str], ...]:
@@ -346,17 +347,16 @@ def named_values(
     literal that it equals, and ``self`` in tests.
 
     :param names: the namespaces of the failing code.
-    :param earlier: expressions of other statements, whose names follow.
+    :param makers: what made the values that the statement tests. Of the names in these follow those whose values are
+        still the same: immutable ones, and all where the statement follows at once.
     :param in_expression: the code is a lambda or a comprehension, which has the names that it binds itself.
     """
     read = checked_expressions(statement) if hasattr(statement, "body") else _read_by(statement)
-    inside = (
-        node for part in (*read, *earlier) for node in ast.walk(part) if isinstance(node, _INNER_SCOPES)
-    )
+    inside = (node for part in read for node in ast.walk(part) if isinstance(node, _INNER_SCOPES))
     hidden = set() if in_expression else {name for node in inside for name in _bound_by(node)}
     literals = {pair for part in read for pair in _beside_literals(part)}
     found: dict[str, str] = {}
-    for node in (chain for part in (*read, *earlier) for chain in _chains(part)):
+    for node in (*(chain for part in read for chain in _chains(part)), *_arguments(makers, names)):
         if len(found) == _MAX_NAMES:
             break
         for link in _links(node):
@@ -368,6 +368,18 @@ def named_values(
                     found.setdefault(name, text)
                 break
     return tuple(found.items())
+
+
+def _arguments(makers: Sequence[Maker], names: Namespaces) -> Iterator[ast.expr]:
+    """The names in the calls that made what is tested, as far as they have the values that were passed."""
+    changed = {name for maker in makers for name in maker.changed}
+    for maker in makers:
+        inner = (node for node in ast.walk(maker.value) if isinstance(node, _INNER_SCOPES))
+        left_out = changed | {name for node in inner for name in _bound_by(node)}
+        for node in _chains(maker.value):
+            is_fixed = maker.is_next or (isinstance(node, ast.Name) and is_atom(evaluate(node, names)))
+            if is_fixed and _root(node) not in left_out:
+                yield node
 
 
 def _text(node: ast.expr, name: str, names: Namespaces, texts: Texts) -> str:

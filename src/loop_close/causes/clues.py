@@ -367,7 +367,8 @@ def swallowed_words(each: Swallowed, of_failed: int, calls: Calls) -> str:
     """
     tests = f"in {len(each.failed)} of {of_failed} failing"
     passed = _passed(each, calls)
-    is_known = passed is not None and not calls.remembered and not calls.cut
+    is_partial = calls.remembered or calls.cut or calls.passed_over or calls.without_lines
+    is_known = passed is not None and not is_partial
     passing = f" and {passed} of {calls.passed} passing tests" if is_known else " tests"
     return f"raised {each.type} that {_handler(each, calls)}, {tests}{passing}"
 

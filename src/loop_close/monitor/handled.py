@@ -318,7 +318,7 @@ class HandledExceptions:
         found: dict[Handled, Note] = {}
         swallowed = {*self._ended, *self.last.copy().values()}
         # In the order in which they came: that of ids depends on memory.
-        for entry in self._entries.values():
+        for entry in list(self._entries.values()):  # other threads may add more
             if entry in swallowed and entry.handled is not None and entry.note is not None:  # both or neither
                 known = found.get(entry.handled)
                 if known is None or not known.caught:

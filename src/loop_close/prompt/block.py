@@ -217,9 +217,9 @@ def _findings(cause: RootCause) -> Iterator[str]:
 
 
 def _no_suspect(cause: RootCause, report: Report) -> Iterator[str]:
-    """If the calls of the tests are known, among how many functions none is likely enough."""
+    """Where an assertion about values fails, and calls are known: among how many functions none is likely enough."""
     calls = report.observation.calls
-    if calls is None:
+    if calls is None or not is_a(representative(cause).raised, "AssertionError"):
         return
     tests = {failure.nodeid for failure in _failures(cause)} & calls.failed.keys()
     ran = {index for test in tests for index, _ in calls.failed[test]}
@@ -527,10 +527,12 @@ def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
         caught = f", caught at {span(handler)}" if handler else ""
         where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
         tests = f"in {len(each.failed):,} failing test{'s' * (len(each.failed) != 1)}"
-        if calls is not None and not calls.remembered and not calls.cut:
-            tests += f" and {each.passed or 'no'} passing one{'s' * (each.passed > 1)}"
-        elif each.passed:
-            tests += f" and at least {each.passed} passing one{'s' * (each.passed > 1)}"
+        is_whole = calls is not None and not (
+            calls.remembered or calls.cut or calls.without_lines or calls.passed_over
+        )
+        if is_whole or each.passed:
+            least = "" if is_whole else "at least "
+            tests += f" and {least}{each.passed or 'no'} passing one{'s' * (each.passed > 1)}"
         yield f"Swallowed exception: {line_of(said)} at {where}{caught}; {tests}."
 
 

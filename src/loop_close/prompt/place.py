@@ -174,10 +174,10 @@ def place_in_words(cause: RootCause, progress: Progress | None) -> str:
 
 
 def are_one_place(causes: Sequence[RootCause]) -> bool:
-    """Whether the root causes are probably one fault: each has the same first suspect, a probable one of the first."""
-    first = [cause.suspects[0] if cause.suspects else None for cause in causes]
-    places = {(each.file, each.function) if each is not None else None for each in first}
-    return len(places) == 1 and first[0] is not None and first[0].score >= PROBABLE
+    """Whether the root causes are probably one fault: the first suspect of each is the same, and probable."""
+    first = [cause.suspects[0] for cause in causes if cause.suspects and cause.suspects[0].score >= PROBABLE]
+    places = {(each.file, each.function, each.line, each.constant) for each in first}
+    return len(first) == len(causes) and len(places) == 1
 
 
 def how_sure(score: float) -> str:

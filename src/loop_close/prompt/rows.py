@@ -16,7 +16,7 @@ from loop_close.facts import differences, failure_place, import_cycle, is_a, is_
 from loop_close.model import Difference, Failure, Raised, SourceLines
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
-from loop_close.syntax.uses import assigned_from_calls
+from loop_close.syntax.makers import makers_of
 from loop_close.text import fence, one_line
 
 _MAX_LINE = 160
@@ -151,19 +151,21 @@ def _undented(source: SourceLines, first: int, last: int, most: int) -> list[str
 
 
 def _assignments(source: SourceLines, line: int) -> list[tuple[int, int]]:
-    """The first and last lines of the statements before a line that assigned, from a call, the names that it checks."""
+    """The first and last lines of the statements that made, by calls, what the statement of a line checks."""
     parsed = _parsed(source)
-    statement = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
-    if parsed is None or statement is None or not isinstance(parsed.node, Function):
+    node = parsed.node if parsed is not None else None
+    if parsed is None or not isinstance(node, Function):
         return []
-    found = set()
-    for value in assigned_from_calls(parsed.node, statement):
-        maker = statement_at(parsed.tree, value.lineno)
-        if maker is not None:
-            first, last = _own_lines(maker)
-            found.add((first + parsed.shift, last + parsed.shift))
-    inside = ((first, last) for first, last in found if source.start <= first and last < line)
-    return sorted(inside)[-_MAX_ASSIGNMENTS:]
+    statement = statement_at(parsed.tree, line - parsed.shift)
+    if statement is None or not node.lineno <= statement.lineno <= (node.end_lineno or node.lineno):
+        return []  # of a long test the source may begin at a function inside it
+    found: list[tuple[int, int]] = []
+    for maker in makers_of(node, statement):
+        first, last = (number + parsed.shift for number in _own_lines(maker.statement))
+        above = found[-1][1] if found else source.start - 1
+        if above < first and last < first_line(statement) + parsed.shift:  # each on lines of its own
+            found.append((first, last))
+    return found[-_MAX_ASSIGNMENTS:]
 
 
 def _statement(source: SourceLines, line: int) -> tuple[int, int]:

@@ -277,12 +277,10 @@ def _coverage(calls: Calls, all_failing: int) -> str:
     if not calls.passed_over and not calls.without_lines:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
     failing = len(calls.failed) - len(calls.failed_without_lines)
-    tests = f"{failing:,} of {all_failing:,} failing tests"
+    tests = f"{f'only {failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
     tests += f" and {calls.passed - calls.without_lines + len(calls.failed_without_lines):,} passing ones"
     rerun = " The command below records those of failing tests." if failing < all_failing else ""
-    return (
-        f"To save time, lines were recorded in only {tests}.{rerun} `--loop-close-suspects on` records all."
-    )
+    return f"To save time, lines were recorded in {tests}.{rerun} `--loop-close-suspects on` records all."
 
 
 def _is_first(report: Report) -> bool:

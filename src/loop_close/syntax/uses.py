@@ -162,15 +162,6 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
             return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
 
 
-def assigned_from_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
-    """The values with a call in them that were assigned, before a statement, to the names that it tests; in order."""
-    read = (node for part in checked_expressions(statement) for node in ast.walk(part))
-    names = {node.id for node in read if isinstance(node, ast.Name)}
-    values = {value for name in names for value in values_before(scope, name, statement.lineno)}
-    found = [value for value in values if any(isinstance(node, ast.Call) for node in ast.walk(value))]
-    return sorted(found, key=lambda value: (value.lineno, value.col_offset))
-
-
 def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
     """Call statements before ``statement`` that touch a name it uses, the nearest first.
 
@@ -222,7 +213,7 @@ def _guards(function: Function, statement: ast.stmt) -> list[ast.expr]:
 
 # --- bindings of names within a function
 
-_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _MAX_VALUES = 20
 
 
@@ -255,7 +246,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """All nodes of a function or module, without those of the functions and classes inside it."""
     for child in ast.iter_child_nodes(scope):
         yield child
-        if not isinstance(child, _NESTED):
+        if not isinstance(child, NESTED):
             yield from own_nodes(child)
 
 
@@ -265,7 +256,7 @@ def _bindings(scope: ast.AST) -> dict[str, list[_Binding]]:
     found: defaultdict[str, list[_Binding]] = defaultdict(list)
     for node in own_nodes(scope):
         for target, value in _assigned(node):
-            for name, is_whole in _target_names(target):
+            for name, is_whole in target_names(target):
                 found[name].append(_Binding(value, is_whole and not isinstance(node, ast.AugAssign)))
     for bindings in found.values():
         bindings.sort(key=lambda b: (b.value.lineno, b.value.col_offset))
@@ -286,18 +277,18 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, node.context_expr
 
 
-def _target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
+def target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
     """The names that a target binds (True), and those of objects that it changes (False)."""
     match target:
         case ast.Name(id=name):
             yield name, True
         case ast.Tuple() | ast.List():
             for element in target.elts:
-                yield from _target_names(element)
+                yield from target_names(element)
         case ast.Starred():
-            yield from _target_names(target.value)
+            yield from target_names(target.value)
         case ast.Attribute() | ast.Subscript():
-            yield from ((name, False) for name, _ in _target_names(target.value))
+            yield from ((name, False) for name, _ in target_names(target.value))
 
 
 # --- messages of ``raise`` statements
