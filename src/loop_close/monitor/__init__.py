@@ -28,7 +28,7 @@ SHARE = 0.02
 #: The share for files with failing tests, whose calls matter most.
 SHARE_AFTER_FAILURE = 0.25
 #: Minimum in CPU seconds, so that short runs are tracked in full.
-ALLOWANCE = 0.15
+ALLOWANCE = 0.3
 #: What tracking by function may take beyond that: share, and minimum in CPU seconds.
 FUNCTIONS_SHARE, FUNCTIONS_ALLOWANCE = 0.015, 0.1
 # Cost of a function's return, of one step along a traceback, and of a function that is called so often that its calls
