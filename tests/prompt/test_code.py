@@ -502,6 +502,12 @@ def test_the_calls_that_made_what_a_statement_checks(words, expected):
     assert found == expected
 
 
+def test_a_function_inside_a_long_test_did_not_make_what_the_test_checks():
+    """The source of a long test is cut, and may begin at such a function."""
+    cut = source("    def make():", "        r = g(1)", "        return r", "    assert r == 99")
+    assert statement_rows(cut, 4, with_assignments=True) == ["assert r == 99"]
+
+
 @pytest.mark.parametrize("at_line", [0, 7, 40])
 def test_a_line_that_is_not_there_has_no_statement(at_line):
     assert statement_rows(at(TEST), at_line) == []

@@ -157,8 +157,8 @@ def _assignments(source: SourceLines, line: int) -> list[tuple[int, int]]:
     if parsed is None or not isinstance(node, Function):
         return []
     statement = statement_at(parsed.tree, line - parsed.shift)
-    if statement is None or not node.lineno <= statement.lineno <= (node.end_lineno or node.lineno):
-        return []  # of a long test the source may begin at a function inside it
+    if statement is None:
+        return []
     found: list[tuple[int, int]] = []
     for maker in makers_of(node, statement):
         first, last = (number + parsed.shift for number in _own_lines(maker.statement))
