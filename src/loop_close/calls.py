@@ -170,6 +170,11 @@ class Calls(NamedTuple):
     failed_without_lines: frozenset[str] = frozenset()
     constants: tuple[Constant, ...] = ()
 
+    @property
+    def counts_all_swallowed(self) -> bool:
+        """Whether ``swallowed`` counts all passing tests: without lines no handled exceptions are recorded."""
+        return not (self.remembered or self.cut or self.passed_over or self.without_lines)
+
     def possible_lines(self, test: str, hit: tuple[int, int]) -> range:
         """The lines that may have run where a failing test has a hit: its line alone, if lines of the test are known.
 

@@ -367,8 +367,7 @@ def swallowed_words(each: Swallowed, of_failed: int, calls: Calls) -> str:
     """
     tests = f"in {len(each.failed)} of {of_failed} failing"
     passed = _passed(each, calls)
-    is_partial = calls.remembered or calls.cut or calls.passed_over or calls.without_lines
-    is_known = passed is not None and not is_partial
+    is_known = passed is not None and calls.counts_all_swallowed
     passing = f" and {passed} of {calls.passed} passing tests" if is_known else " tests"
     return f"raised {each.type} that {_handler(each, calls)}, {tests}{passing}"
 

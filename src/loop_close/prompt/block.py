@@ -527,9 +527,7 @@ def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
         caught = f", caught at {span(handler)}" if handler else ""
         where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
         tests = f"in {len(each.failed):,} failing test{'s' * (len(each.failed) != 1)}"
-        is_whole = calls is not None and not (
-            calls.remembered or calls.cut or calls.without_lines or calls.passed_over
-        )
+        is_whole = calls is not None and calls.counts_all_swallowed
         if is_whole or each.passed:
             least = "" if is_whole else "at least "
             tests += f" and {least}{each.passed or 'no'} passing one{'s' * (each.passed > 1)}"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, Constant, sample
 from loop_close.syntax import Function, SourceIndex, first_line
+from loop_close.syntax.uses import bound_names
 
 #: Finds the parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]
@@ -359,25 +360,7 @@ def _loads(owner: ast.AST) -> Iterator[_Load]:
 
 def _local_names(function: Function) -> set[str]:
     """Parameters and names that the function, or one inside of it, binds."""
-    names: set[str] = set()
-    for node in ast.walk(function):
-        match node:
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                names.add(name)
-            case ast.alias(name=path, asname=name):
-                names.add(name or path.partition(".")[0])
-            case (
-                ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-            ):
-                names.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                names.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                if node is not function:
-                    names.add(name)
-    return names
+    return {name for node in ast.walk(function) if node is not function for name in bound_names(node)}
 
 
 def _around(index: SourceIndex, function: Function) -> Iterator[Function]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
-from loop_close.syntax.uses import NESTED, checked_expressions, own_nodes, target_names
+from loop_close.syntax.uses import NESTED, bound_names, checked_expressions, own_nodes, target_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,18 @@ def makers_of(scope: ast.AST, statement: ast.stmt) -> list[Maker]:
 
     Only those that ran before it whatever the conditions were, and after which nothing may have bound the name again.
     """
-    path = _path_to(scope, statement)
+    before, known = [*_assigned_before(_path_to(scope, statement))], _index_of(scope)
     read = (node for part in checked_expressions(statement) for node in ast.walk(part))
     names = {node.id for node in read if isinstance(node, ast.Name)}
     found: dict[int, Maker] = {}
     for name in names:
-        bound = [each for each in _assigned_before(path) if (name, True) in target_names(each.target)]
+        bound = [each for each in before if (name, True) in target_names(each.target)]
         if not bound or not any(isinstance(node, ast.Call) for node in ast.walk(bound[-1].value)):
             continue
         maker, _, value, is_next = bound[-1]
-        if not _is_changed(scope, name, maker, statement):
+        if not _is_changed(known, name, maker, statement):
             inner = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-            changed = frozenset(each for each in inner if _is_changed(scope, each, maker, statement))
+            changed = frozenset(each for each in inner if _is_changed(known, each, maker, statement))
             found[id(maker)] = Maker(maker, value, changed, is_next)
     return sorted(found.values(), key=lambda each: _begin(each.statement))
 
@@ -93,43 +96,46 @@ def _assigned_before(path: Sequence[tuple[list[ast.stmt], int]]) -> Iterator[_As
                     yield _Assigned(around, item.optional_vars, item.context_expr, is_next)
 
 
-def _is_changed(scope: ast.AST, name: str, maker: ast.stmt, statement: ast.stmt) -> bool:
+class _ScopeIndex(NamedTuple):
+    """What a function or module binds.
+
+    :ivar places: by name where it is bound, in whatever way.
+    :ivar loops: its loops; ``shared``: names that it, or a function inside it, shares with others.
+    """
+
+    places: Mapping[str, Sequence[tuple[int, int]]]
+    loops: Sequence[ast.For | ast.AsyncFor | ast.While]
+    shared: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def _index_of(scope: ast.AST) -> _ScopeIndex:
+    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    loops = []
+    for node in own_nodes(scope):
+        for name in bound_names(node):
+            places[name].append(_begin(node))
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            loops.append(node)
+    declared = (node.names for node in ast.walk(scope) if isinstance(node, ast.Global | ast.Nonlocal))
+    return _ScopeIndex(places, loops, frozenset(chain.from_iterable(declared)))
+
+
+def _is_changed(scope: _ScopeIndex, name: str, maker: ast.stmt, statement: ast.stmt) -> bool:
     """Whether anything may bind a name after one statement ran and before, or in, the other."""
-    if any(name in node.names for node in ast.walk(scope) if isinstance(node, ast.Global | ast.Nonlocal)):
+    if name in scope.shared:
         return True
     block: list[ast.stmt] = getattr(maker, "body", [])
     after = _begin(block[0]) if block else _end(maker)
-    loops = [
-        node
-        for node in own_nodes(scope)
-        if isinstance(node, ast.For | ast.AsyncFor | ast.While)
-        and _begin(node) <= _begin(statement) <= _end(node)
-        and not _begin(node) <= _begin(maker) <= _end(node)
-    ]
+    loops = [each for each in scope.loops if _is_in(statement, each) and not _is_in(maker, each)]
     return any(
         after <= at <= _end(statement) or any(_begin(loop) <= at <= _end(loop) for loop in loops)
-        for at in _binding_places(scope, name)
+        for at in (*scope.places.get(name, ()), *scope.places.get("*", ()))
     )
 
 
-def _binding_places(scope: ast.AST, name: str) -> Iterator[tuple[int, int]]:
-    """Where the scope binds a name, in whatever way."""
-    for node in own_nodes(scope):
-        match node:
-            case ast.Name(id=bound, ctx=ast.Store() | ast.Del()):
-                is_bound = bound == name
-            case ast.ExceptHandler(name=bound) | ast.MatchAs(name=bound) | ast.MatchStar(name=bound):
-                is_bound = bound == name
-            case ast.MatchMapping(rest=bound):
-                is_bound = bound == name
-            case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) | ast.ClassDef(name=bound):
-                is_bound = bound == name
-            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
-                is_bound = any(name in (each.asname or each.name.partition(".")[0], "*") for each in imported)
-            case _:
-                is_bound = False
-        if is_bound:
-            yield _begin(node)
+def _is_in(statement: ast.stmt, loop: ast.stmt) -> bool:
+    return _begin(loop) <= _begin(statement) <= _end(loop)
 
 
 def _begin(node: Any) -> tuple[int, int]:

@@ -250,6 +250,21 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             yield from own_nodes(child)
 
 
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds, in whatever way; those of nodes below it do not count."""
+    match node:
+        case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.alias(name=path, asname=asname):
+            yield asname or path.partition(".")[0]
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+        case ast.MatchMapping(rest=str(name)):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+
+
 @lru_cache(maxsize=64)
 def _bindings(scope: ast.AST) -> dict[str, list[_Binding]]:
     """The bindings of each name, in the order of their lines."""
