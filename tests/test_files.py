@@ -5,6 +5,7 @@ import pytest
 
 from loop_close import files
 from loop_close.files import SIGNATURE, UnusablePathError
+from loop_close.workspace import list_files
 
 SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
 OLDER = "# Stall detected: 1 test failure detected (exit 1)\n"
@@ -226,3 +227,16 @@ def test_list_of_failing_tests_is_read_as_it_was_written(tmp_path, nodeids):
     lines = (tmp_path / files.FAILED).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(nodeids)
     assert not [line for line in lines if line.startswith(("-", "@"))]
+
+
+def test_a_file_that_is_being_written_is_no_edit_for_another_run(tmp_path):
+    (tmp_path / "shop.py").touch()
+    seen = []
+
+    def pieces():
+        seen.extend((sorted(each.name for each in tmp_path.iterdir()), list_files(tmp_path).paths))
+        yield "text"
+
+    files.write(tmp_path / "nextprompt.txt", pieces())
+    assert len(seen[0]) == 2
+    assert seen[1] == ["shop.py"]

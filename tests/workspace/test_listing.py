@@ -63,6 +63,7 @@ def repository(folder, *paths):
             "p.egg-info/PKG-INFO",
         ),
         *(".gitignore", "a/.gitattributes", "venv/lib/python3.11/site-packages/x.py", ".DS_Store"),
+        ".loop-close-nh9l4n45",
     ],
 )
 def test_what_is_written_by_itself_is_noise(path):

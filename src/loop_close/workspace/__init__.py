@@ -279,7 +279,7 @@ _OFFLINE = {
 # Sets, as a pattern of all this takes 2 ms to compile, at the start of each run.
 _FOLDERS = frozenset(("__pycache__", "node_modules", "site-packages", "htmlcov"))
 _NAMES = frozenset((".ds_store", ".venv", "coverage.xml", "coverage.json", "coverage.lcov"))
-_BEGINNINGS = (".git", ".coverage", ".#")
+_BEGINNINGS = (".git", ".coverage", ".#", ".loop-close-")  # the last: what another run is about to rename
 _OF_TEST_RESULTS = ("testresult", "test-result", "testreport", "test-report")
 _DATABASES = frozenset(("db", "sqlite", "sqlite3"))
 _SUFFIXES = frozenset(
