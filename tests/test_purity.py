@@ -14,6 +14,7 @@ NOT_CORE = {
     "hookspecs",
     "capture",
     "files",
+    "lazy",  # compiles an __init__ as dataclasses does
     "log_files",
     "targets",
     "__init__",

@@ -7,7 +7,7 @@ import linecache
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import strftime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from loop_close.capture import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of, without_known
+from loop_close.lazy import dataclass
 from loop_close.memory import Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, SourceLines, Suspect
 from loop_close.process import locked

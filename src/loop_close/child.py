@@ -12,12 +12,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Self
 
+from loop_close.lazy import dataclass
 from loop_close.log_files import TAIL, Tail
 from loop_close.process import birth_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from loop_close import lazy
 from loop_close.model import (
     Difference,
     Failure,
@@ -34,14 +34,14 @@ _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
-PARTIAL = re.compile(
+PARTIAL = lazy.pattern(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
     r"|(?P<submodule>cannot access submodule ')"
 )
 #: The message of pytest-xdist (xdist/report.py) where the order or the ids of tests differ between workers.
-COLLECTIONS_DIFFER = re.compile(r"Different tests were collected between ")
+COLLECTIONS_DIFFER = lazy.pattern(r"Different tests were collected between ")
 # unittest's message for an exception that was not raised, with or without a message of the test.
-_NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
+_NOT_RAISED = lazy.pattern(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:

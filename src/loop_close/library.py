@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
 from loop_close.judge import as_failure, judge, report_of
+from loop_close.lazy import dataclass
 from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import compose

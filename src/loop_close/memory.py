@@ -7,8 +7,10 @@ file, tool, rule and masked message. Keys are digests of normalized, redacted te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from loop_close.lazy import dataclass
 
 EditKind = Literal["unknown", "none", "ineffective", "effective"]
 Change = Literal["added", "removed", "edited", "moved"]

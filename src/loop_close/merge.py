@@ -5,18 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
+from loop_close import lazy
 from loop_close.conventions import is_like
 from loop_close.emit.report import ReportError, parsed
 from loop_close.facts import LINTERS, failure_order, is_environment, links
 from loop_close.judge import report_of
+from loop_close.lazy import NamedTuple
 from loop_close.model import (
     Counts,
     Evidence,
@@ -43,9 +44,9 @@ _MOST_SHARDS = 100_000
 _NAMED = 3
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
-_BREAKS = re.compile(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
+_BREAKS = lazy.pattern(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
 #: A node id without parameters: names of code alone, which need not be searched.
-_NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
+_NAMES = lazy.pattern(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What of calls holds names of files and functions alone, and many of them.
 _OF_CODE = frozenset(("functions", "import_effects", "modules", "constants"))
 #: Fields of calls that older reports name otherwise.

@@ -7,10 +7,11 @@ Text from outside is stored as the test run produced it, bounded; :mod:`loop_clo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from loop_close.calls import Calls
+from loop_close.lazy import dataclass
 from loop_close.memory import Edits, Progress
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]

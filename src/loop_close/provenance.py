@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loop_close import lazy
 from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ _ALIASES = {
     "github-copilot": "copilot",
     "github-copilot-cli": "copilot",
 }
-_AGENT_NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
-_VERSION = re.compile(r"[@_].*", re.DOTALL)
+_AGENT_NAME = lazy.pattern(r"[a-z][a-z0-9.-]{0,39}")
+_VERSION = lazy.pattern(r"[@_].*", re.DOTALL)
 _UNNAMED = ("1", "true")
 #: What GitLab puts behind the name of a job that runs in parallel.
-_PART = re.compile(r" \d{1,9}/\d{1,9}\Z")
+_PART = lazy.pattern(r" \d{1,9}/\d{1,9}\Z")
 
 
 def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:

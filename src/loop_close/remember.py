@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from loop_close import files
+from loop_close.lazy import NamedTuple
 from loop_close.process import birth_of, host, is_alive
 from loop_close.snapshot import (
     FileSnapshot,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import field, fields
+from typing import Any
 
+from loop_close import lazy
 from loop_close.conventions import is_like
+from loop_close.lazy import NamedTuple, dataclass
 
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000
@@ -68,10 +69,10 @@ SIGNAL_NAMES = (
     *("test-tampering", "oscillation", "repeated-failure", "similar-failure", "whack-a-mole", "regression"),
     *("no-edit", "no-effective-edit", "flaky", "infrastructure"),
 )
-_CAUSE = re.compile(r"[0-9a-f]{8}")
+_CAUSE = lazy.pattern(r"[0-9a-f]{8}")
 _URLS = ("postgresql://", "postgres://")
 _NAMES = ("machine", "project")
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_DATE = lazy.pattern(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 
 
 def _is_path(value: Any) -> bool:

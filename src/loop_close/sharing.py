@@ -18,8 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, time  # by name: a test may patch the module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from loop_close.lazy import NamedTuple
 from loop_close.memory import Edits, Episode, Progress, Run
 from loop_close.model import Collision, MachineCount, OtherAttempt, RootCause, SharedFacts
 from loop_close.process import host

@@ -7,9 +7,10 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from loop_close import files
+from loop_close.lazy import NamedTuple
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls

@@ -15,10 +15,12 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tox.plugin import impl
 from tox.tox_env.runner import RunToxEnv
+
+from loop_close.lazy import NamedTuple
 
 if TYPE_CHECKING:
     from tox.config.cli.parser import ToxParser

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from loop_close.agent.response import (
     HIGH,
@@ -22,6 +21,7 @@ from loop_close.agent.response import (
     is_aside,
     is_question,
 )
+from loop_close.lazy import NamedTuple, dataclass
 
 _MAX_QUALIFIERS = 5
 _SHOWN = 160

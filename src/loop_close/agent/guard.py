@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from loop_close.agent import StateReader, check_above_zero, check_amount, check_share, check_whole, is_finite
+from loop_close.lazy import dataclass
 from loop_close.text import cut, one_line
 
 LimitName = Literal["iterations", "runtime", "cost", "failures"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from loop_close.agent import StateReader
@@ -26,6 +26,7 @@ from loop_close.agent.strategies import (
     update_plan,
 )
 from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
+from loop_close.lazy import dataclass
 from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
 from loop_close.progress.tampering import KINDS, open_changes

@@ -6,11 +6,11 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from loop_close.agent import is_finite, is_number
 from loop_close.agent.supervisor import ToolResult
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.text import fields_of, objects_of, parsed_json, sanitize
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from loop_close.lazy import dataclass
 from loop_close.text import fence_after, sanitize
 
 #: The most characters beside test output in a response that has nothing else.

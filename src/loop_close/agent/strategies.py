@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from loop_close.agent import StateError, StateReader, check_whole
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
+from loop_close.lazy import dataclass
 from loop_close.memory import Breaker
 from loop_close.text import fault_text, one_line
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from loop_close.agent import StateError, StateReader, check_whole
+from loop_close.lazy import dataclass
 from loop_close.memory import Progress, Step
 from loop_close.progress.compare import counted_steps
 from loop_close.progress.fingerprints import is_infrastructure_text

@@ -8,12 +8,11 @@ import functools
 import inspect
 import linecache
 import os
-import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from types import (
@@ -26,9 +25,11 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
+from loop_close import lazy
 from loop_close.conventions import is_test_file
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Frame, Origin, SourceLines
 from loop_close.project_files import ProjectFiles
 from loop_close.syntax import (
@@ -140,7 +141,7 @@ def forget() -> None:
 
 # A place that is on a traceback so many times is one that calls itself, if by way of others.
 _OFTEN = 10
-_COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
+_COMPREHENSION = lazy.pattern(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
 @dataclass(frozen=True, slots=True)

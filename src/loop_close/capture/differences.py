@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from types import CodeType, FrameType, FunctionType, SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from loop_close.capture import (
     MISSING,
@@ -37,6 +37,7 @@ from loop_close.capture.values import (
     is_plain,
     tuple_names,
 )
+from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text.redact import mark, redact
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from loop_close import lazy
 from loop_close.capture import (
     FrameLookup,
     LiveFrame,
@@ -53,11 +54,11 @@ MAX_LINKS = 8
 _BEFORE = 12
 MAX_MEMBERS = 12
 MAX_RECORDS = 60
-_CANNOT_IMPORT = re.compile(
+_CANNOT_IMPORT = lazy.pattern(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
 # Not the modules that are frozen into Python itself, nor what a person types or writes into a docstring.
-_GENERATED = re.compile(r"<(?!frozen |stdin>|console>|doctest |ipython)")
+_GENERATED = lazy.pattern(r"<(?!frozen |stdin>|console>|doctest |ipython)")
 _MAX_GENERATED = 3
 _MAX_NAME = 100
 _MAX_TEXT = 300
@@ -343,7 +344,9 @@ def _frame(exc: Any, project: ProjectCode) -> Frame | None:
 # --- the statement that a failure is about, and the origins of its values
 
 #: Usual names of functions that check their arguments.
-_CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
+_CHECKER = lazy.pattern(
+    r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I
+)
 _MAX_STATEMENT = 300
 _EXPRESSIONS = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _NO_SOURCE = ast.Module(body=[], type_ignores=[])

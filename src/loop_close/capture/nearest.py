@@ -15,8 +15,9 @@ from functools import lru_cache
 from inspect import CO_OPTIMIZED
 from itertools import chain, islice
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
+from loop_close import lazy
 from loop_close.capture import (
     MISSING,
     LiveFrame,
@@ -34,6 +35,7 @@ from loop_close.capture import (
 )
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
+from loop_close.lazy import NamedTuple
 from loop_close.syntax import expression_at
 from loop_close.syntax.uses import own_nodes
 
@@ -46,17 +48,17 @@ _MAX_LENGTH = 100
 _LEAST_BEGINNING = 0.9  # Jaro-Winkler
 _LEAST_COMMON = 0.65  # optimal string alignment, over the length of the longer name
 _MIN_WORD = 4
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = lazy.pattern(r"[^\W_]+")
 
-_UNEXPECTED = re.compile(
+_UNEXPECTED = lazy.pattern(
     r"\A(?P<function>[\w.<>]{1,300})\(\) got an unexpected keyword argument '(?P<name>[^'\n]{1,100})'"
 )
-_ABSENT = re.compile(
+_ABSENT = lazy.pattern(
     r"\A(?P<function>[\w.<>]{1,300})\(\) missing \d+ required (?:positional|keyword-only) arguments?: "
     r"'(?P<name>[^'\n]{1,100})'"
 )
-_UNBOUND = re.compile(r"\Acannot access local variable '(?P<name>[^'\n]{1,100})'")
-_FIXTURES = re.compile(r"available fixtures: (?P<names>[^\n]{1,20000})")
+_UNBOUND = lazy.pattern(r"\Acannot access local variable '(?P<name>[^'\n]{1,100})'")
+_FIXTURES = lazy.pattern(r"available fixtures: (?P<names>[^\n]{1,20000})")
 _ENVIRONMENT = type(os.environ)
 _QUALNAME = vars(FunctionType)["__qualname__"].__get__
 _ARGUMENTS = vars(BaseException)["args"].__get__

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import exp, log, log2
-from typing import NamedTuple
 
+from loop_close import lazy
 from loop_close.calls import Constant, sample
 from loop_close.causes.clues import (
     MAY,
@@ -26,6 +25,7 @@ from loop_close.causes.clues import (
     written_name,
 )
 from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Failure
 from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
@@ -320,11 +320,11 @@ def _constant(loader: Candidate, loaded: Loaded) -> Candidate:
 # 1.2 and b = 0.75): what is asked for are the words of the tests' names, the documents are the functions'
 # qualified names. A word that few of the functions have says more than one that many have.
 
-_LETTERS = re.compile(r"[^\W\d_]+")
-_HUMP = re.compile(
+_LETTERS = lazy.pattern(r"[^\W\d_]+")
+_HUMP = lazy.pattern(
     r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 )  # between the words of camelCase, HTMLPage
-_PYTHONS = re.compile(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: not chosen by the author
+_PYTHONS = lazy.pattern(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: not chosen by the author
 _LEAST = 3  # letters of a word, but for alphabets of many signs
 # Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
 _STEM = 4

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
 
+from loop_close import lazy
 from loop_close.calls import Called, Calls, Swallowed
 from loop_close.causes.grouping import missing_thing
 from loop_close.causes.spectrum import ochiai
@@ -24,6 +24,7 @@ from loop_close.facts import (
     qualname,
     test_function,
 )
+from loop_close.lazy import NamedTuple
 from loop_close.memory import Edit, Episode
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 from loop_close.syntax import MAKERS
@@ -269,10 +270,10 @@ def _last(name: str) -> str:
 # --- faults before the failing statement: a None that was returned earlier
 
 
-_NONE = re.compile(r"\bNone(Type)?\b")
+_NONE = lazy.pattern(r"\bNone(Type)?\b")
 # Python says the type where it cannot do with a value what is asked; a test that compares values says None itself, and
 # may well mean it.
-_USED = re.compile(r"\bNoneType\b")
+_USED = lazy.pattern(r"\bNoneType\b")
 # With more passing tests, a function that may return None is likelier.
 _LEAST_NONE = 0.3
 #: A function that returns None and may do so is less likely at fault than one that must return a value, by this factor.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from loop_close import lazy
 from loop_close.facts import (
     LINTERS,
     TURNING,
@@ -133,9 +133,9 @@ def _joined(part: list[int], bucket: list[list[int]], failing: Sequence[tuple[Ev
 
 Key = tuple[str, ...]
 
-_NONE_MISUSED = re.compile(r"\bNoneType\b")
-_NONE_COMPARED = re.compile(r"\Aassert None\b|\ANone != |\n \+  where None = ")
-_TEST_FUNCTION = re.compile(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
+_NONE_MISUSED = lazy.pattern(r"\bNoneType\b")
+_NONE_COMPARED = lazy.pattern(r"\Aassert None\b|\ANone != |\n \+  where None = ")
+_TEST_FUNCTION = lazy.pattern(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
 #: Types that every program has: an attribute that one of them lacks says little about the place to look.
 _BUILTIN_TYPES = frozenset(
     (
@@ -299,9 +299,9 @@ def family(kind: str, failure: Failure) -> Key | None:
 
 # --- findings of checkers
 
-_NAMED = re.compile(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
+_NAMED = lazy.pattern(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
 # Said of a value in one place and its type there: equal words in two places are two mistakes.
-_OF_ONE_PLACE = re.compile(
+_OF_ONE_PLACE = lazy.pattern(
     r"assignment|return|operator|index|type-var|union|optional|redundant|unreachable|syntax|invalid-assignment"
 )
 

@@ -7,14 +7,14 @@ root cause's own, or it is also behind another one, whose tests then count as ev
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 from math import exp, inf, log
 
+from loop_close import lazy
 from loop_close.calls import Called, Calls
 from loop_close.causes.candidates import Candidate
 from loop_close.causes.clues import (
@@ -28,6 +28,7 @@ from loop_close.causes.clues import (
 from loop_close.causes.rank import NONE, Scored, found_for, is_odd, scored, suspects_among
 from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
 from loop_close.facts import innermost, is_assertion, links, origins
+from loop_close.lazy import dataclass
 from loop_close.memory import Episode
 from loop_close.model import Evidence, Failure, RootCause, Suspect
 
@@ -262,7 +263,7 @@ _MOST = 20
 #: A function, and what came out of it: type of exception, statement, what that called.
 Place = tuple[Name, tuple[str, str, str]]
 # A statement may call many functions, one of which does not take what it is given.
-_MISCALLED = re.compile(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
+_MISCALLED = lazy.pattern(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 
 #: Its share in all that speaks for any function, and how many passing tests called it.
 _Blame = Mapping[Name, tuple[float, int]]

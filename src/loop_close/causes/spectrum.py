@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
-from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, bits_of, reach
+from loop_close.lazy import NamedTuple, dataclass
 
 #: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]

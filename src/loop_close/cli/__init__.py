@@ -8,8 +8,9 @@ import os
 import select
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, TextIO
+
+from loop_close.lazy import dataclass
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70

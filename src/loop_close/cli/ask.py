@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from time import strftime
 from typing import Any
@@ -16,6 +16,7 @@ from loop_close.cli.project import Project, project_of
 from loop_close.cli.recorded import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
+from loop_close.lazy import dataclass
 from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
 from loop_close.progress.compare import UNEDITED
 from loop_close.settings import SIGNAL_NAMES, KnownEntry

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from loop_close.cli.hook import host_called
 from loop_close.cli.project import is_root, project_at, root_of, settings_of
 from loop_close.hosts import NAMES, Config, ConfigError, Host
 from loop_close.hosts.config_file import agents_md
+from loop_close.lazy import dataclass
 from loop_close.provenance import agent_of
 from loop_close.text.redact import redact
 

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -24,6 +24,7 @@ from loop_close.cli.recorded import (
     signal_document,
     summary_of,
 )
+from loop_close.lazy import dataclass
 from loop_close.memory import Episode, Progress, Run, Thresholds
 from loop_close.settings import Settings, SettingsError, check_setting
 from loop_close.store import RunRow

@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from loop_close.cli.project_state import (
 )
 from loop_close.cli.recorded import NoRunError, read, shown
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
+from loop_close.lazy import dataclass
 from loop_close.process import locked
 from loop_close.store.records import to_record
 from loop_close.text import fault_text

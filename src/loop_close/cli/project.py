@@ -6,12 +6,12 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.cli import UsageError
+from loop_close.lazy import dataclass
 from loop_close.settings import OFF, Settings, SettingsError, parse_settings
 
 if TYPE_CHECKING:

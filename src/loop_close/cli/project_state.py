@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from loop_close import files
 from loop_close.cli.project import Project
 from loop_close.cli.recorded import Summary, shown, summary_of
 from loop_close.conventions import is_configuration
+from loop_close.lazy import dataclass
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loop_close import files
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import NO_RUN, Project, project_of
+from loop_close.lazy import dataclass
 from loop_close.memory import GROUPS, TAMPERING, Breaker, ChangedTest, Signal
 from loop_close.store import HistoryError, RunRow, reader
 from loop_close.store.reader import DamagedHistoryError, EmptyHistoryError, HistoryReader, Result

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import Any
@@ -27,6 +26,7 @@ from loop_close.cli.recorded import (
     shown,
     signal_document,
 )
+from loop_close.lazy import dataclass
 from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
 from loop_close.prompt import known_words
 from loop_close.prompt.loop import diff_of, plain_line, tests_document

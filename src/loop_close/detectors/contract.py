@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from loop_close import lazy
 from loop_close.facts import failure_place
+from loop_close.lazy import dataclass
 from loop_close.model import Evidence, Failure, Observation
 
 _DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
@@ -66,7 +66,7 @@ class Detector:
         return _asked(self.advise, evidence, self.hint)
 
 
-_PREPOSITION = re.compile(r"(?<=\w) (?:without|outside|inside|with|of|in|on|at|for|from|by|to) ")
+_PREPOSITION = lazy.pattern(r"(?<=\w) (?:without|outside|inside|with|of|in|on|at|for|from|by|to) ")
 
 
 def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, default: str) -> str:

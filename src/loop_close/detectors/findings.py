@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
+from loop_close import lazy
 from loop_close.detectors.contract import Detector, claim, claim_each
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
@@ -153,8 +154,8 @@ NOT_IMPLEMENTED = Detector(
 )
 
 # pytest-timeout 2.x with the signal method: pytest.fail("Timeout (>1.0s) from pytest-timeout.")
-_PYTEST_TIMEOUT = re.compile(r"\ATimeout \(?>")
-_TIMEOUT_TYPE = re.compile(r"Time(?:d)?Out(?:Error|Expired|Exception)?\Z", re.IGNORECASE)
+_PYTEST_TIMEOUT = lazy.pattern(r"\ATimeout \(?>")
+_TIMEOUT_TYPE = lazy.pattern(r"Time(?:d)?Out(?:Error|Expired|Exception)?\Z", re.IGNORECASE)
 
 
 def _is_timeout(failure: Failure) -> bool:
@@ -297,7 +298,7 @@ _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 1
 _SHELL_OFFSET = 128
 _FATAL = ("Fatal Python error", "Windows fatal exception")
 # pytest-xdist, and pytest-forked in its place
-_WORKER = re.compile(
+_WORKER = lazy.pattern(
     r"\A(?:worker '[^'\n]{1,100}' crashed while running |\S{0,300}:-?\d+: running the test CRASHED with signal )"
 )
 
@@ -360,16 +361,16 @@ _CATEGORIES = (
 )
 #: Stands for a category where the text is from asyncio's log.
 _LOGGER = "asyncio"
-_NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
+_NEVER_AWAITED = lazy.pattern(r"coroutine '[^'\n]{1,200}' was never awaited")
 # asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
-_LOGGED = re.compile(
+_LOGGED = lazy.pattern(
     r"^.{0,200}?(?:Task exception was never retrieved|Future exception was never retrieved"
     r"|Task was destroyed but it is pending!)",
     re.MULTILINE,
 )
 _LOGGED_GUARDS = ("exception was never retrieved", "Task was destroyed but it is pending!")
 # The start of a process's message about an exception that was not handled.
-_UNHANDLED = re.compile(
+_UNHANDLED = lazy.pattern(
     r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
     r"|unhandled exception during asyncio\.run\(\) shutdown: |exception calling callback <"
 )

@@ -8,7 +8,6 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from loop_close.cli.project import CommandError, Project, project_at, targets_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.files import Targets
+from loop_close.lazy import dataclass
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"

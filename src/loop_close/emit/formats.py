@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -23,6 +23,7 @@ from loop_close.emit.report import (
     where,
     why_no_result,
 )
+from loop_close.lazy import NamedTuple
 from loop_close.prompt import counts_in_words, line_of, span
 from loop_close.prompt.place import how_sure, percent
 from loop_close.text import fence

@@ -7,10 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from loop_close.emit.formats import cause_heading, cause_lines
 from loop_close.emit.report import ReportError, checked_cause, heading
+from loop_close.lazy import NamedTuple
 from loop_close.memory import Edit, FailureRecord, Run
 from loop_close.prompt import line_of, safe
 from loop_close.prompt.loop import place_of_edit

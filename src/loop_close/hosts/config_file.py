@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn
 
 from loop_close.hosts import Config, ConfigError, HookLocation, command_line, fresh, nested
+from loop_close.lazy import dataclass
 from loop_close.text import code
 from loop_close.text.redact import redact
 

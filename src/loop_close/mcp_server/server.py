@@ -8,7 +8,6 @@ import os
 import re
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
@@ -38,6 +37,7 @@ from loop_close.cli.project import (
 from loop_close.cli.recorded import shown
 from loop_close.cli.status import document_of, latest_run_numbers, run_result
 from loop_close.files import UnusablePathError
+from loop_close.lazy import dataclass
 from loop_close.mcp_server.tools import (
     INSTRUCTIONS,
     RUN,

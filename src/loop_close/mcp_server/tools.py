@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from loop_close.cli.recorded import NoRunError, loop_words, read, shown, signal_
 from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import report_of
+from loop_close.lazy import dataclass
 from loop_close.memory import GROUPS, Breaker
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document

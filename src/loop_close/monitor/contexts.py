@@ -7,12 +7,12 @@ import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from loop_close.calls import Calls
+from loop_close.lazy import dataclass
 from loop_close.monitor.codes import Ownership, codes_in
 from loop_close.monitor.count import CallCounts, calls_of
 from loop_close.monitor.executions import Execution, Function, Line

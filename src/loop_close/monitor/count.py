@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import tokenize
 import warnings
 from array import array
@@ -13,6 +12,7 @@ from hashlib import blake2b
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from loop_close import lazy
 from loop_close.calls import Called, Calls, Swallowed, sample, sample_key
 from loop_close.monitor.codes import Ownership, codes_in, lines_of, returns_value
 from loop_close.monitor.executions import RETURNED_NONE, Execution, Function, Line
@@ -455,7 +455,7 @@ def _constant(value: object) -> str:
 # --- expected return values, from annotations and source
 
 # Annotations that allow None, or functions that never return. Single capitals are type variables.
-_FITS = re.compile(r"\b(None|Optional|Any|object|NoReturn|Never|_?[A-Z]|_?[A-Z][A-Za-z]*T)\b")
+_FITS = lazy.pattern(r"\b(None|Optional|Any|object|NoReturn|Never|_?[A-Z]|_?[A-Z][A-Za-z]*T)\b")
 
 
 class ReturnTypeIndex:

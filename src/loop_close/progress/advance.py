@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from loop_close.facts import failure_place, is_only_counted
+from loop_close.lazy import dataclass
 from loop_close.memory import (
     GROUPS,
     TAMPERING,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from loop_close import lazy
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
 from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
 from loop_close.memory import (
@@ -476,7 +476,7 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 # --- which of an episode's steps count for what
 
 #: pytest's options that choose by what failed last: other tests each time.
-LAST_FAILED = re.compile(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
+LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
 
 #: Kinds of edits that leave the program what it was.
 UNEDITED = ("none", "ineffective")

@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
-from loop_close import facts
+from loop_close import facts, lazy
 from loop_close.causes.grouping import cause_keys
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
@@ -23,6 +22,7 @@ from loop_close.facts import (
     links,
     test_function,
 )
+from loop_close.lazy import NamedTuple
 from loop_close.memory import FailureRecord
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text import one_line
@@ -185,7 +185,7 @@ def _digest(parts: Iterable[str]) -> str:
 #: A line up to this length is whole; of a longer one pytest shows at least the beginning (``saferepr`` to 30
 #: characters). Its end may be that of a list that was cut, ``…, ...]``.
 _WHOLE, _HEAD = 31, 19
-_BRACES = re.compile(r"\{([^{}]*)\}")
+_BRACES = lazy.pattern(r"\{([^{}]*)\}")
 _DEPTH = 4
 
 
@@ -225,14 +225,14 @@ _NETWORK = (
     *("NameResolutionError", "RemoteDisconnected"),
 )
 #: What the operating system says, in an ``OSError`` of a test or in the error of a tool.
-_OF_SYSTEM = re.compile(
+_OF_SYSTEM = lazy.pattern(
     r"\[Errno (?:28|122|24|23|12|101|113|110|111|-2|-3)\]|No space left on device|Disk quota exceeded"
     r"|Too many open files|Cannot allocate memory|Network is unreachable|No route to host"
     r"|Temporary failure in name resolution|Name or service not known|database or disk is full"
     r"|Cannot connect to the Docker daemon"
 )
 #: What only the error of a tool shows: for a test, it may be the behavior of the program.
-_OF_TOOLS = re.compile(
+_OF_TOOLS = lazy.pattern(
     r"\bE(?:CONNRESET|CONNREFUSED|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH|NOSPC|DQUOT|MFILE)\b"
     r"|\btimed[ -]?out\b|\bdeadline exceeded\b|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b"
     r"|\b(?:connect|connection|read|write|pool|gateway|request|operation)[ -]?time-?out\b"
@@ -247,7 +247,7 @@ _OF_TOOLS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # The words of a failed test, which reports time limits or statuses of the program.
-_OF_A_TEST = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
+_OF_A_TEST = lazy.pattern(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
 # The first lines say what went wrong, or the last ones in a traceback.
 _END = 1_000
 
@@ -290,13 +290,13 @@ def _is_infrastructure_error(raised: Raised) -> bool:
 # --- the actual and the expected value of a failed comparison
 
 _LONGEST = 40
-_ASSERT = re.compile(r"^assert (?P<compared>.+)$", re.MULTILINE)
-_OPERATOR = re.compile(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
+_ASSERT = lazy.pattern(r"^assert (?P<compared>.+)$", re.MULTILINE)
+_OPERATOR = lazy.pattern(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
 #: Most statements begin with a name: those need not be parsed.
-_MAY_BE_LITERAL = re.compile(
+_MAY_BE_LITERAL = lazy.pattern(
     r"(?:\Aassert\s*|\.assert\w+\()(?:[^\w\s]|\d|None\b|True\b|False\b|[bBrRuUfF]{1,2}['\"])"
 )
-_METHOD = re.compile(r"\.assert(\w+)\(")
+_METHOD = lazy.pattern(r"\.assert(\w+)\(")
 #: What unittest's methods demand, and the words of their messages between the two values.
 _METHODS = {
     "NotEqual": ("!=", " == "),
@@ -311,9 +311,9 @@ _METHODS = {
     "GreaterEqual": (">=", " not greater than or equal to "),
 }
 _EQUAL = "==", " != "
-_PREFIX = re.compile(r"\A(?:Lists|Tuples|Sequences|[a-z]+s) differ: ")
-_REASON = re.compile(r" : |\n| within (?=[0-9]+ places|.+ delta)")
-_IS_OF_MORE = re.compile(r"\A\(*not | (?:and|or) ")
+_PREFIX = lazy.pattern(r"\A(?:Lists|Tuples|Sequences|[a-z]+s) differ: ")
+_REASON = lazy.pattern(r" : |\n| within (?=[0-9]+ places|.+ delta)")
+_IS_OF_MORE = lazy.pattern(r"\A\(*not | (?:and|or) ")
 #: What is wanted of the left value, given the right one; and of the right value, given the left one.
 _WANTED = {
     "==": ("{}", "{}"),

@@ -7,9 +7,8 @@ explain: whether the loop is stuck is decided by the breaker alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.memory import (
     TAMPERING,
     ChangedTest,

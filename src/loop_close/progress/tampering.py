@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
 from loop_close.facts import file_of, qualname
+from loop_close.lazy import NamedTuple
 from loop_close.memory import ChangedTest, Edit, Episode, KnownTest, Run, Step
 from loop_close.progress.compare import UNEDITED
 from loop_close.syntax.meaning import MODULE

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from loop_close import lazy
 from loop_close.text import code, one_line
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 _MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _NAME = 256
-_PLAIN = re.compile(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
+_PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
 # What a renderer may take for emphasis or for a link.
-_MARKUP = re.compile(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
-_EMPTY = re.compile(
+_MARKUP = lazy.pattern(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
+_EMPTY = lazy.pattern(
     r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
 )  # pytest's advice is of no use to who reads a file
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import dropwhile, takewhile
 
+from loop_close import lazy
 from loop_close.causes.clues import base_name, swallowed_for
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
@@ -69,7 +70,7 @@ _MAX_RELATIVES = 3
 _MAX_SWALLOWED = 2
 _MAX_FINDINGS = 3
 _MAX_SOURCES = 6
-_WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
+_WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 _BRIEF = 120
 # Members of an exception group in one line: its own message says only how many they are.
 _HELD = 4

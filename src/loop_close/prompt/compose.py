@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from loop_close import lazy
+from loop_close.lazy import dataclass
 from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt import line_of
@@ -19,7 +20,7 @@ _GROWTH = 1.15
 _SHORTEST = 450
 
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
-_CUT = re.compile(
+_CUT = lazy.pattern(
     r"… \d+ (?:more|characters|lines of a traceback)|and \d+ more|left out|cut to keep|…`|\S…\n"
 )
 
@@ -149,7 +150,7 @@ class Section:
 # Hundredths of a token for each match. Fitted to prompts of the tuning half of `python -m benchmarks.localize`, counted
 # with the vocabulary o200k_base. Those below the line are set, so that hostile text is not taken for far less.
 _RATES = tuple(
-    (re.compile(pattern), rate)
+    (lazy.pattern(pattern), rate)
     for pattern, rate in (
         (r"[A-Z]?[a-z]+|[A-Z]+", 76),  # a word, each part of camelCase by itself
         (r"[A-Za-z]", 6),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from loop_close import lazy
 from loop_close.conventions import is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report
@@ -36,7 +36,7 @@ _SILENT = {
 _MAX_NAMED = 3
 _MAX_STEPS = 6
 _MAX_DIFF_LINES = 14
-_BAR = re.compile(r"(\\*)\|")
+_BAR = lazy.pattern(r"(\\*)\|")
 _HEAD = ("| run | edit | effect |", "|---|---|---|")
 # Tokens of the line that counts the rows left out.
 _ROOM_TO_COUNT = 10

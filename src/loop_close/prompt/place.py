@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
+from loop_close import lazy
 from loop_close.causes.clues import base_name, swallowed_for
 from loop_close.facts import failure_place, innermost, is_environment, links, test_function
+from loop_close.lazy import dataclass
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Observation, Raised, Report, RootCause, Suspect
 from loop_close.prompt import plain, safe
@@ -22,7 +23,7 @@ PROBABLE = 0.5
 POSSIBLE = 0.25
 _MOST_FAILURES = 200
 _MOST_CAUSES = 10
-_LINE = re.compile(r"\bline ([0-9]{1,6})\b")
+_LINE = lazy.pattern(r"\bline ([0-9]{1,6})\b")
 
 
 def representative(cause: RootCause) -> Failure:

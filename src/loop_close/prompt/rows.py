@@ -7,12 +7,12 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
 from loop_close.facts import differences, failure_place, import_cycle, is_a, is_about_a_file, test_function
+from loop_close.lazy import dataclass
 from loop_close.model import Difference, Failure, Raised, SourceLines
 from loop_close.prompt import message_lines, safe, safe_lines, short, span, spans
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at

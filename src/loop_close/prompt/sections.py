@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import is_environment
@@ -60,7 +60,7 @@ _MAX_SOURCES = 5
 # A longer command is easier to find and to copy in a block of its own.
 _LONGEST_INLINE = 200
 # In inline code a backtick ends it, and Markdown takes several spaces for one.
-_NOT_INLINE = re.compile(r"[`\n\r]|\s\s|^\s|\s$")
+_NOT_INLINE = lazy.pattern(r"[`\n\r]|\s\s|^\s|\s$")
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from loop_close import files
+from loop_close import files, lazy
 from loop_close.files import Targets
 from loop_close.provenance import RUNS_AGAIN, interpreter, runner_of, source_of
 from loop_close.pytest_plugin import PARSER
@@ -67,8 +67,8 @@ _LIMITING = frozenset(
 )
 #: Options that take one part of all tests: of pytest-split, pytest-shard and pytest-test-groups.
 _SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
-_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
-_SECRET = re.compile(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
+_NUMBER = lazy.pattern(r"-\d+|-\d*\.\d+")
+_SECRET = lazy.pattern(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _MAX_LENGTH = 400
 
 

@@ -6,17 +6,17 @@ No exception may leave this module.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from time import localtime, strftime  # by name: a test may patch the module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close import files
+from loop_close import files, lazy
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
+from loop_close.lazy import dataclass
 from loop_close.provenance import GROUP, ci_system, packages, runner_of
 from loop_close.pytest_plugin.command import notes_of
 from loop_close.settings import AUTO, ON
@@ -33,7 +33,7 @@ _TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1,
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
 # A selection that can be remembered as it is: nothing in it has to be escaped or redacted.
-_PLAIN = re.compile(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:'-]){0,200}")
+_PLAIN = lazy.pattern(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:'-]){0,200}")
 #: What is said of a run that leaves the prompt of the last one.
 UNCHANGED = "pytest was called wrongly; {} still shows the last run"
 NO_MATCH = "no test matches -k or -m; {} still shows the last run"

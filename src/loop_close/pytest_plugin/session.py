@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from loop_close import files
+from loop_close import files, lazy
 from loop_close.files import Targets
 from loop_close.provenance import interpreter, source_of
 from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
@@ -34,7 +33,7 @@ _SECTIONS_IN_ALL = 32_000_000
 _MAX_EXTRA_ROOTS = 3
 #: Fixtures of pyfakefs: what is imported while they are set up gets the fake files, and is unloaded afterwards.
 _FAKES = frozenset({"fs", "fs_class", "fs_module", "fs_session"})
-_FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
+_FAILED_SUBTESTS = lazy.pattern(r"contains \d+ failed subtests?")
 
 
 def start(config: pytest.Config) -> None:

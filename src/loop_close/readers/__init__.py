@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from loop_close import lazy
+from loop_close.lazy import dataclass
 from loop_close.model import Counts, Failure, Warned
 
 #: Why a run is incomplete whose end is missing in the text.
@@ -14,7 +16,7 @@ CUT = "its output ends before the run does"
 MARK = "\0"
 # At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
-_TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
+_TILDES = lazy.pattern(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,10 +82,10 @@ def sum_of(counts: Sequence[Counts]) -> Counts:
     return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
 
 
-_FOREIGN = re.compile(
+_FOREIGN = lazy.pattern(
     r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"
 )
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
+_ABSOLUTE = lazy.pattern(r"/|[A-Za-z]:/")
 
 
 def project_path(path: str, root: str = "") -> str | None:

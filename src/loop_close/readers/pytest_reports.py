@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from loop_close import lazy
 from loop_close.model import Difference, Failure, Frame, Origin, Phase, Raised, Site, SourceLines
 from loop_close.text.redact import clean
 
@@ -14,8 +14,8 @@ MAX_SECTIONS = 64_000
 _MAX_WORDS = 16_000
 _DIFFERENT = "Different tests were collected between "
 _PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
-_TYPE = re.compile(r"\A(?P<type>[\w.]{1,120})(?:: |\Z)")
-_IN = re.compile(r" in (?P<name>\w+)\Z")
+_TYPE = lazy.pattern(r"\A(?P<type>[\w.]{1,120})(?:: |\Z)")
+_IN = lazy.pattern(r" in (?P<name>\w+)\Z")
 
 
 def read_report(report: Any, raised: Raised | None) -> Failure:

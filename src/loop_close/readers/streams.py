@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from loop_close.lazy import dataclass
 from loop_close.model import Counts, Failure, Observation
 from loop_close.readers import DEFAULT_READERS, MARK, Reading, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
+
+from loop_close.lazy import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from time import monotonic  # by name: a program under test may patch the module
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from loop_close.lazy import NamedTuple
 from loop_close.process import locked
 from loop_close.store import HistoryError
 from loop_close.store.schema import APPLICATION_ID, ForeignError, prepare

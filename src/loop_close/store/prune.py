@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import NamedTuple
 
+from loop_close.lazy import NamedTuple
 from loop_close.store.project import remove_free_calls
 from loop_close.store.records import to_text
 from loop_close.store.runs import STAMP, GreenRun, last_green

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from loop_close.lazy import NamedTuple
 from loop_close.store import HistoryError, RunHandle, RunRow
 from loop_close.store.project import MOST_PARAMETERS
 from loop_close.store.records import (

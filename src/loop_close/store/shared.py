@@ -8,9 +8,10 @@ bounded here, and made safe where they are shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.store import RunRow, State
 from loop_close.store.postgres import (
     LONGEST_RUN,

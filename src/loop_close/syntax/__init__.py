@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+
+from loop_close.lazy import NamedTuple, dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
+from loop_close.lazy import NamedTuple, dataclass
 from loop_close.syntax.uses import NESTED, bound_names, checked_expressions, own_nodes, target_names
 
 

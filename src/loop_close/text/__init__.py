@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from loop_close import lazy
+
 #: Byte order marks of UTF-16.
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
@@ -27,15 +29,15 @@ _ESCAPE = r"""\x1b (?:
       | [\ -/]*+ [0-~]?+
     )"""
 # As it starts with a literal, "re" passes over what is between at the speed of a substring search.
-_ESCAPES = re.compile(_ESCAPE, re.VERBOSE)
+_ESCAPES = lazy.pattern(_ESCAPE, re.VERBOSE)
 
 # junitxml of pytest writes characters that XML 1.0 forbids as "#x1B" (``bin_xml_escape``).
-_SPELLED = re.compile(
+_SPELLED = lazy.pattern(
     r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?:(?!#x1B|#x07)[^\n])*+(?:#x07|#x1B\\)?+)",
 )
-_SPELLED_START = re.compile(r"#x1B(?=[\[\]])")
+_SPELLED_START = lazy.pattern(r"#x1B(?=[\[\]])")
 
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+")  # C0 without tab and line breaks, DEL, C1
+_CONTROLS = lazy.pattern("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+")  # C0 without tab and line breaks, DEL, C1
 # Format, private use, surrogate, unassigned: characters that show nothing, or nothing that others know.
 _UNSEEN_CATEGORIES = frozenset(("Cf", "Co", "Cs", "Cn"))
 # Default_Ignorable_Code_Point, from DerivedCoreProperties.txt of the Unicode Character Database 16.0: "unicodedata" has
@@ -49,8 +51,8 @@ _IGNORABLE = (
 
 # GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
 # anywhere in a line. Azure Pipelines looks for "##vso[" anywhere, TeamCity for "##teamcity[".
-_COLON_COMMAND = re.compile(r"\n([^\S\n]*+):(?=:[A-Za-z])")
-_HASH_COMMAND = re.compile(r"##(?=\[|(?i:vso|teamcity)\[)")
+_COLON_COMMAND = lazy.pattern(r"\n([^\S\n]*+):(?=:[A-Za-z])")
+_HASH_COMMAND = lazy.pattern(r"##(?=\[|(?i:vso|teamcity)\[)")
 
 _PLAIN = bytes((*b"\n\t", *range(0x20, 0x7F)))
 
@@ -154,9 +156,9 @@ def _defused(text: str) -> str:
 
 # --- Markdown that quoted text cannot end
 
-_BACKTICKS = re.compile("`+")
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")
-_NOT_LANGUAGE = re.compile(r"[^A-Za-z0-9_+.-]")
+_BACKTICKS = lazy.pattern("`+")
+_LINE_ENDS = lazy.pattern(r"\r\n|\r|\n")
+_NOT_LANGUAGE = lazy.pattern(r"[^A-Za-z0-9_+.-]")
 
 
 def fence(text: str, language: str = "text") -> list[str]:
@@ -174,7 +176,7 @@ def fence(text: str, language: str = "text") -> list[str]:
     return [marks + _NOT_LANGUAGE.sub("", language), *lines, marks]
 
 
-_FENCE_LINE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
+_FENCE_LINE = lazy.pattern(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
 
 
 def open_fence(lines: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+
+from loop_close.lazy import NamedTuple
 
 #: A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
 LONG = 256

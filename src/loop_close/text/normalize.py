@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import NamedTuple
+
+from loop_close import lazy
+from loop_close.lazy import NamedTuple
 
 # Paths are read from their start: the lookbehind in front keeps each pattern from trying every directory of a path
 # again. Separators are "/", "\" and, in reprs, "\\".
@@ -21,16 +23,16 @@ _START = rf"(?:(?<=://)|(?<!{_WITHIN})(?<![a-z]>))"
 _SEP = r"[/\\]{1,2}"
 
 # ``tmp_path`` up to the test's own directory, below whatever ``--basetemp`` or TMPDIR is.
-_PYTEST_TEMPORARY = re.compile(
+_PYTEST_TEMPORARY = lazy.pattern(
     rf"(?:(?<=[\"'])(?:[A-Za-z]:)?[/\\][^\"'\n:]*?|{_START}(?:[A-Za-z]:)?[/\\]{_WITHIN}*?)pytest-of-[^/\\\s'\"]{{1,60}}{_SEP}pytest-(?:[0-9]+|current)"
     rf"(?:{_SEP}popen-gw[0-9]+)?(?:{_SEP}[^/\\\s'\":,;)\]]{{0,80}}(?:[0-9]|current)(?![^/\\\s'\":,;)\]>]))?"
 )
 # ``tempfile`` makes names of "tmp" and eight of these characters.
 _MADE = r"(?:[/\\]{1,2}tmp[a-z0-9_]{6,8}(?![a-z0-9_]))?"
-_TEMPORARY = re.compile(
+_TEMPORARY = lazy.pattern(
     rf"{_START}(?:/private)?/(?:var/folders/[^/\s'\"]{{1,40}}/[^/\s'\"]{{1,60}}/T|(?:var/)?tmp)(?![\w.-]){_MADE}"
 )
-_WINDOWS_TEMPORARY = re.compile(
+_WINDOWS_TEMPORARY = lazy.pattern(
     rf"(?<!\w)(?<![a-z]>)[A-Za-z]:{_SEP}(?:[^/\\'\"\n:<>]{{1,60}}{_SEP}){{0,6}}?(?:Temp|TEMP)(?![\w.-]){_MADE}"
 )
 _LIBRARY_END = (
@@ -38,7 +40,7 @@ _LIBRARY_END = (
     rf"|[Pp]ython3[0-9]*{_SEP}[Ll]ib{_SEP}(?:site-packages{_SEP})?|(?:site|dist)-packages{_SEP})(?=[\w.])"
 )
 # The absolute prefix of an installed module. Between quotes it may have spaces ("C:\\Program Files").
-_LIBRARY = re.compile(
+_LIBRARY = lazy.pattern(
     rf"(?:(?<=[\"'])(?:[A-Za-z]:)?[/\\][^\"'\n:]*?|{_START}(?:[A-Za-z]:)?[/\\](?:[^\s\"'<>:]*?[/\\])??){_LIBRARY_END}"
 )
 _FOLLOWS = r"[\w.@+~-]"
@@ -61,15 +63,15 @@ _ADDRESSES = (
     Replacement(
         "address",
         ("0x",),
-        re.compile(r"0x(?:(?<=\bat 0x)|(?<=\bid=0x)|(?<=\bid: 0x))[0-9A-Fa-f]{6,}+"),
+        lazy.pattern(r"0x(?:(?<=\bat 0x)|(?<=\bid=0x)|(?<=\bid: 0x))[0-9A-Fa-f]{6,}+"),
         "0x…",
     ),
     Replacement(
-        "repr_address", (" 0x", "=0x"), re.compile(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"
+        "repr_address", (" 0x", "=0x"), lazy.pattern(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"
     ),
 )
 # How many threads came before depends on what else ran in the process: "Thread-3 (worker)" (Python 3.10).
-_THREAD = Replacement("thread", ("Thread-",), re.compile(r"\bThread-[0-9]+(?= \()"), "Thread-…")
+_THREAD = Replacement("thread", ("Thread-",), lazy.pattern(r"\bThread-[0-9]+(?= \()"), "Thread-…")
 _PYTEST_TMP = Replacement("pytest_tmp", ("pytest-of-",), _PYTEST_TEMPORARY, "<tmp>")
 
 # Ordered: what comes first is not seen by what comes later. Patterns that start with a digit look back after
@@ -82,13 +84,13 @@ VOLATILE: tuple[Replacement, ...] = (
     Replacement(
         "uuid",
         ("-",),
-        re.compile(r"[0-9A-Fa-f](?<!\w.)[0-9A-Fa-f]{7}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?!\w)"),
+        lazy.pattern(r"[0-9A-Fa-f](?<!\w.)[0-9A-Fa-f]{7}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?!\w)"),
         "<uuid>",
     ),
     Replacement(
         "rfc_time",  # RFC 5322 (mail, HTTP) and ctime; the common log format
         (":",),
-        re.compile(
+        lazy.pattern(
             r"[MTWFS](?<!\w.)(?:on|ue|ed|hu|ri|at|un)(?:, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{5,8}"
             r"(?: (?:[A-Z]{1,4}|[+-][0-9]{4}))?| [A-Z][a-z]{2} [ 0-9]?[0-9] [0-9:]{8} [0-9]{4})(?!\w)"
             r"|[0-9](?<!\w.)[0-9]?/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8}(?: [+-][0-9]{4})?(?!\w)"
@@ -98,7 +100,7 @@ VOLATILE: tuple[Replacement, ...] = (
     Replacement(
         "time",  # ISO 8601 and RFC 3339, with the comma of logging; the basic form without separators too
         (":", "T"),
-        re.compile(
+        lazy.pattern(
             r"[0-9](?<![\w.].)"
             r"(?:[0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
             r"|[0-9]{7}T[0-9]{6}(?:\.[0-9]{1,9})?|[0-9]:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?)"
@@ -109,14 +111,16 @@ VOLATILE: tuple[Replacement, ...] = (
     Replacement(
         "datetime_repr",  # with microseconds only: a clock writes those, not a person
         ("datetime(",),
-        re.compile(r"datetime(?:\.datetime)?\((?:[0-9]{1,4}, ){6}[0-9]{1,6}(?:, (?:tzinfo|fold)=[\w.]+)*+\)"),
+        lazy.pattern(
+            r"datetime(?:\.datetime)?\((?:[0-9]{1,4}, ){6}[0-9]{1,6}(?:, (?:tzinfo|fold)=[\w.]+)*+\)"
+        ),
         "<time>",
     ),
-    Replacement("epoch", (".",), re.compile(r"1(?<![\w.].)[5-9][0-9]{8}\.[0-9]+(?!\w)"), "<time>"),
+    Replacement("epoch", (".",), lazy.pattern(r"1(?<![\w.].)[5-9][0-9]{8}\.[0-9]+(?!\w)"), "<time>"),
     Replacement(
         "duration",
         ("s",),
-        re.compile(
+        lazy.pattern(
             r"[0-9](?<![\w.].)[0-9]*+(?:\.[0-9]++)?(?:e-?[0-9]{1,3})? ?"
             r"(?:ns|us|µs|μs|ms|s|secs?|seconds?|milliseconds?|microseconds?)(?!\w)"
         ),
@@ -125,7 +129,7 @@ VOLATILE: tuple[Replacement, ...] = (
     Replacement(
         "port",
         (":", "'127.", "'localhost'", "'::1'"),
-        re.compile(
+        lazy.pattern(
             r"(localhost:|127\.0\.0\.1:|0\.0\.0\.0:|\[::1?\]:"
             r"|\([\"'](?:localhost|127\.0\.0\.1|0\.0\.0\.0|::1?)[\"'], )[0-9]{1,5}(?![\w.])"
         ),
@@ -134,25 +138,25 @@ VOLATILE: tuple[Replacement, ...] = (
     Replacement(
         "pid",
         ("pid", "PID", "Pid"),
-        re.compile(r"([pP](?<!\w.)(?:id|ID)(?:=|: ?| ))[0-9]{1,10}(?![\w.])"),
+        lazy.pattern(r"([pP](?<!\w.)(?:id|ID)(?:=|: ?| ))[0-9]{1,10}(?![\w.])"),
         r"\1<pid>",
     ),
-    Replacement("object_id", ("id",), re.compile(r"(id(?<!\wid) ?[=:] ?)[0-9]{9,}+(?![\w.])"), r"\1<id>"),
-    Replacement("thread", ("started ",), re.compile(r"(started (?:daemon )?)[0-9]{9,}+(?!\w)"), r"\1<id>"),
-    Replacement("worker", ("gw",), re.compile(r"gw(?<!\wgw)[0-9]{1,4}(?!\w)"), "<worker>"),
+    Replacement("object_id", ("id",), lazy.pattern(r"(id(?<!\wid) ?[=:] ?)[0-9]{9,}+(?![\w.])"), r"\1<id>"),
+    Replacement("thread", ("started ",), lazy.pattern(r"(started (?:daemon )?)[0-9]{9,}+(?!\w)"), r"\1<id>"),
+    Replacement("worker", ("gw",), lazy.pattern(r"gw(?<!\wgw)[0-9]{1,4}(?!\w)"), "<worker>"),
 )
 
 _ROUNDS = 4
-_DIGIT = re.compile("[0-9]")
+_DIGIT = lazy.pattern("[0-9]")
 _DIGITS = tuple("0123456789")
-_PATH = re.compile(r"^[/~.]+\w|^/\.|\.[A-Za-z]\w{0,4}$")
+_PATH = lazy.pattern(r"^[/~.]+\w|^/\.|\.[A-Za-z]\w{0,4}$")
 # A placeholder next to it counts as the word it was. The opening quote is not an apostrophe: nothing but a
 # string prefix before it, nothing of a word after its end.
 _MASKED: tuple[Replacement, ...] = (
     Replacement(
         "string",
         ("'", '"'),
-        re.compile(
+        lazy.pattern(
             r"(?<![\w'\"\\])(?<![a-z]>)[bBrRuUfF]{0,2}"
             r"(?:'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\")(?!\w|<[a-z])"
         ),
@@ -161,24 +165,24 @@ _MASKED: tuple[Replacement, ...] = (
     Replacement(
         "url",
         ("://",),
-        re.compile(r"[a-zA-Z](?<![\w+.-].)[\w+.-]{1,20}+://(?:[^\s'\"<>]|<[a-z]{1,9}>)++"),
+        lazy.pattern(r"[a-zA-Z](?<![\w+.-].)[\w+.-]{1,20}+://(?:[^\s'\"<>]|<[a-z]{1,9}>)++"),
         "<url>",
     ),
-    Replacement("tmp_path", ("<tmp>",), re.compile(r"<tmp>[\w.@+~/\\-]*+"), "<path>"),
+    Replacement("tmp_path", ("<tmp>",), lazy.pattern(r"<tmp>[\w.@+~/\\-]*+"), "<path>"),
     Replacement(
         "path",  # absolute, from home, from here; a relative one only with an extension: "and/or" is none
         ("/",),
-        re.compile(r"(?<![\w.@+~/<>-])[\w.@+~-]*+/[\w.@+~/-]*+"),
+        lazy.pattern(r"(?<![\w.@+~/<>-])[\w.@+~-]*+/[\w.@+~/-]*+"),
         lambda match: "<path>" if _PATH.search(match[0]) else match[0],
     ),
-    Replacement("windows_path", (":\\",), re.compile(r"[A-Za-z](?<!\w.):\\[\w.@+~/\\-]*+"), "<path>"),
+    Replacement("windows_path", (":\\",), lazy.pattern(r"[A-Za-z](?<!\w.):\\[\w.@+~/\\-]*+"), "<path>"),
     Replacement(
         "blob",  # base64 and long hex; shorter ones are found as one token below
         _DIGITS,
-        re.compile(r"(?<![\w+/])(?=[A-Za-z+/]*+[0-9])(?=[0-9+/]*+[A-Za-z])[\w+/]{40,}+={0,2}(?!\w)"),
+        lazy.pattern(r"(?<![\w+/])(?=[A-Za-z+/]*+[0-9])(?=[0-9+/]*+[A-Za-z])[\w+/]{40,}+={0,2}(?!\w)"),
         "<id>",
     ),
-    Replacement("date", ("-",), re.compile(r"[0-9](?<!\w.)[0-9]{3}-[0-9]{2}-[0-9]{2}(?![\w-])"), "<time>"),
+    Replacement("date", ("-",), lazy.pattern(r"[0-9](?<!\w.)[0-9]{3}-[0-9]{2}-[0-9]{2}(?![\w-])"), "<time>"),
 )
 
 _NUMBER = (
@@ -186,7 +190,7 @@ _NUMBER = (
     r"|[0-9](?:,[0-9]{3}(?![0-9])|[_.]?[0-9])*+(?:[eE][+-]?[0-9]++)?[jJ]?|[0-9]++)"
 )
 # A number alone ("1e-5"), else a token that mixes digits and letters, else any number ("5-3").
-_VALUE = re.compile(
+_VALUE = lazy.pattern(
     rf"(?<!\w)[+-]?{_NUMBER}(?![\w-])"
     r"|(?P<token>(?<![\w-])(?=[\w-]*?[0-9])(?=[\w-]*?[^\W\d_])[\w-]++…?)"
     rf"|(?<!\w){_NUMBER}(?!\w|-[A-Za-z])"
@@ -203,7 +207,7 @@ _WORDS = frozenset(
 )
 
 # The literals of placeholders, for "_collapse".
-_TOKEN = re.compile(
+_TOKEN = lazy.pattern(
     r"(?P<plain>(?:<[a-z]{1,9}>|\b(?:None|True|False|null|true|false|nan|inf)\b|[\s,:.+-])++)"
     r"|(?P<open>[\[({])|(?P<close>[\])}])|(?P<other>[^\[\](){}<\s,:.+-]++|.)",
     re.DOTALL,
@@ -211,10 +215,10 @@ _TOKEN = re.compile(
 _PAIRS = {"]": "[", ")": "(", "}": "{"}
 # Hypothesis notes the example that it found as a call of the test, and how to have it again. Other words of that kind
 # are a program's own.
-_NOTES = re.compile(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
+_NOTES = lazy.pattern(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
 
 
-_REDACTED = Replacement("redacted", ("<redacted ",), re.compile(r"<redacted [0-9]++>"), "<redacted>")
+_REDACTED = Replacement("redacted", ("<redacted ",), lazy.pattern(r"<redacted [0-9]++>"), "<redacted>")
 
 
 def stabilize(text: str) -> str:

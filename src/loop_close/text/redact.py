@@ -10,6 +10,7 @@ import re
 from binascii import a2b_base64
 from collections.abc import Iterator, MutableMapping, Sequence
 
+from loop_close import lazy
 from loop_close.text import sanitize, stripped
 from loop_close.text.assigned import (
     LONG,
@@ -28,7 +29,7 @@ from loop_close.text.assigned import (
 from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
 
 #: Replaces a credential: equal numbers are equal credentials, in the order in which they first appear.
-MARK = re.compile(r"<redacted ([1-9][0-9]{0,8})>")
+MARK = lazy.pattern(r"<redacted ([1-9][0-9]{0,8})>")
 
 # So many different values are also looked for elsewhere in the text.
 _REPEATED = 20

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import subprocess
 import time
 import tokenize
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from loop_close import lazy
 from loop_close.conventions import is_configuration, is_of_tests
+from loop_close.lazy import NamedTuple
 
 # --- the files of a project that tests may depend on, by git or a bounded walk, and their content by digest
 
@@ -296,7 +297,7 @@ _SUFFIXES = frozenset(
 _BUILT = {"build", "dist", "venv", "env", "site"}
 
 #: git is not installed, as in many containers, or the repository is another user's: that is so in every run.
-_LASTING = re.compile(r"\Agit did not start\Z|dubious ownership")
+_LASTING = lazy.pattern(r"\Agit did not start\Z|dubious ownership")
 
 
 class Listing(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from loop_close import lazy
 from loop_close.conventions import is_test_file
+from loop_close.lazy import dataclass
 from loop_close.memory import Change, Edit, EditKind, Edits
 from loop_close.syntax.meaning import MODULE, CodePart, parts_of
 from loop_close.text.redact import clean
@@ -114,7 +115,7 @@ UNKNOWN = -1
 # is a matter of the file.
 _MAX_PARSED = 1_500_000
 # A comment for a checker or for coverage has an effect.
-_DIRECTIVE = re.compile(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
+_DIRECTIVE = lazy.pattern(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+
+from loop_close.lazy import NamedTuple
 
 SUMMARY = "short test summary info"
 BLOCKS = ("ERRORS", "FAILURES")

@@ -1,0 +1,161 @@
+"""Classes and patterns that are completed when they are first used.
+
+A run imports modules with many records and regular expressions, and uses few of them. For each frozen dataclass the
+standard library generates and compiles six methods, for a named tuple it compiles every annotation. That was a third of
+what a small run cost. The tools here are used like the originals, and type checkers see the originals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
+from inspect import Signature, signature
+from operator import attrgetter
+from reprlib import recursive_repr
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, AnyStr, cast
+
+# Programs under test replace functions while we run.
+_compile_pattern, _set = re.compile, object.__setattr__
+
+
+def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A regular expression that is compiled when one of its methods is first used.
+
+    :param source: as for :func:`re.compile`, like ``flags``; an error in it shows at the first use.
+    """
+    return cast("re.Pattern[AnyStr]", _Uncompiled(source, flags))
+
+
+class _Uncompiled:
+    """The attributes of a compiled pattern, each looked up there once."""
+
+    def __init__(self, source: str | bytes, flags: int) -> None:
+        self.pattern = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(_compile_pattern(self.pattern, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+    from typing import NamedTuple as NamedTuple
+else:
+
+    def dataclass(*, frozen: bool, slots: bool, kw_only: bool = False) -> Callable[[type], type]:
+        """As :func:`dataclasses.dataclass`, for frozen classes with slots.
+
+        ``__init__`` is generated when it is first called; all classes share their other methods.
+
+        :raises TypeError: for other classes.
+        """
+        if not (frozen and slots):
+            raise TypeError("a lazy dataclass is frozen and has slots")
+        return partial(_completed_later, kw_only=kw_only)
+
+    class _NamedTupleType(type):
+        """Makes each subclass of :class:`NamedTuple`."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+            if not bases:
+                return super().__new__(cls, name, bases, body)
+            names = tuple(body["__annotations__"])
+            defaults = [body.pop(each) for each in names if each in body]
+            made = namedtuple(name, names, defaults=defaults, module=body["__module__"])
+            for key, value in body.items():
+                setattr(made, key, value)
+            return made
+
+    class NamedTuple(metaclass=_NamedTupleType):
+        """As :class:`typing.NamedTuple`; annotations stay as they are written."""
+
+
+def _completed_later(cls: Any, kw_only: bool) -> Any:
+    """The class as a dataclass without an ``__init__`` of its own."""
+    cls.__doc__ = cls.__doc__ or cls.__name__  # without one, the signature would be made for it
+    make = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=True)
+    made: Any = make(cls)
+    for name, method in vars(_Methods).items():
+        if isinstance(method, FunctionType):
+            setattr(made, name, method)
+    made._values = attrgetter(*made.__slots__)
+    made.__signature__ = _LazySignature()
+    return made
+
+
+class _Methods:
+    """The methods of all lazy dataclasses."""
+
+    __slots__: tuple[str, ...] = ()
+    _values: Callable[[Any], Any]
+
+    def __init__(self, *values: Any, **given: Any) -> None:
+        cls: Any = type(self)
+        cls.__init__ = _init_of(cls)
+        cls.__init__(self, *values, **given)
+
+    @recursive_repr()
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__qualname__}({pairs})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self._values(self) == self._values(other))
+
+    def __hash__(self) -> int:
+        return hash(self._values(self))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __getstate__(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__slots__]
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for name, value in zip(self.__slots__, state, strict=True):
+            _set(self, name, value)
+
+
+class _LazySignature:
+    """The signature of a class, for :func:`inspect.signature`."""
+
+    def __get__(self, record: object, cls: Any) -> Signature:
+        made = signature(_init_of(cls))
+        return made.replace(parameters=list(made.parameters.values())[1:])
+
+
+def _init_of(cls: Any) -> Callable[..., None]:
+    """The ``__init__`` of a dataclass, as the standard library generates it."""
+    scope: dict[str, Any] = {"_set": _set, "_missing": dataclasses.MISSING}
+    parameters, lines = ["self"], []
+    for number, each in enumerate(dataclasses.fields(cls)):
+        name, value = each.name, each.name
+        if each.kw_only and "*" not in parameters:
+            parameters.append("*")
+        if each.default_factory is not dataclasses.MISSING:
+            scope[f"_{number}"] = each.default_factory
+            parameters.append(f"{name}=_missing")
+            value = f"_{number}() if {name} is _missing else {name}"
+        elif each.default is not dataclasses.MISSING:
+            scope[f"_{number}"] = each.default
+            parameters.append(f"{name}=_{number}")
+        else:
+            parameters.append(name)
+        lines.append(f"    _set(self, {name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        lines.append("    self.__post_init__()")
+    exec("\n".join((f"def __init__({', '.join(parameters)}):", *lines)), scope)
+    made: Callable[..., None] = scope["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
