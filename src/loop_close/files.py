@@ -253,15 +253,19 @@ def reports_folder(root: Path) -> Path:
 
 def of_source(root: Path, source: str, suffix: str = ".json") -> Path:
     """The file of a source in the folder of reports, which no other source has: ``pytest@py311.json``."""
-    from urllib.parse import quote  # late: a project with one source, whose tests pass, has none
-
-    name = quote(source, safe=": ", errors="surrogatepass").replace(":", "@").replace(" ", "+")
+    name = source if source.isascii() and source.isalnum() else _quoted(source)
     if len(name) > _LONGEST_NAME:
         from hashlib import blake2b
 
         digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         name = f"{name[:_LONGEST_NAME]}-{digest}"
     return root / REPORTS / f"{name}{suffix}"
+
+
+def _quoted(source: str) -> str:
+    from urllib.parse import quote  # late: most projects have one source, which is "pytest"
+
+    return quote(source, safe=": ", errors="surrogatepass").replace(":", "@").replace(" ", "+")
 
 
 def outside(root: Path, name: str) -> Path | None:

@@ -5,8 +5,11 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
+import io
 import types
 import unittest.mock
+import zoneinfo
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -87,6 +90,22 @@ def waiting():
     yield 1
 
 
+class Fraction:
+    """Not that of the standard library."""
+
+    def __init__(self):
+        self.part = 1
+
+    def __repr__(self):
+        raise AssertionError
+
+
+# A time zone without a database of them: one offset, "UTC", in the format of RFC 8536.
+ZONE = zoneinfo.ZoneInfo.from_file(
+    io.BytesIO(b"TZif" + bytes(35) + b"\1" + bytes(3) + b"\4" + bytes(6) + b"UTC\0"), key="Here"
+)
+
+
 VALUES: list[tuple[Any, str]] = [
     (None, "None"),
     (True, "True"),
@@ -99,7 +118,10 @@ VALUES: list[tuple[Any, str]] = [
     (Words("a"), "'a'"),
     (range(3), "range(0, 3)"),
     (decimal.Decimal("1.5"), "Decimal('1.5')"),
+    (fractions.Fraction(1, 3), "Fraction(1, 3)"),
+    (Fraction(), "Fraction(part=1)"),
     (datetime.date(2024, 1, 2), "datetime.date(2024, 1, 2)"),
+    (datetime.time(9, tzinfo=ZONE), "datetime.time(9, 0, tzinfo=zoneinfo.ZoneInfo(key='Here'))"),
     (PurePosixPath("a/b"), "PurePosixPath('a/b')"),
     ([], "[]"),
     ([1, "a", None], "[1, 'a', None]"),

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import EnumType
-from fractions import Fraction
+from importlib import import_module
 from itertools import islice
 from types import (
     CoroutineType,
@@ -27,7 +27,6 @@ from types import (
 )
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from loop_close.capture import (
     MISSING,
@@ -65,7 +64,7 @@ _Keys: Any = type({}.keys())
 _ATOMS = (type(None), bool, int, float, complex, str)
 # Their ``__repr__`` and ``__eq__`` are the library's, and so is all that they hold.
 _PLAIN = (
-    *(*_ATOMS, bytes, bytearray, range, type(...), type(NotImplemented), Decimal, Fraction, UUID),
+    *(*_ATOMS, bytes, bytearray, range, type(...), type(NotImplemented), Decimal, UUID),
     *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta),
     *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
 )
@@ -88,10 +87,16 @@ _INNER_SCOPES = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.Gen
 def is_plain(value: Any) -> bool:
     """Whether the value's own ``repr`` and ``==`` run no code of the program."""
     if id(type(value)) not in _PLAIN_IDS:
-        return False
+        return _is_of(value, "fractions", "Fraction")
     if type(value) is datetime.datetime or type(value) is datetime.time:
-        return value.tzinfo is None or type(value.tzinfo) in (datetime.timezone, ZoneInfo)
+        zone = value.tzinfo
+        return zone is None or type(zone) is datetime.timezone or _is_of(zone, "zoneinfo", "ZoneInfo")
     return True
+
+
+def _is_of(value: Any, module: str, name: str) -> bool:
+    """Whether it is an instance of a class of the standard library that is loaded only where one seems to be there."""
+    return qualname_of(type(value)) == name and type(value) is getattr(import_module(module), name)
 
 
 def is_atom(value: Any) -> bool:

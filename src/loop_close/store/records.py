@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,12 @@ T = TypeVar("T")
 _Change = Callable[[Any], Any]
 # Types that JSON returns unchanged.
 _EXACT = (str, int, bool)
+#: The most common annotations of records, which need not be evaluated.
+_COMMON: dict[Any, Any] = {
+    **{kind.__name__: kind for kind in (str, int, bool, float)},
+    "tuple[str, ...]": tuple[str, ...],
+    "tuple[int, ...]": tuple[int, ...],
+}
 # Kinds of records whose codecs are being built.
 _BUILT: list[Any] = []
 
@@ -158,7 +165,7 @@ def _number(name: str) -> int:
 
 
 def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     rows = [(name, default, _codec(hints[name])) for name, default in _defaults(kind)]
     writers = [(name, default, None if c[0] is _same else c[0]) for name, default, c in rows]
     # A look at the type saves most calls, and half of the time.
@@ -186,6 +193,14 @@ def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
             raise RecordError(str(error)) from error
 
     return write, read
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    """As :func:`typing.get_type_hints`, which evaluates each of them, most of them for the same few types."""
+    written = {name: hint for name, hint in kind.__annotations__.items() if hint not in _COMMON}
+    others = types.SimpleNamespace(__annotations__=written)
+    evaluated = get_type_hints(others, vars(sys.modules[kind.__module__])) if written else {}
+    return {name: evaluated.get(name) or _COMMON[hint] for name, hint in kind.__annotations__.items()}
 
 
 def _defaults(kind: Any) -> Iterator[tuple[str, Any]]:
