@@ -335,8 +335,16 @@ def test_report_with_the_older_names_of_calls_is_read():
         {"returned_none": {TESTS[0]: frozenset({7})}},
         {"failed": {TESTS[0]: ((-1, 3),)}},
         {"import_effects": ()},
+        {"like_tests": {TESTS[0]: ((9, 1.0),)}},
     ],
 )
 def test_calls_of_functions_that_are_not_there_are_rejected(wrong):
     with pytest.raises(RejectedError, match="functions that it does not have"):
         unpacked(packed(Observation(exit_code=0, calls=WITH_EFFECTS._replace(**wrong))))
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -1.0])
+def test_relevances_that_are_no_positive_numbers_are_rejected(score):
+    calls = WITH_EFFECTS._replace(like_tests={TESTS[0]: ((0, score),)})
+    with pytest.raises(RejectedError, match=r"not positive numbers|cannot be read"):
+        unpacked(packed(Observation(exit_code=0, calls=calls)))

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
-from benchmarks.localize.replay import scene_in, with_constants
+from benchmarks.localize.replay import scene_in, with_sources
 from loop_close.causes.candidates import Candidate
 from loop_close.causes.clues import base_name
 from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
@@ -51,7 +51,7 @@ def _fitted(
         observation = load(folder, fault.id)
         if observation is not None:
             scene = scene_in(fault, cache)
-            seen = with_constants(observation, scene) if is_counted else replace(observation, calls=None)
+            seen = with_sources(observation, scene) if is_counted else replace(observation, calls=None)
             own = _choices(seen, fault, list(weights), is_counted=is_counted)
             by_kind.setdefault(type(fault), []).extend(own)
     choices = []

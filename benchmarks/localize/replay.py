@@ -26,6 +26,7 @@ from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.settings import DEFAULT_BUDGET
 from loop_close.syntax import SourceIndex, index_source
 from loop_close.syntax.constants import constants_of
+from loop_close.syntax.vocabulary import functions_like_tests
 
 
 def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:
@@ -36,7 +37,7 @@ def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score
             print(f"{fault.id}: nothing was kept", file=sys.stderr)
             continue
         scene = scene_in(fault, cache)
-        observation = with_constants(observation, scene)
+        observation = with_sources(observation, scene)
         began = time.monotonic()
         report = _with_source_lines(report_of(observation), fault, cache)
         prompt = compose(report, DEFAULT_SECTIONS, budget=DEFAULT_BUDGET, full_report=REPORT)
@@ -52,8 +53,8 @@ def _with_source_lines(report: Report, fault: Fault, cache: Path) -> Report:
             return with_source_lines(report, root)
 
 
-def with_constants(observation: Observation, scene: Scene) -> Observation:
-    """What was observed, with the constants that today's rules find in the sources."""
+def with_sources(observation: Observation, scene: Scene) -> Observation:
+    """What was observed, with what today's rules find in the sources."""
     if observation.calls is None:
         return observation
 
@@ -64,8 +65,11 @@ def with_constants(observation: Observation, scene: Scene) -> Observation:
         except (OSError, ValueError):
             return None
 
-    constants = constants_of(observation.calls, index_of)
-    return replace(observation, calls=observation.calls._replace(constants=constants))
+    calls = observation.calls._replace(
+        constants=constants_of(observation.calls, index_of),
+        like_tests=functions_like_tests(observation.calls, index_of),
+    )
+    return replace(observation, calls=calls)
 
 
 def scene_in(fault: Fault, cache: Path) -> Scene:

@@ -153,6 +153,8 @@ class Calls(NamedTuple):
     :ivar failed_without_lines: those of them in ``failed``: a hit on the first line means that the function was called.
     :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
     :ivar constants: what the failing tests load that no function made, sorted by place.
+    :ivar like_tests: for some failing tests how far the source of functions has the words that distinguish the test
+        from others of its file: pairs of an index in ``functions`` and that relevance, more than 0.
     """
 
     passed: int = 0
@@ -170,6 +172,7 @@ class Calls(NamedTuple):
     without_lines: int = 0
     failed_without_lines: frozenset[str] = frozenset()
     constants: tuple[Constant, ...] = ()
+    like_tests: Mapping[str, tuple[tuple[int, float], ...]] = MappingProxyType({})
 
     @property
     def counts_all_swallowed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -145,13 +146,16 @@ def _checked(observation: Observation) -> Observation:
     :raises RejectedError: where one does not.
     """
     if (calls := observation.calls) is not None:
-        hits = ((index for index, _ in each) for each in calls.failed.values())
+        likes = calls.like_tests.values()
+        hits = ([index for index, _ in each] for each in (*calls.failed.values(), *likes))
         functions = [*hits, *calls.returned_none.values(), *(each.ran for each in calls.import_effects)]
         effects = [*calls.uses.values(), *(each.uses for each in calls.functions)]
         effects += [each.needs for each in calls.import_effects]
         for indexes, number in ((functions, len(calls.functions)), (effects, len(calls.import_effects))):
             if not all(0 <= index < number for each in indexes for index in each):
                 raise RejectedError("its calls name functions that it does not have")
+        if not all(0 <= score < math.inf for like in likes for _, score in like):
+            raise RejectedError("its calls have relevances that are not positive numbers")
     return observation
 
 

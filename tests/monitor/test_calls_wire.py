@@ -220,3 +220,15 @@ def test_constants_of_several_runs():
     one, other = (Constant("a.py", line, line, "", "X", loads=(("a.py", 9),)) for line in (1, 2))
     parts = [Calls(constants=(other,)), Calls(constants=(one, other))]
     assert merge_calls(parts).constants == merge_calls(parts[::-1]).constants == (one, other)
+
+
+def test_functions_like_the_tests_of_several_runs():
+    a, b = (Called(file="a.py", line=line, function=name) for line, name in ((1, "a"), (4, "b")))
+    one = Calls(functions=(b,), failed={"a.py::b": ((0, 4),)}, like_tests={"a.py::b": ((0, 2.5),)})
+    other = Calls(
+        functions=(a, b), failed={"a.py::a": ((0, 1),)}, like_tests={"a.py::a": ((0, 1.5), (1, 1.0))}
+    )
+    for parts in ([one, other], [other, one]):
+        merged = merge_calls(parts)
+        assert [each.function for each in merged.functions] == ["a", "b"]
+        assert merged.like_tests == {"a.py::a": ((0, 1.5), (1, 1.0)), "a.py::b": ((1, 2.5),)}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from math import exp, log, log2
+from math import exp, log2
 
 from loop_close import lazy
-from loop_close.calls import Constant, sample
+from loop_close.calls import Calls, Constant, sample
 from loop_close.causes.clues import (
     MAY,
     Clue,
@@ -29,6 +28,7 @@ from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Failure
 from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
+from loop_close.syntax.vocabulary import relevance, words_of
 
 # A function of so many lines is as likely as any larger one to hold a fault.
 _LARGE = 64
@@ -85,8 +85,8 @@ class Candidate:
         from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (it returned None).
         Of the clues: ``raised``, ``once_raised``, ``framed``, ``judged``, ``edited``, ``outside`` (edited, calls not
         counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
-        itself). By comparison with others: ``contrast_rank``, ``file``, ``name``. Also ``none_before``, ``swallowed``.
-        ``constant``: it is a statement outside of functions.
+        itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``,
+        ``swallowed``. ``constant``: it is a statement outside of functions.
     """
 
     file: str
@@ -256,7 +256,7 @@ def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
 # Clues of a function that are not those of the constants that it loads.
 _OF_FUNCTIONS = frozenset(
     (
-        *("name", "special", "maker", "large", "lost"),
+        *("name", "words", "special", "maker", "large", "lost"),
         *("swallowed", "none_before", "edited", "outside", "framed", "judged"),
     )
 )
@@ -314,26 +314,17 @@ def _constant(loader: Candidate, loaded: Loaded) -> Candidate:
     )
 
 
-# How far the names of the failing tests spell those of functions: tests are often called after what they
-# test.
-# The measure is Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, with k1 =
-# 1.2 and b = 0.75): what is asked for are the words of the tests' names, the documents are the functions'
-# qualified names. A word that few of the functions have says more than one that many have.
+# How far the names of the failing tests spell those of functions, and their source the source of functions: tests are
+# often called after what they test, and use the same words.
 
-_LETTERS = lazy.pattern(r"[^\W\d_]+")
-_HUMP = lazy.pattern(
-    r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-)  # between the words of camelCase, HTMLPage
 _PYTHONS = lazy.pattern(r"<\w+>|\b__\w+__\b")  # <locals>, __init__: not chosen by the author
-_LEAST = 3  # letters of a word, but for alphabets of many signs
-# Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
-_STEM = 4
-_K1, _B = 1.2, 0.75
 _ANY_TEST = "test"  # test_a, TestB
 # What is true of the names of so many tests is true of more.
 _MOST = 300
 # A highest score below this says little: that of words that most functions have, or few of the tests.
 _LOW = 1.0
+# The words of more tests are less of one subject: they count half.
+_FEW = 2
 
 
 def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candidate]:
@@ -341,7 +332,7 @@ def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candi
 
     :param tests: node ids of the failing tests. A module that could not be imported has no name of a test.
     """
-    scores = _scores([_words(_name(candidate)) for candidate in found], _asked(tests))
+    scores = relevance([words_of(_name(candidate)) for candidate in found], _asked(tests))
     most = max(scores, default=0.0)
     return [
         replace(candidate, features={**candidate.features, "name": score / max(most, _LOW)})
@@ -350,21 +341,17 @@ def with_names(found: Sequence[Candidate], tests: Collection[str]) -> list[Candi
 
 
 def _name(candidate: Candidate) -> str:
-    """Empty for test code that was edited, as it spells its own name. Other test code is not a candidate."""
+    """What the author chose. Empty for test code that was edited, as it spells its own name.
+
+    Other test code is not a candidate.
+    """
     is_test = candidate.clue is not None and candidate.clue.is_test
-    return "" if is_test else candidate.function
-
-
-@lru_cache(maxsize=10_000)
-def _words(name: str) -> Mapping[str, int]:
-    letters = _LETTERS.findall(_PYTHONS.sub(" ", name))
-    words = [word for each in letters for word in _HUMP.split(each)]
-    return Counter(word.lower()[:_STEM] for word in words if len(word) >= _LEAST or not word.isascii())
+    return "" if is_test else _PYTHONS.sub(" ", candidate.function)
 
 
 def _asked(tests: Collection[str]) -> dict[str, float]:
     """The words of the tests' names, each with the share of the tests that have it."""
-    names = [_words(_test_name(nodeid)) for nodeid in sample(tests, _MOST)]
+    names = [words_of(_test_name(nodeid)) for nodeid in sample(tests, _MOST)]
     counts = Counter(word for name in names for word in name)
     return {word: count / len(names) for word, count in counts.items() if word != _ANY_TEST}
 
@@ -376,22 +363,22 @@ def _test_name(nodeid: str) -> str:
     return "" if name == file.rpartition("/")[2] or ":" in name else name
 
 
-def _scores(names: Collection[Mapping[str, int]], asked: Mapping[str, float]) -> list[float]:
-    counts = Counter(word for name in names for word in name)
-    weights = {
-        w: share * log((len(names) + 1) / (counts[w] + 0.5)) for w, share in asked.items() if w in counts
-    }
-    length = sum(sum(name.values()) for name in names) / max(1, len(names))
+def with_words(found: Sequence[Candidate], calls: Calls, tests: Collection[str]) -> list[Candidate]:
+    """The candidates of one cause with one more clue, ``words``: the source has words that distinguish the tests.
+
+    It is 1 for the function that has most of them, where there are few failing tests.
+
+    :param tests: node ids of the failing tests.
+    """
+    known = [calls.like_tests[test] for test in tests if test in calls.like_tests]
+    sums: dict[Name, float] = {}
+    for scores in known:
+        for index, score in scores:
+            called = calls.functions[index]
+            name = called.file, called.function
+            sums[name] = sums.get(name, 0.0) + score / len(known)
+    most = max(max(sums.values(), default=0.0), _LOW) * (1 if len(tests) <= _FEW else 2)
     return [
-        sum(
-            weights[word] * _saturated(count, sum(name.values()) / length)
-            for word, count in name.items()
-            if word in weights
-        )
-        for name in names
+        replace(each, features={**each.features, "words": sums.get((each.file, each.function), 0.0) / most})
+        for each in found
     ]
-
-
-def _saturated(count: int, length: float) -> float:
-    """Of a word that a name has more than once; ``length`` in those of a mean name."""
-    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))

@@ -147,6 +147,7 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         without_lines=sum(part.without_lines for part in parts),
         failed_without_lines=frozenset().union(*(part.failed_without_lines for part in parts)),
         constants=tuple(sorted({each for part in parts for each in part.constants})),
+        like_tests={nodeid: like for part in parts for nodeid, like in _renumbered_like(part, order)},
     )
 
 
@@ -222,6 +223,11 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
         functions=tuple(part.functions[index] for index in left),
         failed={nodeid: tuple((moved[n], line) for n, line in hits) for nodeid, hits in failed.items()},
         returned_none={nodeid: frozenset(moved[n] for n in each) for nodeid, each in returned_none.items()},
+        like_tests={
+            nodeid: tuple((moved[n], score) for n, score in like if n in moved)
+            for nodeid, like in part.like_tests.items()
+            if nodeid in kept
+        },
         import_effects=tuple(
             each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.import_effects
         ),
@@ -261,6 +267,14 @@ def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str,
             if hit not in moved:
                 moved[hit] = numbers[hit[0]], hit[1]
         yield nodeid, tuple(moved[hit] for hit in ran)
+
+
+def _renumbered_like(
+    part: Calls, order: Mapping[_Place, int]
+) -> Iterable[tuple[str, tuple[tuple[int, float], ...]]]:
+    numbers = [order[_place(each)] for each in part.functions]
+    for nodeid, like in part.like_tests.items():
+        yield nodeid, tuple(sorted((numbers[n], score) for n, score in like))
 
 
 def _renumbered_none(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from loop_close.monitor.session import Monitor
     from loop_close.pytest_plugin.session import Recorder
     from loop_close.remember import Memory
+    from loop_close.syntax import SourceIndex
 
 
 #: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
@@ -334,7 +335,7 @@ def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) 
                 memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
             calls = _completed(calls, memory) if calls.failed else calls
         if calls is not None and calls.failed:
-            calls = _with_constants(calls, recorder.config.rootpath)
+            calls = _with_sources(calls, recorder.config.rootpath)
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
@@ -355,11 +356,18 @@ def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]
     return calls, "" if calls is not None else f"{why_not}; {reason}"
 
 
-def _with_constants(calls: Calls, root: Path) -> Calls:
+def _with_sources(calls: Calls, root: Path) -> Calls:
+    """What the source code adds: constants that failing tests load, and functions with words of these tests."""
     from loop_close.capture import index_of
     from loop_close.syntax.constants import constants_of
+    from loop_close.syntax.vocabulary import functions_like_tests
 
-    return calls._replace(constants=constants_of(calls, lambda file: index_of(str(root / file))))
+    def indexed(file: str) -> SourceIndex | None:
+        return index_of(str(root / file))
+
+    return calls._replace(
+        constants=constants_of(calls, indexed), like_tests=functions_like_tests(calls, indexed)
+    )
 
 
 def _completed(calls: Calls, memory: Memory) -> Calls:

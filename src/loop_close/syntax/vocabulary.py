@@ -1,0 +1,139 @@
+"""The words of names and of source code, and how far a function has those that are asked for.
+
+The measure is Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, with k1 = 1.2 and
+b = 0.75): the documents are functions, and a word that few of them have says more than one that many have.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from math import log
+
+from loop_close import lazy
+from loop_close.calls import Calls, sample
+from loop_close.syntax import Function, SourceIndex, lines_of
+from loop_close.syntax.constants import IndexOf
+
+_LETTERS = lazy.pattern(r"[^\W\d_]+")
+_HUMP = lazy.pattern(
+    r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+)  # between the words of camelCase, HTMLPage
+_LEAST = 3  # letters of a word, but for alphabets of many signs
+# Letters that count: parse, parser and parsing are one word. A stemmer (Snowball's) does no better on names.
+_STEM = 4
+_K1, _B = 1.2, 0.75
+# Failing tests that are looked at; of each the functions that set it apart the most.
+_MOST_TESTS, _MOST_FUNCTIONS = 20, 100
+# Of a string only the beginning: a test's data may be a book.
+_LONGEST = 1_000
+
+
+@lru_cache(maxsize=20_000)
+def words_of(text: str) -> Mapping[str, int]:
+    """The stems of the words, in lower case, each with how often it is there."""
+    words = [word for each in _LETTERS.findall(text) for word in _HUMP.split(each)]
+    return Counter(word.lower()[:_STEM] for word in words if len(word) >= _LEAST or not word.isascii())
+
+
+def relevance(documents: Collection[Mapping[str, int]], asked: Mapping[str, float]) -> list[float]:
+    """BM25 of each document, at least 0.
+
+    :param documents: how often each has each word.
+    :param asked: the words that are looked for, each with its weight.
+    """
+    counts = Counter(word for document in documents for word in document)
+    number = len(documents)
+    weights = {w: share * log((number + 1) / (counts[w] + 0.5)) for w, share in asked.items() if w in counts}
+    length = sum(sum(document.values()) for document in documents) / max(1, number)
+    return [
+        sum(
+            weights[word] * _saturated(count, sum(document.values()) / length)
+            for word, count in document.items()
+            if word in weights
+        )
+        for document in documents
+    ]
+
+
+def _saturated(count: int, length: float) -> float:
+    """Of a word that a document has more than once; ``length`` in those of a mean document."""
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
+
+
+def functions_like_tests(calls: Calls, index_of: IndexOf) -> dict[str, tuple[tuple[int, float], ...]]:
+    """How far the source of functions has the words that distinguish a failing test from others of its file.
+
+    :param calls: what the tests called.
+    :returns: for some of the failing tests pairs of a function that they ran, by index in ``calls.functions``, and its
+        relevance, where that is more than 0.
+    """
+    known: dict[int, Mapping[str, int]] = {}
+    found = {}
+    for test in sample(calls.failed, _MOST_TESTS):
+        asked = _distinguishing(test, index_of)
+        ran = _telling(calls, test) if asked else []
+        for index in ran:
+            if index not in known:
+                called = calls.functions[index]
+                source = index_of(called.file)
+                node = source.functions.get(called.line) if source is not None else None
+                known[index] = dict.fromkeys(_vocabulary(node), 1) if node is not None else {}
+        scores = relevance([known[index] for index in ran], asked)
+        pairs = sorted((index, round(score, 2)) for index, score in zip(ran, scores, strict=True))
+        if any(scores):
+            found[test] = tuple((index, score) for index, score in pairs if score)
+    return found
+
+
+def _telling(calls: Calls, test: str) -> list[int]:
+    """The functions that the test ran, those first that set it apart the most, at most :data:`_MOST_FUNCTIONS`."""
+    least: dict[int, int] = {}
+    for index, line in calls.failed[test]:
+        passed = calls.functions[index].line_passed(line)
+        least[index] = min(passed, least.get(index, passed))
+    return sorted(least, key=lambda index: (least[index], index))[:_MOST_FUNCTIONS]
+
+
+def _distinguishing(test: str, index_of: IndexOf) -> dict[str, float]:
+    """The words of the test's source, each with how rare it is among the tests of the file, at most 1."""
+    file, _, name = test.partition("::")
+    source = index_of(file)
+    written = name.partition("[")[0].replace("::", ".")  # without parameters
+    first, _ = lines_of(source, written) if source is not None else (0, 0)
+    if source is None or first not in source.functions:
+        return {}
+    counts, number = _counts_of_tests(source)
+    own = _vocabulary(source.functions[first])
+    if number <= 2:
+        return dict.fromkeys(own, 1.0)
+    rarest = log((number + 1) / 1.5)
+    return {word: max(0.0, log((number + 1) / (counts[word] + 0.5)) / rarest) for word in own}
+
+
+def _counts_of_tests(source: SourceIndex) -> tuple[Counter[str], int]:
+    """In how many tests of a file each word is, and how many tests there are."""
+    tests = [_vocabulary(node) for node in source.functions.values() if node.name.startswith("test")]
+    return Counter(word for test in tests for word in test), len(tests)
+
+
+def _vocabulary(function: Function) -> frozenset[str]:
+    """The words of the names and strings in a function's source."""
+    return frozenset(word for text in _texts(function) for word in words_of(text))
+
+
+def _texts(function: Function) -> Iterator[str]:
+    for node in ast.walk(function):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.keyword(arg=str(name)):
+                yield name
+            case ast.Constant(value=str(name)):
+                yield name[:_LONGEST]
+            case ast.Constant(value=bytes(octets)):
+                yield octets[:_LONGEST].decode("ascii", "replace")
