@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import dropwhile, takewhile
 
 from loop_close import lazy
-from loop_close.causes.clues import base_name, swallowed_for
+from loop_close.causes.clues import base_name
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
     differences,
@@ -22,6 +22,15 @@ from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
 from loop_close.progress.fingerprints import test_key
 from loop_close.prompt import line_of, safe, short, span, spans
+from loop_close.prompt.exceptions import (
+    BRIEF,
+    generated_lines,
+    missing_lines,
+    other_lines,
+    related,
+    relative_lines,
+    swallowed_lines,
+)
 from loop_close.prompt.place import (
     PROBABLE,
     ProbablePlace,
@@ -39,9 +48,7 @@ from loop_close.prompt.rows import (
     NOT_RUN,
     difference_row,
     function_rows,
-    generated_lines,
     message_rows,
-    missing_lines,
     row_of_tests,
     statement_rows,
 )
@@ -66,12 +73,9 @@ _VALUES = 250
 _LEAST_VALUE = 50
 # A shorter value is in many messages by chance.
 _SHORT = 5
-_MAX_RELATIVES = 3
-_MAX_SWALLOWED = 2
 _MAX_FINDINGS = 3
 _MAX_SOURCES = 6
 _WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
-_BRIEF = 120
 # Members of an exception group in one line: its own message says only how many they are.
 _HELD = 4
 #: What the marks in the source mean; each once in a prompt.
@@ -111,10 +115,10 @@ def block_lines(
         lines.append(f"{path[0].capitalize()} at {_with_text(path[1])}")
     if failure.raised is not None and level >= 1:
         lines += [*generated_lines(failure.raised), *missing_lines(failure.raised)]
-    lines += _relatives(failure.raised, level)
+    lines += relative_lines(failure.raised, level)
     if level >= 2:
-        lines += _swallowed(cause, report)
-        lines += _other_exceptions(cause)
+        lines += swallowed_lines(cause, report)
+        lines += other_lines(cause)
         lines += _others(cause, path)
         lines += _more_sources(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
@@ -152,10 +156,10 @@ def _brief(failure: Failure) -> str:
     raised = failure.raised
     found = next((each for each in differences(failure) if each.path), None)
     message = difference_row(found) if found is not None else failure.message
-    said = line_of(message, _BRIEF) if message.strip() else "(no message)"
+    said = line_of(message, BRIEF) if message.strip() else "(no message)"
     if raised is None:
         return said
-    held = [other for _, _, other in _related(raised, 0)][:_HELD] if raised.members else []
+    held = [other for _, _, other in related(raised, 0)][:_HELD] if raised.members else []
     inside = ", ".join(f"{span(other.type, 60)} {line_of(other.message, 60)}" for other in held)
     return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
@@ -483,78 +487,6 @@ def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]
 
 def _failures(cause: RootCause) -> list[Failure]:
     return [each.failure for each in cause.evidence if each.failure is not None]
-
-
-def _relatives(raised: Raised | None, level: int) -> list[str]:
-    """The other links of the chain and the members of a group, each with its place, nested as they are."""
-    if raised is None:
-        return []
-    shown: list[Raised] = []
-    lines = []
-    for depth, relation, other in _related(raised, 0):
-        if len(shown) < _MAX_RELATIVES and other not in shown:  # what a group holds is often its context too
-            lines.append("  " * depth + _relative(relation, other, level))
-        shown.append(other)
-    more = sum(other not in shown[:_MAX_RELATIVES] for other in shown[_MAX_RELATIVES:])
-    more += sum(group.omitted_members for group in (raised, *shown))
-    return [*lines, f"- and {more} more exception{'s' * (more != 1)}"] if more else lines
-
-
-def _related(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
-    """(depth, relation, exception) of whatever it holds or came from, each followed by its own."""
-    for member in raised.members:
-        yield depth, "holds", member
-        yield from _related(member, depth + 1)
-    origin = raised.cause or raised.context
-    if origin is not None:
-        yield depth, "raised from" if raised.cause else "raised while handling", origin
-        yield from _related(origin, depth + 1 if origin.members else depth)
-
-
-def _relative(relation: str, raised: Raised, level: int) -> str:
-    frame = innermost(raised)
-    at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-    message = f": {line_of(raised.message, _BRIEF if level else 60)}" if raised.message else ""
-    return f"- {relation} {span(raised.type, 60)}{at}{message}"
-
-
-def _swallowed(cause: RootCause, report: Report) -> Iterator[str]:
-    """Exceptions that were handled and never reached the tests, with their places, and in how many tests."""
-    calls = report.observation.calls
-    for each in swallowed_for(cause, calls)[:_MAX_SWALLOWED]:
-        said = f"{each.type}: {each.message}" if each.message else each.type
-        is_near = each.caught.startswith(f"{each.file}:")
-        handler = each.caught.removeprefix(each.file) if is_near else each.caught
-        caught = f", caught at {span(handler)}" if handler else ""
-        where = f"{span(f'{each.file}:{each.line}')} in {span(each.function, 80)}"
-        tests = f"in {len(each.failed):,} failing test{'s' * (len(each.failed) != 1)}"
-        is_whole = calls is not None and calls.counts_all_swallowed
-        if is_whole or each.passed:
-            least = "" if is_whole else "at least "
-            tests += f" and {least}{each.passed or 'no'} passing one{'s' * (each.passed > 1)}"
-        yield f"Swallowed exception: {line_of(said)} at {where}{caught}; {tests}."
-
-
-def _other_exceptions(cause: RootCause) -> Iterator[str]:
-    """A line for other exceptions of the same cause: of another type, or raised elsewhere in the code under test."""
-    first, *others = [e.failure for e in cause.evidence[:200] if e.failure is not None]
-    by_kind: dict[tuple[str, str, str], Failure] = {}
-    for failure in others:
-        by_kind.setdefault(_kind(failure), failure)
-    by_kind.pop(_kind(first), None)
-    for kind, failure in [*by_kind.items()][:1]:
-        frame = innermost(failure.raised)
-        at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-        more = len(by_kind) - 1
-        rest = f", and {more} more kind{'s' * (more != 1)}" if more else ""
-        yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(failure.message, 60)}{rest}."
-
-
-def _kind(failure: Failure) -> tuple[str, str, str]:
-    """The exception's type, and the function of the code under test that it was raised in."""
-    frame = innermost(failure.raised)
-    where = ("", "") if frame is None or frame.is_test else (frame.file, frame.function)
-    return (failure.raised.type if failure.raised is not None else "", *where)
 
 
 def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
