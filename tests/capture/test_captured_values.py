@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from loop_close.capture import MISSING, Namespaces, ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts, evaluate
+from loop_close.text import cut_apart
 
 TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
 Point = collections.namedtuple("Point", "x y")
@@ -167,7 +168,9 @@ def test_text(value, text):
     assert text is None or found == text
     assert len(found) <= MAX_TEXT
     shown = TEXTS.of_data(value, "")
-    assert shown == ("" if found.startswith("<") and "generator" not in found else found)
+    assert cut_apart([shown], MAX_TEXT)[0] == (
+        "" if found.startswith("<") and "generator" not in found else found
+    )
 
 
 @pytest.mark.parametrize(
@@ -348,6 +351,11 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["v = 3", "with pytest.raises(KeyError):", "    str(v)"], [("v", "3")]),
         (["password = 'hunter2'", "assert password == 'x'"], [("password", "'<redacted 1>'")]),
         (["a = b = c = d = e = f = g = 0", "assert a + b + c + d + e + f + g"], [(n, "0") for n in "abcdef"]),
+        # long ones around what differs in them
+        (
+            ["xs = 'a' * 200 + '3'", "ys = 'a' * 200 + '4'", "assert xs == ys"],
+            [("xs", f"…{'a' * 20}3'"), ("ys", f"…{'a' * 20}4'")],
+        ),
         # what was passed to the calls that made them
         (["n = 2", "found = str(n)", "other = 1", "assert found == '3'"], [("found", "'2'"), ("n", "2")]),
         (["xs = [1]", "found = sum(xs)", "assert found == 3"], [("found", "1"), ("xs", "[1]")]),

@@ -285,6 +285,21 @@ def test_it_comes_to_an_end(left, right):
         assert len(each.path) <= 200
 
 
+def test_long_values_without_parts_are_cut_around_what_differs():
+    (found,) = differences({f"{2 * LONG}3", "b"}, {f"{2 * LONG}4", "b"}, TEXTS).certain
+    assert (found.left[:1], found.right[:1]) == ("…", "…")
+    assert found.left.endswith("3'}")
+    assert found.right.endswith("4'}")
+    (found,) = differences(10**150 + 3, 10**150 + 4, TEXTS).certain
+    assert (found.left, found.right) == (f"…{'0' * 20}3", f"…{'0' * 20}4")
+
+
+def test_what_was_cut_before_its_name_was_known_is_no_part_of_a_credential():
+    assert TEXTS.renamed("…unter2', 'b'", "password").startswith("<redacted ")
+    assert TEXTS.renamed("…unter2', 'b'", "words") == "…unter2', 'b'"
+    assert TEXTS.renamed("'hunter2'", "password").startswith("'<redacted ")
+
+
 def test_part_of_a_credential_is_not_shown():
     key = "sk-" + "aB3dE5" * 12
     (found,) = differences(f"see {key} {LONG}", f"see {key[:-20]}XYZ {LONG}", TEXTS).certain

@@ -452,6 +452,53 @@ def test_long_values_share_the_room(number, each):
     assert [len(value) for value in found] == [each] * min(number, 5)
 
 
+TWO = (("got", "'" + "x" * 199 + "3'"), ("want", "'" + "x" * 199 + "4'"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "path", "names"),
+    [
+        ("assert got == want", "", ["got", "want"]),
+        # The message has the first difference.
+        ("assert got == want", "[80:140]", []),
+        ("self.assertEqual(got, want)", "[80:140]", []),
+        # Other values are compared.
+        ("assert parse(got) == parse(want)", '["a"]', ["got", "want"]),
+        ("not Python", '["a"]', ["got", "want"]),
+    ],
+)
+def test_long_values_are_cut_around_what_differs(statement, path, names):
+    site = replace(WRONG.raised.site, statement=statement, values=TWO)
+    found = (Difference(path=path, left="'x3'", right="'x4'"),)
+    shown = text(3, failure(replace(WRONG.raised, site=site, differences=found)))
+    ends = {"got": "3'", "want": "4'"}
+    said = ", ".join(f"`{name} = …{'x' * 20}{ends[name]}`" for name in names)
+    assert (f"With {said}." in shown) if said else ("With" not in shown)
+
+
+def test_a_credential_stays_hidden_where_values_are_cut_around_what_differs():
+    values = tuple((name, f"'{'x' * 199} <redacted {n}>'") for n, name in enumerate(("one", "two"), 1))
+    values += (("key", f"'{'x' * 199} sk-{'aB3dE5' * 12}'"), ("password", f"'{'x' * 200}3'"))
+    shown = text(3, failure(replace(WRONG.raised, site=replace(WRONG.raised.site, values=values))))
+    assert re.search("`one = …x+ <redacted 1>'`, `two = …x+ <redacted 2>'`", shown)
+    assert "aB3" not in shown
+    assert "`password = '<redacted 1>'`" in shown
+
+
+@pytest.mark.parametrize(
+    ("message", "row"),
+    [
+        (f"assert '{'x' * 200}3' in '{'x' * 200}4'", f"assert …{'x' * 20}3' in …{'x' * 20}4'"),
+        (f"assert '{'x' * 200}3' == 'y'", f"assert '{'x' * 144}… == 'y'"),
+        (f"assert {'x' * 200}", f"assert {'x' * 152}…"),
+    ],
+)
+def test_both_sides_of_a_long_comparison_are_shown(message, row):
+    rows = block(3, failure(replace(WRONG.raised, message=message)))
+    assert f"E  {row}" in rows
+    assert max(map(len, rows)) <= 163
+
+
 def test_values_are_bounded_and_safe():
     site = replace(
         WRONG.raised.site,
@@ -508,6 +555,7 @@ TRACEBACK = "Traceback (most recent call last):\n"
             "x\n" + "y" * 300 + "right",
             [f"Expected, line 2: …{'y' * 20}left", f"Got, line 2: …{'y' * 20}right"],
         ),
+        ("y" * 300 + "left", "y" * 300 + "right", [f"Expected: …{'y' * 20}left", f"Got: …{'y' * 20}right"]),
         ("[<x at 0x...>\n89", "[<x at 0x1>\n90", ["Expected: [<x at 0x...> … 89", "Got: [<x at 0x1> … 90"]),
         (
             f"{TRACEBACK}    ...\nValueError: bad",

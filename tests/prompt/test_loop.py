@@ -375,6 +375,10 @@ def test_a_row_a_run():
         (edited(diff="+b"), "`total`"),
         (edited("<module>", diff="-A = 1\n+A = 2"), "`src/shop/cart.py`: `A = 1` → `A = 2`"),
         (edited(diff="-a | b\n+a \\| b"), "`total`: `a \\| b` → `a \\\\\\| b`"),
+        (
+            edited(diff=f"-{'x' * 99}3\n+{'x' * 99}4"),
+            f"`total`: `…{'x' * 16}3` → `…{'x' * 16}4`",
+        ),
         (edited(diff="-`\n+" + "x" * 99), "`total`: `` ` `` → `" + "x" * 49 + "…`"),
         (edited("f`|\n|g"), "``f`\\| \\|g``"),
         (edits(Edit(file="a.py", function="f"), Edit(file="b.py", function="g")), "`f`, `g`"),

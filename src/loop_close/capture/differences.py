@@ -26,6 +26,7 @@ from loop_close.capture import (
     namespace_of,
 )
 from loop_close.capture.values import (
+    MAX_TEXT,
     SCALARS,
     SETS,
     Texts,
@@ -39,6 +40,7 @@ from loop_close.capture.values import (
 )
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
+from loop_close.text import cut_apart, first_difference
 from loop_close.text.redact import mark, redact
 
 MAX_DIFFERENCES = 3
@@ -290,7 +292,8 @@ class _Walk:
                 for held, lone in ((left, one), (right, two))
             ]
             found = self._certain if is_certain else self._possible
-            self._put(Difference(path=self._path(path), left=texts[0], right=texts[1]), found)
+            shown = cut_apart(texts, MAX_TEXT)
+            self._put(Difference(path=self._path(path), left=shown[0], right=shown[1]), found)
 
     def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
         """Pairs of key and value by the identifier of the key, as many as there are steps."""
@@ -323,7 +326,7 @@ class _Walk:
 
     def _in_text(self, left: Any, right: Any, path: str) -> Difference:
         """The difference of two strings: the line, or the part around the first character that differs."""
-        at, label, first = _first_difference(left, right), path, 0
+        at, label, first = first_difference(left, right), path, 0
         ends = [len(left), len(right)]
         if type(left) is str and ("\n" in left or "\n" in right):
             number, first = left.count("\n", 0, at), left.rfind("\n", 0, at) + 1
@@ -378,7 +381,8 @@ class _Walk:
             found.append(difference)
 
     def _difference(self, path: str, left: Any, right: Any) -> Difference:
-        one, two = ("" if side is MISSING else self._texts.of(side, path) for side in (left, right))
+        sides = ["" if side is MISSING else self._texts.whole_of(side, path) for side in (left, right)]
+        one, two = cut_apart(sides, MAX_TEXT)
         return Difference(path=self._path(path), left=one, right=_other(one, two))
 
 
@@ -422,18 +426,6 @@ def _is_equal(left: Any, right: Any) -> bool:
     """``left == right`` of plain values. Strings and bytes are never equal, and Python may warn of comparing them."""
     is_bytes = [type(side) in (bytes, bytearray) for side in (left, right)]
     return is_bytes[0] == is_bytes[1] and bool(left == right)
-
-
-def _first_difference(left: Any, right: Any) -> int:
-    """The first index at which two strings differ; the length of the shorter one if it is a prefix."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _end_of_line(text: str, at: int) -> int:
@@ -550,7 +542,9 @@ def differences_of(
 def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
     """The difference without credentials that can be recognized only by the names in the assertion."""
     one, two = (f"{ast.unparse(side)}{difference.path}" for side in sides)
-    left, right = texts.fit(difference.left, one), texts.fit(difference.right, two)
+    left, right = cut_apart(
+        [texts.renamed(difference.left, one), texts.renamed(difference.right, two)], MAX_TEXT
+    )
     return replace(difference, left=left, right=_other(left, right))
 
 

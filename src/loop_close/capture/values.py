@@ -42,8 +42,9 @@ from loop_close.capture import (
 )
 from loop_close.syntax.makers import Maker
 from loop_close.syntax.uses import checked_expressions
+from loop_close.text import cut_apart
 from loop_close.text.normalize import display
-from loop_close.text.redact import clean
+from loop_close.text.redact import clean, mark
 
 #: Limits of the text of a value, and of its name, in characters.
 MAX_TEXT = 120
@@ -160,25 +161,38 @@ class Texts:
         """
         return self.fit(self._raw(value, _LEVELS), label)
 
+    def whole_of(self, value: Any, label: str = "") -> str:
+        """The uncut text of a value."""
+        return self.whole(self._raw(value, _LEVELS), label)
+
     def of_data(self, value: Any, label: str) -> str:
-        """The text of a value; empty for functions, classes, modules, and objects without anything to show."""
+        """The uncut text of a value; empty for functions, classes, modules, and objects without anything to show."""
         text = self._raw(value, _LEVELS)
-        return self.fit(text, label) if not text.startswith("<") or id(type(value)) in _WAITING else ""
+        return self.whole(text, label) if not text.startswith("<") or id(type(value)) in _WAITING else ""
 
     def of_set(self, items: Sequence[Any], label: str) -> str:
-        """The text of items as a set; empty for none, only the number for very many."""
+        """The uncut text of items as a set; empty for none, only the number for very many."""
         if len(items) > _SORTED:
             return f"{len(items)} items"
         texts = sorted(self._raw(item, _LEVELS - 1, _INNER_ROOM) for item in items)
-        return self.fit(f"{{{_joined(texts, 1)}}}", label) if texts else ""
+        return self.whole(f"{{{_joined(texts, 1)}}}", label) if texts else ""
 
     def fit(self, text: str, label: str = "", limit: int = MAX_TEXT) -> str:
-        """The text without credentials, volatile values and paths of this machine, cut to ``limit`` characters."""
+        """The text as :meth:`whole`, cut to ``limit`` characters."""
+        return cut_apart([self.whole(text, label)], limit)[0]
+
+    def whole(self, text: str, label: str = "") -> str:
+        """The text without credentials, volatile values and paths of this machine; uncut."""
         text, label = self._project.tidy(text).replace("\n", " "), label and f"{label} = "
         shown = clean(label + text, numbers=self.numbers)
         shown = shown[len(label) :] if shown.startswith(label) else clean(text, numbers=self.numbers)
-        shown = display(shown)
-        return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+        return display(shown)
+
+    def renamed(self, text: str, label: str) -> str:
+        """A text that was cut before its name was known: of a secret without its beginning nothing is shown."""
+        if text.startswith("…") and "<redacted 1>" in clean(f"{label} = 'q7Rk2xw9'"):
+            return mark(text, self.numbers)
+        return self.whole(text, label)
 
     def is_of_project(self, cls: type) -> bool:
         """Whether a file of the project defines the class."""
@@ -372,7 +386,7 @@ def named_values(
                 if (name, text) not in literals:
                     found.setdefault(name, text)
                 break
-    return tuple(found.items())
+    return tuple(zip(found, cut_apart([*found.values()], MAX_TEXT), strict=True))
 
 
 def _arguments(makers: Sequence[Maker], names: Namespaces) -> Iterator[ast.expr]:

@@ -171,7 +171,8 @@ def _is_another_part(run: Run, before: FailureRecord, mark: FailureRecord) -> bo
 
 def _is_whole(value: str) -> bool:
     """Whether the text of a value is all of it: how much pytest shows of a longer one depends on its verbosity."""
-    return bool(value) and "..." not in value and not value.endswith("…")
+    is_cut = value.startswith("…") or value.endswith("…") or " …" in value
+    return bool(value) and "..." not in value and not is_cut
 
 
 def _is_later(run: Run, before: FailureRecord, mark: FailureRecord) -> bool:

@@ -25,7 +25,7 @@ from loop_close.facts import (
 from loop_close.lazy import NamedTuple
 from loop_close.memory import FailureRecord
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
-from loop_close.text import one_line
+from loop_close.text import cut_apart, one_line
 from loop_close.text.normalize import mask, stabilize
 from loop_close.text.redact import clean
 
@@ -290,6 +290,7 @@ def _is_infrastructure_error(raised: Raised) -> bool:
 # --- the actual and the expected value of a failed comparison
 
 _LONGEST = 40
+_ROOM = 2_000
 _ASSERT = lazy.pattern(r"^assert (?P<compared>.+)$", re.MULTILINE)
 _OPERATOR = lazy.pattern(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
 #: Most statements begin with a name: those need not be parsed.
@@ -341,7 +342,7 @@ _OPERATORS = {
 }
 
 
-class _ComparedValues(NamedTuple):
+class ComparedValues(NamedTuple):
     """The texts of two values, and what a test demands of them: ``left operator right``."""
 
     left: str
@@ -359,16 +360,22 @@ def compared_values(failure: Failure) -> tuple[str, str]:
     if raised is None or not is_assertion(raised):
         return "", ""
     statement = raised.site.statement if raised.site is not None else ""
-    found = _comparison(raised.message, statement)
+    found = comparison(raised.message, statement)
     if found is None:
         return "", ""
     of_left, of_right = _WANTED[found.operator]
+    lines = [one_line(clean(value, _ROOM), _ROOM) for value in (found.left, found.right)]
+    left, right = cut_apart(lines, _LONGEST)
     if _is_literal_first(statement, found.left):
-        return _shown(found.right), of_right.format(_shown(found.left))
-    return _shown(found.left), of_left.format(_shown(found.right))
+        return right, of_right.format(left)
+    return left, of_left.format(right)
 
 
-def _comparison(message: str, statement: str) -> _ComparedValues | None:
+def comparison(message: str, statement: str) -> ComparedValues | None:
+    """The two values of a failed assertion as its message has them; None if they are not clear.
+
+    :param statement: the failing statement: unittest's messages have other words for each method.
+    """
     found = _ASSERT.search(message)
     if found is not None:
         return _compared(found["compared"])
@@ -376,28 +383,28 @@ def _comparison(message: str, statement: str) -> _ComparedValues | None:
     return _of_unittest(message, *_METHODS.get(method[1] if method is not None else "", _EQUAL))
 
 
-def _of_unittest(message: str, operator: str, words: str) -> _ComparedValues | None:
+def _of_unittest(message: str, operator: str, words: str) -> ComparedValues | None:
     """The two values of unittest's message; nothing if a value may hold the words between them."""
     left, found, right = _PREFIX.sub("", message).partition(words)
     right = _REASON.split(right, maxsplit=1)[0]
     if operator == "is not":  # the message shows the value once
-        return _ComparedValues(right, operator, right) if found and not left and right else None
+        return ComparedValues(right, operator, right) if found and not left and right else None
     is_clear = left and right and "\n" not in left and words not in right
-    return _ComparedValues(left, operator, right) if found and is_clear else None
+    return ComparedValues(left, operator, right) if found and is_clear else None
 
 
-def _compared(text: str) -> _ComparedValues | None:
+def _compared(text: str) -> ComparedValues | None:
     """Both sides of ``7 == 6``; None if the operator may be one inside a value."""
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         parts = _OPERATOR.split(text)
         is_clear = len(parts) == 3 and not _IS_OF_MORE.search(text)
-        return _ComparedValues(*parts) if is_clear else None
+        return ComparedValues(*parts) if is_clear else None
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return None
     left, right = (ast.get_source_segment(text, side) for side in (node.left, node.comparators[0]))
-    return _ComparedValues(left, _OPERATORS[type(node.ops[0])], right) if left and right else None
+    return ComparedValues(left, _OPERATORS[type(node.ops[0])], right) if left and right else None
 
 
 def _is_literal_first(statement: str, left: str) -> bool:
@@ -427,7 +434,3 @@ def _is_literal(node: ast.expr) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
-
-
-def _shown(value: str) -> str:
-    return one_line(clean(value, 4 * _LONGEST), _LONGEST)

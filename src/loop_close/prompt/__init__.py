@@ -11,13 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from loop_close import lazy
-from loop_close.text import code, one_line
+from loop_close.text import code, cut_apart, one_line
 
 if TYPE_CHECKING:
     from loop_close.model import Counts, EditsRun, Report
 
 
-_MAX_LINE = 160
+#: Characters of a line of source or of a message.
+MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _NAME = 256
 _PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
@@ -80,6 +81,13 @@ def spans(texts: Sequence[str], most: int, limit: int = 160) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def spans_apart(texts: Sequence[str], limit: int) -> list[str]:
+    """Texts shown side by side, each on one line as a code span, cut around what differs."""
+    return [
+        code(text, limit) for text in cut_apart([one_line(safe(text), _MAX_TEXT) for text in texts], limit)
+    ]
+
+
 def line_of(text: str, limit: int = 120) -> str:
     """The text on one line, as an inline code span."""
     return code(one_line(safe(text, 4 * limit), limit), limit)
@@ -92,7 +100,7 @@ def message_lines(text: str) -> list[str]:
 
 def short(line: str) -> str:
     """A line of bounded length."""
-    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
 
 
 def plain(text: str, limit: int = 120) -> str:

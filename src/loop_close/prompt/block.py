@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -46,6 +47,7 @@ from loop_close.prompt.place import (
 from loop_close.prompt.rows import (
     MARKED,
     NOT_RUN,
+    comparison_row,
     difference_row,
     function_rows,
     message_rows,
@@ -53,7 +55,7 @@ from loop_close.prompt.rows import (
     statement_rows,
 )
 from loop_close.syntax.meaning import MODULE
-from loop_close.text import code, fence, one_line
+from loop_close.text import MAX_MESSAGE, code, cut_apart, fence, one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
 #: the test, other places. 3: more of the source, the values. 4: the source of other places.
@@ -156,7 +158,8 @@ def _brief(failure: Failure) -> str:
     raised = failure.raised
     found = next((each for each in differences(failure) if each.path), None)
     message = difference_row(found) if found is not None else failure.message
-    said = line_of(message, BRIEF) if message.strip() else "(no message)"
+    row = comparison_row(one_line(safe(message), MAX_MESSAGE), failure, BRIEF)
+    said = code(row, BRIEF) if message.strip() else "(no message)"
     if raised is None:
         return said
     held = [other for _, _, other in related(raised, 0)][:_HELD] if raised.members else []
@@ -443,12 +446,46 @@ def _text_of(frame: Frame) -> str:
 def _values(failure: Failure) -> Iterator[str]:
     """The values of the names in the failing statement."""
     said = safe(failure.message)
-    if found := [
-        (name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said
-    ]:
-        limit = max(_LEAST_VALUE, min(120, _VALUES // min(len(found), _MAX_VALUES)))
-        shown = [span(f"{name} = {value}", limit) for name, value in found[:_MAX_VALUES]]
+    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
+    limit = max(_LEAST_VALUE, min(120, _VALUES // max(1, min(len(found), _MAX_VALUES))))
+    pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
+    longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
+    cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
+    compared = _compared_names(failure)
+    shown = [
+        span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
+        for (name, text), part in zip(pairs, cut, strict=True)
+        if not part.startswith("…") or name.removesuffix(" = ") not in compared
+    ]
+    if shown:
         yield f"With {', '.join(shown)}."
+
+
+def _safe_pair(name: str, value: str) -> tuple[str, str]:
+    """``name = `` and the value, each on one line; of a credential by its name nothing is left."""
+    line = one_line(safe(f"{name} = {value}"), MAX_MESSAGE)
+    start = f"{one_line(safe(name), MAX_MESSAGE)} = "
+    return (start, line.removeprefix(start)) if line.startswith(start) else ("", line)
+
+
+def _compared_names(failure: Failure) -> set[str]:
+    """The names that the failing statement compares, where the message says where their values differ first."""
+    site = failure.raised.site if failure.raised is not None else None
+    if site is None or not any(each.path for each in differences(failure)):
+        return set()
+    match next((each for each in _parsed(site.statement)), None):
+        case ast.Assert(test=ast.Compare(left=left, comparators=others)):
+            return {ast.unparse(side) for side in (left, *others)}
+        case ast.Expr(value=ast.Call(args=sides)):
+            return {ast.unparse(side) for side in sides}
+    return set()
+
+
+def _parsed(statement: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(statement).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:

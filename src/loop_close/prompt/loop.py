@@ -11,10 +11,10 @@ from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, Know
 from loop_close.model import Report
 from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.progress.tampering import KINDS
-from loop_close.prompt import plain_values, safe, span, spans
+from loop_close.prompt import plain_values, safe, span, spans, spans_apart
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.syntax.meaning import MODULE
-from loop_close.text import fence, one_line
+from loop_close.text import cut_apart, fence, one_line
 
 _WHY = {
     "fixed": "more was fixed than broken",
@@ -139,7 +139,7 @@ def _diff(edits: Sequence[Edit], report: Report) -> list[str]:
         kept = lines[:room] if number < _MAX_NAMED else []
         if kept and len(edits) > 1:
             rows.append(f"@@ {one_line(safe(edit.function or edit.file), 100)} @@")
-        rows += [line[:120] for line in kept]
+        rows += _cut_rows(kept)
         more += len(lines) - len(kept)
     rest = [f"… {more} more line{'s' * (more != 1)}"] if more else []
     return fence("\n".join([*rows, *rest]), "diff")
@@ -352,7 +352,7 @@ def _one_line_change(edit: Edit) -> str:
     added = [row[1:].strip() for row in rows if row.startswith("+")]
     if len(removed) != 1 or len(added) != 1:
         return ""
-    return f"{span(removed[0], 50)} → {span(added[0], 50)}"
+    return " → ".join(spans_apart((removed[0], added[0]), 50))
 
 
 def effect(step: Step) -> str:
@@ -439,7 +439,13 @@ def diff_of(change: ChangedTest) -> list[str]:
         half = _MAX_LINES // 2
         old, new = old[: max(half, _MAX_LINES - len(new))], new[: max(half, _MAX_LINES - len(old))]
         rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new), "…"]
-    return [row if len(row) <= _WIDTH else f"{row[: _WIDTH - 1]}…" for row in rows]
+    return _cut_rows(rows)
+
+
+def _cut_rows(rows: Sequence[str]) -> list[str]:
+    """The rows of a diff, long ones cut around what differs in them."""
+    cut = cut_apart([row[1:] for row in rows], _WIDTH - 1)
+    return [f"{row[:1]}{text}" for row, text in zip(rows, cut, strict=True)]
 
 
 def plain_line(change: ChangedTest) -> str:

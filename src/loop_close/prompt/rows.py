@@ -14,12 +14,12 @@ from itertools import chain, groupby, pairwise, zip_longest
 from loop_close.facts import differences, failure_place, is_a, test_function
 from loop_close.lazy import dataclass
 from loop_close.model import Difference, Failure, SourceLines
-from loop_close.prompt import message_lines, safe, safe_lines, short, span
+from loop_close.progress.fingerprints import comparison
+from loop_close.prompt import MAX_LINE, message_lines, safe, safe_lines, short, span
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.syntax.makers import makers_of
-from loop_close.text import fence, one_line
+from loop_close.text import cut_apart, fence, one_line
 
-_MAX_LINE = 160
 # How near to the marked line a line of a long function has to be to come before a ``return``.
 _NEAR = 2
 # So many lines in a row that no test ran, or of one comment, are shown as they are.
@@ -114,7 +114,7 @@ def function_rows(
         sign = mark if number == marked or number in alike else NOT_RUN if number in skipped else ""
         has_number = not is_next or sign == MARKED or number in cited
         rows.append(_row(source, number, sign, has_number=has_number))
-        if number == marked and 0 < column <= _MAX_LINE:
+        if number == marked and 0 < column <= MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)
     return fence("\n".join(rows), "python") if rows else []
@@ -368,6 +368,9 @@ def message_rows(failure: Failure, level: int) -> list[str]:
     raised = failure.raised
     is_doctest = is_a(raised, "DocTestFailure") and "\nExpected:\n" in failure.message
     lines = _of_doctest(failure.message) if is_doctest else _without_traceback(message_lines(failure.message))
+    if lines and lines[0].endswith("…") and not is_doctest:
+        whole = safe(failure.message).lstrip().partition("\n")[0].rstrip()
+        lines[0] = comparison_row(whole, failure) if whole.startswith(lines[0][:-1]) else lines[0]
     if raised is not None and raised.type != "AssertionError":
         first = lines[0] if lines else ""
         name = one_line(safe(raised.type), 100)
@@ -409,33 +412,43 @@ def _of_doctest(message: str) -> list[str]:
     expected, got = sides
     where = ""
     if expected[:1] == ["Traceback (most recent call last):"]:
-        texts = [short((side or [""])[-1]) for side in sides]
+        texts = [(side or [""])[-1] for side in sides]
     elif any("..." in line for line in expected) or len(expected) == len(got) == 1:
         ends = (" … ".join(dict.fromkeys((side[0], side[-1]))) if side else "(nothing)" for side in sides)
-        texts = [*map(short, ends)]
+        texts = [*ends]
     else:
         lines = ([line.replace("<BLANKLINE>", "") for line in side] for side in sides)
         pairs = [*zip_longest(*lines)] or [(None, None)]  # the message may have been cut before them
         loosely = (n for n, (one, other) in enumerate(pairs) if (one or "").split() != (other or "").split())
         exactly = (n for n, (one, other) in enumerate(pairs) if one != other)
         number = next(chain(loosely, exactly), 0)
-        texts, where = [*_apart(*pairs[number])], f", line {number + 1}"
+        texts, where = _texts_of(*pairs[number]), f", line {number + 1}"
     heads = (f"Expected{where}", f"Got{where}")
-    shown = (f"{head}: {text}" for head, text in zip(heads, texts, strict=True))
+    shown = (f"{head}: {text}" for head, text in zip(heads, cut_apart(texts, MAX_LINE), strict=True))
     return [*(short(line) for line in example.splitlines()[:2]), *shown]
 
 
-def _apart(left: str | None, right: str | None) -> tuple[str, str]:
-    """Two lines for comparison, without a long beginning that both have; None for none."""
-    pairs = zip_longest(left or "", right or "")
-    same = next((n for n, (one, other) in enumerate(pairs) if one != other), 0)
-    cut = max(0, same - 20) if same > 60 else 0
+def _texts_of(left: str | None, right: str | None) -> list[str]:
+    """Two lines for comparison, as literals if only their space differs; None for none."""
     is_space = left is not None and right is not None and left.split() == right.split()
-    texts = (
-        ("…" * bool(cut) + text[cut:] if text is not None else "(no such line)") for text in (left, right)
-    )
-    first, second = (short(repr(text) if is_space else text) for text in texts)
-    return first, second
+    sides = (left, right)
+    return ["(no such line)" if side is None else repr(side) if is_space else side for side in sides]
+
+
+def comparison_row(line: str, failure: Failure, limit: int = MAX_LINE) -> str:
+    """A bounded line of a message; of one that is a comparison both sides, cut around what differs in them."""
+    statement = failure.raised.site.statement if failure.raised is not None and failure.raised.site else ""
+    found = comparison(line, statement) if len(line) > limit else None
+    if found is None:
+        return one_line(line, limit)
+    before, _, rest = line.partition(found.left)
+    between, _, after = rest.rpartition(found.right)
+    room = limit - len(before) - len(between) - len(after)
+    if room < limit // 2:
+        return one_line(line, limit)
+    most = max(room // 2, room - min(len(found.left), len(found.right)))
+    left, right = cut_apart([found.left, found.right], most)
+    return f"{before}{left}{between}{right}{after}"
 
 
 def _is_said(found: Difference, message: str) -> bool:

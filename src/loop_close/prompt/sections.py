@@ -33,6 +33,7 @@ from loop_close.prompt import (
     safe,
     span,
     spans,
+    spans_apart,
 )
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, more_places
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
@@ -547,7 +548,7 @@ def _edits(edits: Sequence[tuple[str, str, str, str]]) -> str:
         place = (
             f"{span(function, 60)} in {span(file, 100)}" if function not in ("", MODULE) else span(file, 100)
         )
-        change = f" ({span(before, 60)} → {span(after, 60)})" if before or after else ""
+        change = f" ({' → '.join(spans_apart((before, after), 60))})" if before or after else ""
         named.append(f"{place}{change}")
     more = len(edits) - _MOST_EDITS
     return f"an edit of {', '.join(named)}{f' and {more} more' if more > 0 else ''}"

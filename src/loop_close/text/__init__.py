@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -249,6 +249,60 @@ def cut(text: str, limit: int = MAX_MESSAGE) -> str:
     first = clean(text[: head + _CUT_ROOM], numbers=numbers)[:head]
     last = clean(text[-tail - _CUT_ROOM :], numbers=numbers)[-tail:]
     return f"{first}\n… {len(text) - limit} characters left out …\n{last}"
+
+
+# --- values side by side
+
+#: Characters shown before the first difference.
+_BEFORE = 20
+# What means something only as a whole: marks of what was redacted or replaced, and escapes in literals.
+_UNIT = lazy.pattern(
+    r"<(?:redacted [0-9]{1,9}|[a-z]{1,9})>|\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL
+)
+
+
+def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
+    """Texts that are shown side by side, each cut to the limit around what it differs in.
+
+    Of a text whose first characters are also those of another, as many as the limit has room for, the end of these is
+    shown with what follows; of any other its beginning. A mark of what was redacted, and an escape, stay whole.
+
+    :param texts: without credentials, as half of one no longer looks like one. Texts cut before may be cut again.
+    :param limit: the most characters of each; ``…`` for what is left out counts.
+    """
+    return [
+        text
+        if len(text) <= limit
+        else _cut_at(
+            text, max((first_difference(text, each) for each in texts if each != text), default=0), limit
+        )
+        for text in texts
+    ]
+
+
+def first_difference(left: str | bytes, right: str | bytes) -> int:
+    """The first index at which two strings differ; the length of the shorter one if the longer one starts with it."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _cut_at(text: str, at: int, limit: int) -> str:
+    """A text that is too long, cut so that the index ``at`` is shown."""
+    units = [found.span() for found in _UNIT.finditer(text)]
+    start = at - min(_BEFORE, limit // 3) if at >= 2 * limit // 3 else 0
+    start = next((first if last > at else last for first, last in units if first < start < last), start)
+    before = "…" * bool(start)
+    end = start + limit - len(before)
+    if end >= len(text):
+        return f"{before}{text[start:]}"
+    end = next((first for first, last in units if start < first < end - 1 < last), end - 1)
+    return f"{before}{text[start:end]}…"
 
 
 # --- values out of JSON
