@@ -433,6 +433,68 @@ def test_in_how_many_tests_an_exception_was_swallowed(passed, partial, expected)
     assert line.endswith(f"; in 1 failing test{f' and {expected}' if expected else '.'}")
 
 
+HELPER = frame(
+    "tests/helpers.py", "check", 9, source=source("def check(x):", "    assert x == 1", start=8), is_test=True
+)
+
+
+@pytest.mark.parametrize(
+    ("ids", "frames", "shown", "tests"),
+    [
+        # Others fail too: of which one is it?
+        (
+            ("test_total[a]", "test_total[b]"),
+            (),
+            "Shown by `tests/test_cart.py:5` `test_total[a]`:",
+            "2 tests: `tests/test_cart.py::test_total` (2 cases)",
+        ),
+        # Its id is not named again.
+        (
+            ("test_total[a]", "test_zero"),
+            (),
+            "Shown by `tests/test_cart.py:5` `test_total[a]`:",
+            "Other test: `tests/test_cart.py::test_zero`",
+        ),
+        (
+            ("test_total[a]", "test_total[b]"),
+            (HELPER,),
+            "Shown by `tests/helpers.py:9` `check` in `test_total[a]`:",
+            "2 tests: `tests/test_cart.py::test_total` (2 cases)",
+        ),
+        # That of one failing test is in the list of tests.
+        (
+            ("test_total[a]",),
+            (),
+            "Shown by `tests/test_cart.py:5` `test_total`:",
+            "Test: `tests/test_cart.py::test_total[a]`",
+        ),
+    ],
+)
+def test_of_several_cases_that_of_the_proof_is_named(ids, frames, shown, tests):
+    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), *frames, frame(line=10, source=BODY)])
+    cases = [failure(exc, nodeid=f"{TEST}::{name}") for name in ids]
+    lines = block(3, *cases, suspects=[TOTAL])
+    assert shown in lines
+    assert tests in lines
+
+
+def test_the_case_is_named_where_the_heading_is_the_place():
+    cases = [failure(WRONG.raised, nodeid=f"{TEST}::test_total[{n}]") for n in "ab"]
+    assert "Shown by `test_total[a]`:" in block(2, *cases)
+    assert "Shown by" not in "".join(block(1, *cases))
+    assert "Shown by" not in "".join(block(3, cases[0]))
+
+
+def test_the_subtest_of_the_proof_is_named():
+    cases = [replace(failure(WRONG.raised), subtest=f"(n={n})") for n in (1, 2)]
+    lines = block(3, *cases)
+    assert "Shown by `test_total (n=1)`:" in lines
+    hostile = [replace(each, subtest="`\n# h\x1b[1m password='hunter2secret'") for each in cases]
+    shown = "\n".join(block(3, *hostile))
+    assert "\n# h" not in shown
+    assert "hunter2secret" not in shown
+
+
 def test_that_no_function_stands_out_is_said_with_their_number():
     called = tuple(Called(file=SRC, line=n, end_line=n, function=f"f{n}") for n in range(1, 4))
     calls = Calls(functions=called, failed={f"{TEST}::test_total": ((0, 1), (2, 3))})

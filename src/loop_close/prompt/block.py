@@ -16,7 +16,9 @@ from loop_close.facts import (
     innermost,
     is_a,
     package_differences,
+    qualname,
     sides,
+    test_function,
     values,
 )
 from loop_close.memory import KnownTest, Progress
@@ -111,7 +113,7 @@ def block_lines(
     lines = [*heading, *_where(cause, report), *_why(cause, report, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
-    lines += _proof(failure, at, level)
+    lines += _proof(cause, at, level)
     path = _path_to(failure.raised, at)
     if path is not None and (level < 2 or not any(_is_in(path[1], each) for each in cause.suspects[1:])):
         lines.append(f"{path[0].capitalize()} at {_with_text(path[1])}")
@@ -130,7 +132,7 @@ def block_lines(
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
     tests = ""
     if is_listed or not names_tests(report.observation):
-        tests = row_of_tests(_failures(cause), level, _named_test(failure, at, level, is_alone=is_alone))
+        tests = row_of_tests(_failures(cause), level, _named_test(cause, at, level, is_alone=is_alone))
     return [*lines, *([tests] if tests else []), *past_lines(cause, report.progress)]
 
 
@@ -358,25 +360,39 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
-def _proof(failure: Failure, at: ProbablePlace, level: int) -> Iterator[str]:
+def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it."""
+    failure = representative(cause)
     raised = failure.raised
     test = _test_frame(raised)
     said = message_rows(failure, level)
-    if test is None or test.source is None or not _has_statement(failure, level):
-        if line := _line_of_test(failure, at):
-            yield f"Shown by {line}:"
+    is_shown = _has_statement(failure, level)
+    function = test.function if is_shown and test is not None else ""
+    names = [line] if (line := _line_of_test(failure, at)) else []
+    case = _case_of(failure, cause) if level >= 2 else ""
+    if case and function in ("", MODULE, qualname(failure.nodeid)):
+        names.append(span(f"{qualname(failure.nodeid)}{case}"))
+    elif (line or case) and function not in ("", MODULE):
+        names.append(span(function, _NAME))
+        names += [f"in {span(f'{qualname(failure.nodeid)}{case}')}"] if case else []
+    if names:
+        yield f"Shown by {' '.join(names)}:"
+    if not is_shown or test is None or test.source is None:
         yield from fence("\n".join(said) or "(no message)")
     else:
         # An exception that the code under test raised says itself what was called.
         is_hidden = level >= 3 and test == innermost(raised)
         statement = statement_rows(test.source, test.line, with_assignments=is_hidden)
-        inside = f" {span(test.function, _NAME)}" if test.function != MODULE else ""
-        if line := _line_of_test(failure, at):
-            yield f"Shown by {line}{inside}:"
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     if level >= 3:
         yield from _values(failure)
+
+
+def _case_of(failure: Failure, cause: RootCause) -> str:
+    """Which case or subtest of its test it is, as ``[it]`` or `` (n=1)``, where the cause has other failures too."""
+    case = failure.nodeid[len(test_function(failure.nodeid)) :]
+    subtest = f" {failure.subtest}" if failure.subtest else ""
+    return f"{case}{subtest}" if len(cause.evidence) > 1 else ""
 
 
 def _has_statement(failure: Failure, level: int) -> bool:
@@ -390,14 +406,24 @@ def _has_statement(failure: Failure, level: int) -> bool:
     )
 
 
-def _named_test(failure: Failure, at: ProbablePlace, level: int, *, is_alone: bool) -> str:
-    """The node id, if the heading or the proof names the test by its file and its whole qualified name; else empty."""
+def _named_test(cause: RootCause, at: ProbablePlace, level: int, *, is_alone: bool) -> str:
+    """The test function, if the heading or the proof names the only failing case of it; else empty.
+
+    Named is it by its file and its whole qualified name.
+    """
+    failure = representative(cause)
     test = _test_frame(failure.raised)
+    own = test_function(failure.nodeid)
     named = [(at.file, at.function)] if level >= 2 and not is_alone and at.score is None else []
     if test is not None and _has_statement(failure, level) and _line_of_test(failure, at):
         named.append((test.file, test.function))
-    ids = ("::".join((file, *name.split("."))) for file, name in named if len(name) <= _NAME)
-    return failure.nodeid if failure.nodeid in ids else ""
+    ids = ["::".join((file, *name.split("."))) for file, name in named if len(name) <= _NAME]
+    if failure.nodeid == own:
+        return own if own in ids else ""
+    is_only = {each.nodeid for each in _failures(cause) if test_function(each.nodeid) == own} == {
+        failure.nodeid
+    }
+    return own if own in ids and is_only and _case_of(failure, cause) else ""
 
 
 def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
