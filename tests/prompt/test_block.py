@@ -963,6 +963,71 @@ def test_without_a_memory_there_is_nothing_to_say():
     assert attempts_at(CAUSE, None) == 0
 
 
+# The same fault in another block
+
+
+def lines_of(number, *suspects):
+    """The lines in the block of a root cause; one cause for each sequence of suspects."""
+    causes = tuple(cause_of(SHOWN, suspects=each) for each in suspects)
+    report = replace(report_of(observed(SHOWN)), causes=causes)
+    lines = block_lines(number, causes[number - 1], 2, report, {})
+    return [line for line in lines if "also the first place" in line]
+
+
+def place(name, score):
+    return replace(TOTAL, function=name, line=ord(name) + 20, source=None, score=score)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "expected"),
+    [
+        # Near, and probable there.
+        (
+            [place("a", 0.5), place("b", 0.3)],
+            [[place("b", 0.9)]],
+            "`b()` is also the first place of root cause 2",
+        ),
+        (
+            [place("a", 0.4), place("c", 0.3), place("b", 0.2)],
+            [[place("b", 0.9)]],
+            "`b()` is also the first place of root cause 2",
+        ),
+        (
+            [place("a", 0.5), place("b", 0.3)],
+            [[place("b", 0.9)], [place("c", 0.9)], [place("b", 0.6), place("a", 0.1)]],
+            "`b()` is also the first place of root causes 2 and 4",
+        ),
+        (
+            [place("a", 0.5), replace(RATES, score=0.3)],
+            [[RATES]],
+            "`RATES` is also the first place of root cause 2",
+        ),
+        # Not near.
+        ([place("a", 0.7), place("b", 0.3)], [[place("b", 0.9)]], None),
+        # Not the first three.
+        ([*(place(n, 0.2) for n in "acd"), place("b", 0.2)], [[place("b", 0.9)]], None),
+        # Not probable there, and the first of none.
+        ([place("a", 0.5), place("b", 0.3)], [[place("b", 0.45)]], None),
+        ([place("a", 0.5), place("b", 0.3)], [[place("c", 0.9), place("b", 0.9)]], None),
+        ([place("a", 0.5)], [[place("b", 0.9)]], None),
+        ([], [[place("b", 0.9)], []], None),
+        # Of another function of that name.
+        ([place("a", 0.5), replace(place("b", 0.3), file="src/other.py")], [[place("b", 0.9)]], None),
+    ],
+)
+def test_a_place_that_is_the_first_one_of_another_root_cause_is_told(first, others, expected):
+    assert lines_of(1, first, *others) == ([f"{expected}: probably one fault."] if expected else [])
+
+
+def test_the_same_two_root_causes_are_told_once():
+    pair = ([place("a", 0.5), place("b", 0.4)], [place("b", 0.5), place("a", 0.4)])
+    assert lines_of(1, *pair) == ["`b()` is also the first place of root cause 2: probably one fault."]
+    assert lines_of(2, *pair) == []
+    assert lines_of(2, [place("a", 0.9)], [place("b", 0.5), place("a", 0.4)]) == [
+        "`a()` is also the first place of root cause 1: probably one fault."
+    ]
+
+
 def test_what_is_new_has_no_past():
     assert past() == []
     assert past(known(since=5)) == []

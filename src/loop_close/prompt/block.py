@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -19,7 +18,6 @@ from loop_close.facts import (
     qualname,
     sides,
     test_function,
-    values,
 )
 from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
@@ -45,6 +43,7 @@ from loop_close.prompt.place import (
     percent,
     probable_place,
     representative,
+    shared_place,
 )
 from loop_close.prompt.rows import (
     MARKED,
@@ -55,9 +54,10 @@ from loop_close.prompt.rows import (
     message_rows,
     row_of_tests,
     statement_rows,
+    value_lines,
 )
 from loop_close.syntax.meaning import MODULE
-from loop_close.text import MAX_MESSAGE, code, cut_apart, fence, one_line
+from loop_close.text import MAX_MESSAGE, code, fence, one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
 #: the test, other places. 3: more of the source, the values. 4: the source of other places.
@@ -69,14 +69,8 @@ _LEAST_SHOWN = 0.05
 _MORE_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
-_MAX_VALUES = 5
 # Characters of a function's name.
 _NAME = 80
-# Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
-_VALUES = 250
-_LEAST_VALUE = 50
-# A shorter value is in many messages by chance.
-_SHORT = 5
 _MAX_FINDINGS = 3
 _MAX_SOURCES = 6
 _WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
@@ -128,6 +122,7 @@ def block_lines(
         lines += _advice(cause, advisers)
     elif cause.suspects and cause.suspects[0].score < PROBABLE:
         lines += _others(cause, path)
+    lines += _one_fault(number, report)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
     tests = ""
@@ -385,7 +380,7 @@ def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
         statement = statement_rows(test.source, test.line, with_assignments=is_hidden)
         yield from fence("\n".join([*map(short, statement), *(f"E  {row}" for row in said)]), "python")
     if level >= 3:
-        yield from _values(failure)
+        yield from value_lines(failure)
 
 
 def _case_of(failure: Failure, cause: RootCause) -> str:
@@ -469,51 +464,6 @@ def _text_of(frame: Frame) -> str:
     return line_of(source.lines[frame.line - source.start], 120)
 
 
-def _values(failure: Failure) -> Iterator[str]:
-    """The values of the names in the failing statement."""
-    said = safe(failure.message)
-    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
-    limit = max(_LEAST_VALUE, min(120, _VALUES // max(1, min(len(found), _MAX_VALUES))))
-    pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
-    longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
-    cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
-    compared = _compared_names(failure)
-    shown = [
-        span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
-        for (name, text), part in zip(pairs, cut, strict=True)
-        if not part.startswith("…") or name.removesuffix(" = ") not in compared
-    ]
-    if shown:
-        yield f"With {', '.join(shown)}."
-
-
-def _safe_pair(name: str, value: str) -> tuple[str, str]:
-    """``name = `` and the value, each on one line; of a credential by its name nothing is left."""
-    line = one_line(safe(f"{name} = {value}"), MAX_MESSAGE)
-    start = f"{one_line(safe(name), MAX_MESSAGE)} = "
-    return (start, line.removeprefix(start)) if line.startswith(start) else ("", line)
-
-
-def _compared_names(failure: Failure) -> set[str]:
-    """The names that the failing statement compares, where the message says where their values differ first."""
-    site = failure.raised.site if failure.raised is not None else None
-    if site is None or not any(each.path for each in differences(failure)):
-        return set()
-    match next((each for each in _parsed(site.statement)), None):
-        case ast.Assert(test=ast.Compare(left=left, comparators=others)):
-            return {ast.unparse(side) for side in (left, *others)}
-        case ast.Expr(value=ast.Call(args=sides)):
-            return {ast.unparse(side) for side in sides}
-    return set()
-
-
-def _parsed(statement: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(statement).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
 def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
     """The other candidates, in one line; of a file that the one before has too the line alone.
 
@@ -532,6 +482,16 @@ def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
         file = each.file
     if shown:
         yield f"Other places: {', '.join(shown)}."
+
+
+def _one_fault(number: int, report: Report) -> Iterator[str]:
+    """That another root cause probably has the same fault, where it has another first place."""
+    found = shared_place(report.causes, number)
+    if found is not None:
+        each, (*numbers, last) = found
+        name = each.constant or (f"{each.function}()" if each.function != MODULE else each.file)
+        others = f"s {', '.join(map(str, numbers))} and {last}" if numbers else f" {last}"
+        yield f"{span(name, 80)} is also the first place of root cause{others}: probably one fault."
 
 
 def _is_in(frame: Frame, suspect: Suspect) -> bool:

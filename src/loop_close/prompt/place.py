@@ -22,6 +22,8 @@ PROBABLE = 0.5
 #: Below this one no place is clear.
 POSSIBLE = 0.25
 _MOST_FAILURES = 200
+# Of two places of one root cause, so much of the probability of the first makes the second as good a place to look.
+_NEAR = 0.5
 _MOST_CAUSES = 10
 _LINE = lazy.pattern(r"\bline ([0-9]{1,6})\b")
 
@@ -179,6 +181,45 @@ def are_one_place(causes: Sequence[RootCause]) -> bool:
     first = [cause.suspects[0] for cause in causes if cause.suspects and cause.suspects[0].score >= PROBABLE]
     places = {(each.file, each.function, each.line, each.constant) for each in first}
     return len(first) == len(causes) and len(places) == 1
+
+
+def shared_place(causes: Sequence[RootCause], number: int) -> tuple[Suspect, list[int]] | None:
+    """The second or third place of a root cause if it is the first one of others, and nearly as likely as its own.
+
+    Nearly: at least half as likely. It is then ahead of the first once the others' evidence counts too, which makes it
+    probable by itself. Of two root causes that each have the other's place only the first is told.
+
+    :param number: of the root cause, from 1.
+    :returns: the place and the numbers of the others; None if there is none.
+    """
+    shown = causes[:_MOST_CAUSES]
+    for each in _near_places(shown[number - 1]) if number <= len(shown) else ():
+        others = [
+            n for n, other in enumerate(shown, 1) if n != number and other.suspects and _is_first(each, other)
+        ]
+        told = [n for n in others if n < number and _is_told(shown[n - 1], shown[number - 1])]
+        if others and not told:
+            return each, others
+    return None
+
+
+def _near_places(cause: RootCause) -> list[Suspect]:
+    return [each for each in cause.suspects[1:3] if each.score >= _NEAR * cause.suspects[0].score]
+
+
+def _is_first(place: Suspect, cause: RootCause) -> bool:
+    first = cause.suspects[0]
+    is_same = (first.file, first.function, first.line, first.constant) == (
+        place.file,
+        place.function,
+        place.line,
+        place.constant,
+    )
+    return is_same and first.score >= PROBABLE
+
+
+def _is_told(earlier: RootCause, later: RootCause) -> bool:
+    return any(_is_first(each, later) for each in _near_places(earlier))
 
 
 def how_sure(score: float) -> str:

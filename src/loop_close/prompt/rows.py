@@ -1,4 +1,4 @@
-"""The details of failures as lines: source, statement, message, the tests."""
+"""The details of failures as lines: source, statement, message, values, the tests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
-from loop_close.facts import differences, failure_place, is_a, test_function
+from loop_close.facts import differences, failure_place, is_a, test_function, values
 from loop_close.lazy import dataclass
 from loop_close.model import Difference, Failure, SourceLines
 from loop_close.progress.fingerprints import comparison
 from loop_close.prompt import MAX_LINE, message_lines, safe, safe_lines, short, span
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.syntax.makers import makers_of
-from loop_close.text import cut_apart, fence, one_line
+from loop_close.text import MAX_MESSAGE, cut_apart, fence, one_line
 
 # How near to the marked line a line of a long function has to be to come before a ``return``.
 _NEAR = 2
@@ -463,6 +463,61 @@ def difference_row(found: Difference) -> str:
     if not left or not right:
         return f"only in the {'left' if left else 'right'} value: {path} = {left or right}"
     return f"left{path}: {left} != {right}"
+
+
+# --- the values
+
+_MAX_VALUES = 5
+# Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
+_VALUES = 250
+_LEAST_VALUE = 50
+# A shorter value is in many messages by chance.
+_SHORT = 5
+
+
+def value_lines(failure: Failure) -> Iterator[str]:
+    """The values of the names in the failing statement."""
+    said = safe(failure.message)
+    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
+    limit = max(_LEAST_VALUE, min(120, _VALUES // max(1, min(len(found), _MAX_VALUES))))
+    pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
+    longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
+    cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
+    compared = _compared_names(failure)
+    shown = [
+        span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
+        for (name, text), part in zip(pairs, cut, strict=True)
+        if not part.startswith("…") or name.removesuffix(" = ") not in compared
+    ]
+    if shown:
+        yield f"With {', '.join(shown)}."
+
+
+def _safe_pair(name: str, value: str) -> tuple[str, str]:
+    """``name = `` and the value, each on one line; of a credential by its name nothing is left."""
+    line = one_line(safe(f"{name} = {value}"), MAX_MESSAGE)
+    start = f"{one_line(safe(name), MAX_MESSAGE)} = "
+    return (start, line.removeprefix(start)) if line.startswith(start) else ("", line)
+
+
+def _compared_names(failure: Failure) -> set[str]:
+    """The names that the failing statement compares, where the message says where their values differ first."""
+    site = failure.raised.site if failure.raised is not None else None
+    if site is None or not any(each.path for each in differences(failure)):
+        return set()
+    match next(iter(_statements(site.statement)), None):
+        case ast.Assert(test=ast.Compare(left=left, comparators=others)):
+            return {ast.unparse(side) for side in (left, *others)}
+        case ast.Expr(value=ast.Call(args=sides)):
+            return {ast.unparse(side) for side in sides}
+    return set()
+
+
+def _statements(statement: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(statement).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 # --- the tests
