@@ -150,6 +150,40 @@ def test_a_lazy_named_tuple_is_one():
     assert pickle.loads(pickle.dumps(LazyRow("a"))) == LazyRow("a")
 
 
+def test_a_lazy_named_tuple_is_completed_by_any_first_use():
+    def kind():
+        class Row(lazy.NamedTuple):
+            name: str
+            size: int = 1
+
+        return Row
+
+    made = kind()
+    assert (made._fields, made.__match_args__) == (("name", "size"), ("name", "size"))
+    assert made._field_defaults == {"size": 1}
+        ("name", "size"),
+        {"size": 1},
+        ("name", "size"),
+    )
+    assert made._make(["a", 2]) == made("a", 2) == ("a", 2)
+    with pytest.raises(TypeError, match="Expected 2 arguments, got 1"):
+        kind()._make(["a"])
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        kind()()
+    row = kind()(size=3, name="b")
+    assert (row.name, row.size, row._asdict(), row._replace(name="c")) == (
+        "b",
+        3,
+        {"name": "b", "size": 3},
+        ("c", 3),
+    )
+    match row:
+        case tuple(name):
+            assert name == ("b", 3)
+    below = type("Below", (kind(),), {"__slots__": (), "double": property(lambda self: 2 * self.size)})
+    assert (type(below("a", 2)), below("a", 2).double, below._make(["a", 5]).size) == (below, 4, 5)
+
+
 def test_records_of_the_package_are_dataclasses_for_its_users():
     failure = model.Failure(nodeid="t.py::test_a", phase="call", message="boom")
     assert dataclasses.asdict(failure)["message"] == "boom"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import Signature, signature
 from operator import attrgetter
@@ -66,14 +66,37 @@ else:
             if not bases:
                 return super().__new__(cls, name, bases, body)
             names = tuple(body["__annotations__"])
-            defaults = [body.pop(each) for each in names if each in body]
-            made = namedtuple(name, names, defaults=defaults, module=body["__module__"])
-            for key, value in body.items():
-                setattr(made, key, value)
-            return made
+            defaults = {each: body.pop(each) for each in names if each in body}
+            common = {"__slots__": (), "_fields": names, "_field_defaults": defaults, "__match_args__": names}
+            return type(name, (tuple,), {**body, **common, **_UNTIL_FIRST_USE})
 
     class NamedTuple(metaclass=_NamedTupleType):
         """As :class:`typing.NamedTuple`; annotations stay as they are written."""
+
+
+def _new_first(cls: Any, *values: Any, **given: Any) -> Any:
+    """Make the first instance of a named tuple."""
+    _complete(cls)
+    return cls(*values, **given)
+
+
+def _make_first(cls: Any, values: Iterable[Any]) -> Any:
+    """Make the first instance of a named tuple by its ``_make``."""
+    _complete(cls)
+    return cls._make(values)
+
+
+_UNTIL_FIRST_USE = {"__new__": _new_first, "_make": classmethod(_make_first)}
+
+
+def _complete(cls: Any) -> None:
+    """Give a class its fields and methods, as the standard library generates them."""
+    owner = next(each for each in cls.__mro__ if "_field_defaults" in vars(each))
+    make: Any = namedtuple
+    made = make(owner.__name__, owner._fields, defaults=owner._field_defaults.values())
+    for name, value in vars(made).items():
+        if name in _UNTIL_FIRST_USE or name not in vars(owner):
+            setattr(owner, name, value)
 
 
 def _completed_later(cls: Any, kw_only: bool) -> Any:

@@ -11,6 +11,8 @@ import copy
 import os
 import shlex
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 
 import pytest
 
@@ -113,11 +115,36 @@ def is_wanted(options: object) -> bool:
     return bool(is_asked) and not any(getattr(options, name, None) for name in _LOOKS)
 
 
+class OwnModules:
+    """Finds our modules ahead of pytest's import hook.
+
+    The hook rewrites the assertions in all modules of a plugin's distribution, for better messages in tests. That is of
+    no use in ours, and took longer than all else that a small run does here.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
+        """The module's spec; None for modules of others, which are found as without us."""
+        return PathFinder.find_spec(name, path) if name.startswith("loop_close.") else None
+
+    @classmethod
+    def start(cls, config: pytest.Config) -> None:
+        """Find them from now until pytest ends."""
+        sys.meta_path.insert(0, cls)
+        config.add_cleanup(cls._stop)
+
+    @classmethod
+    def _stop(cls) -> None:
+        with contextlib.suppress(ValueError):  # a program may have put its own finders in the place of all
+            sys.meta_path.remove(cls)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Errors from here on may end pytest before any session: say so in the prompt."""
     if not is_wanted(early_config.known_args_namespace):
         return
+    OwnModules.start(early_config)
     from loop_close.pytest_plugin import calls
 
     calls.start_monitor(early_config)
