@@ -161,10 +161,6 @@ def test_a_lazy_named_tuple_is_completed_by_any_first_use():
     made = kind()
     assert (made._fields, made.__match_args__) == (("name", "size"), ("name", "size"))
     assert made._field_defaults == {"size": 1}
-        ("name", "size"),
-        {"size": 1},
-        ("name", "size"),
-    )
     assert made._make(["a", 2]) == made("a", 2) == ("a", 2)
     with pytest.raises(TypeError, match="Expected 2 arguments, got 1"):
         kind()._make(["a"])

@@ -145,7 +145,7 @@ def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
         and not runner_of(os.environ)[1]  # whose other environments may be at work
         and bool(counts.passed + counts.xfailed + counts.xpassed)
         and not _incomplete(recorder, session)
-        and _PLAIN.fullmatch(selection(recorder.config)) is not None
+        and (not (chosen := selection(recorder.config)) or _PLAIN.fullmatch(chosen) is not None)
     )
 
 

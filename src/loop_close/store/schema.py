@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 
 from loop_close.store import HistoryError
@@ -133,8 +132,12 @@ def _is_internal(kind: str, name: str, sql: str | None) -> bool:
 
 
 def _expected(version: int) -> list[tuple[str, str, str]]:
-    made = (re.match(r"CREATE (TABLE|INDEX) (\w+)", statement) for statement in _statements(version))
-    return [(each[1].lower(), each[2], each.string) for each in made if each]
+    made = ((*statement.split(maxsplit=3)[:3], statement) for statement in _statements(version))
+    return [
+        (kind.lower(), name.partition("(")[0], statement)
+        for create, kind, name, statement in made
+        if create == "CREATE" and kind in ("TABLE", "INDEX")
+    ]
 
 
 def _format_of(connection: sqlite3.Connection, name: str) -> int:
