@@ -201,7 +201,18 @@ def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source, more
     assert little.prompt.startswith("# The tests pass: ")
 
 
-LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *sorted(sys.modules)))\n"
+LOADED = """
+import atexit, sys
+
+def report():
+    print("LOADED", *sorted(sys.modules))
+    ours = [module for name, module in sys.modules.items() if name.startswith("loop_close.")]
+    values = {id(value): value for module in ours for value in vars(module).values()}.values()
+    patterns = (each for each in values if type(each).__name__ == "_Uncompiled")
+    print("COMPILED", sum(len(vars(each)) > 2 for each in patterns))  # what was used of one is kept in it
+
+atexit.register(report)
+"""
 
 
 WITH_WARNINGS = """
@@ -224,17 +235,13 @@ def test_green_run_loads_neither_records_nor_detectors(pytester, source, more):
     ours = [name for name in loaded if name.startswith("loop_close")]
     assert "loop_close.pytest_plugin.session" in ours
     heavy = (
-        "model",
-        "app",
-        "detectors",
-        "readers",
-        "causes",
-        "capture",
-        "syntax",
-        "prompt.sections",
-        "text.redact",
+        *("app", "capture", "causes", "detectors", "emit", "facts", "judge", "memory", "merge", "model"),
+        *("progress", "prompt.", "readers", "syntax", "text."),
     )
     assert [n for n in ours if n.removeprefix("loop_close.").startswith(heavy)] == []
+    assert len(ours) <= 42
+    compiled = next(line for line in done.outlines if line.startswith("COMPILED"))
+    assert compiled == f"COMPILED {len(more) // 2}"  # words that select tests are looked into
 
 
 UNREADABLE = """
