@@ -758,6 +758,17 @@ def test_an_other_place_that_raised_the_exception_or_called_the_first_says_so():
         assert "Raised at `src/shop/cart.py:43` in `tax" in text(level, failure(exc), suspects=suspects)
 
 
+def test_other_places_stand_before_functions_that_are_less_likely():
+    inner = frame("src/shop/tax.py", "rate", 30, source=source("    raise KeyError('eu')", start=30))
+    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), frame(line=10), inner])
+    shown = text(3, failure(exc), suspects=[TOTAL, TAX])
+    assert (
+        shown.index("Shown by")
+        < shown.index("Other places: ")
+        < shown.index("Raised at `src/shop/tax.py:30`")
+    )
+
+
 def test_advice_is_given_where_it_fits_every_failure_of_the_kind():
     adviser = Detector(
         id="x",

@@ -109,6 +109,8 @@ def block_lines(
         lines += _source(cause, at, report, level)
     lines += _proof(cause, at, level)
     path = _path_to(failure.raised, at)
+    if level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE):
+        lines += _others(cause, path)  # before all that names functions which are less likely
     if path is not None and (level < 2 or not any(_is_in(path[1], each) for each in cause.suspects[1:])):
         lines.append(f"{path[0].capitalize()} at {_with_text(path[1])}")
     if failure.raised is not None and level >= 1:
@@ -117,11 +119,8 @@ def block_lines(
     if level >= 2:
         lines += swallowed_lines(cause, report)
         lines += other_lines(cause)
-        lines += _others(cause, path)
         lines += _more_sources(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
-    elif cause.suspects and cause.suspects[0].score < PROBABLE:
-        lines += _others(cause, path)
     lines += _one_fault(number, report)
     # Nor are tests listed that the command below names.
     is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
