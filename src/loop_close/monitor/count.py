@@ -310,6 +310,7 @@ def calls_of(
         import_effects=import_uses.import_effects,
         uses=import_uses.by_failed,
         swallowed=_swallowed(count, is_part=is_part),
+        like_tests={},  # found where sources are read; the default of the field cannot be pickled
         cut=count.cut,
         passed_over=count.passed_over,
         without_lines=count.without_lines,
