@@ -3,6 +3,7 @@
 A test that runs pytest is recognized by its fixture. One that starts a process is skipped when it does.
 """
 
+import gc
 import multiprocessing
 import sys
 
@@ -23,6 +24,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("--quick"):
         settings.load_profile("quick")
+        gc.disable()  # until all tests are collected
         config.pluginmanager.register(Quick(), "quick-run")
 
 
@@ -49,6 +51,11 @@ class Quick:
         items[:] = [item for item in items if item not in left_out]
         for item in items:
             _draw_few(getattr(item, "obj", None))
+
+    def pytest_collection_finish(self):
+        """The collected tests stay to the end: the collector of garbage need not look at them again and again."""
+        gc.enable()
+        gc.freeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):

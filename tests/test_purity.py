@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parent.parent / "src" / "loop_close"
 # A module is core unless it is named here: the doors, app, world, and the package's own face.
 NOT_CORE = {
@@ -88,6 +90,7 @@ def _forbidden_imports(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     return (name for name in names if name.partition(".")[0] in FORBIDDEN_MODULES)
 
 
+@pytest.mark.large
 def test_every_core_module_is_pure():
     modules = core_modules()
     assert {"text", "readers", "detectors", "causes", "prompt", "model.py"} <= {

@@ -38,6 +38,12 @@ SGR = (
     "\x1b[m",
     "\x1b[K",
 )
+#: ``--quick`` reads the short ones only; ``test_corpus.py`` reads them all there, too.
+every_log = pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=() if p in SMALL else pytest.mark.large) for p in ALL],
+    ids=[f"{p.parent.name}-{p.stem}" for p in ALL],
+)
 WORD = re.compile(r"\S+")
 
 no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,13 +122,13 @@ def test_the_order_of_failures_does_not_show(path, random):
     assert prompt_of(replace(seen, failures=tuple(failures))) == prompt_of(seen)
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda p: f"{p.parent.name}-{p.stem}")
+@every_log
 def test_nor_does_it_the_other_way_round(path):
     seen = observe(path.read_bytes(), exit_code=1)
     assert prompt_of(replace(seen, failures=seen.failures[::-1])) == prompt_of(seen)
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda p: f"{p.parent.name}-{p.stem}")
+@every_log
 def test_the_same_on_both_streams_counts_once(path):
     text = path.read_bytes()
     assert observe(text, text, exit_code=1) == observe(text, exit_code=1)

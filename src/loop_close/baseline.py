@@ -199,7 +199,7 @@ def compared_with_history(root: Path, history: SqliteHistory, begun: RunHandle) 
             left -= len(data)
             before[path] = text_of(path, data) if path.endswith(".py") else data.decode("utf-8", "replace")
     after = {path: text for path, text in before.items() if path not in now}
-    # From the disk: what git ignores by now is no longer listed, and is collected all the same.
+    # From the disk: what git ignores by now is no longer listed, but is still collected.
     unknown = [path for path in now if path in digests and path not in before]
     after |= _read(root, [path for path in now if path not in unknown], digests)
     # Plugins that are new were no tests when the baseline was kept.

@@ -66,7 +66,7 @@ _HEX = re.compile(r"[0-9a-f]{32}")
 
 
 def within(seconds: float, work: Callable[[], _Result]) -> _Result:
-    """What the work returns; it goes on without anybody waiting if it takes longer.
+    """What the work returns; if it takes longer, it goes on and no caller waits.
 
     :raises SharedHistoryError: when it does, or when the work raises anything: the text has no part of the URL.
     """

@@ -155,6 +155,7 @@ def test_text_is_safe_to_show():
     assert read_output(hostile).text == r"Done\u202e."
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "name", ["claude-stream.jsonl", "codex.jsonl", "cursor-stream.jsonl", "gemini-stream.jsonl"]
 )

@@ -87,6 +87,7 @@ def test_invalid_time(tmp_path, started):
     assert "  1  pytest  ?     first-failure" in called("history")[1]
 
 
+@pytest.mark.large
 def test_only_the_last_runs_are_shown(tmp_path):
     remember(tmp_path, *["a"] * 25)
     numbers = [int(line.split()[0]) for line in called("history")[1].splitlines()[1:-1]]
@@ -128,6 +129,7 @@ def test_bars(numbers, shown):
     assert bars(numbers) == shown
 
 
+@pytest.mark.large
 def test_json_is_all_that_is_remembered(tmp_path):
     remember(tmp_path, *["a b"] * 25)
     remember(tmp_path, "x", source="mypy", at=900.0)

@@ -47,6 +47,7 @@ def test_tail_of_two_byte_characters_is_read_as_such(encoding, size, piece):
     assert len(kept) >= min(size, 4)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("way", ["file", "pipe"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("extra", [0, 1, 2, 3])

@@ -40,6 +40,7 @@ def test_a_root_cause_with_its_tests():
     ]
 
 
+@pytest.mark.large
 def test_many_tests_can_be_folded_out():
     found = [failure(raised("KeyError", "'eu'"), f"t.py::test_{n:04}") for n in range(1_200)]
     text = summary(document(*found))

@@ -315,6 +315,7 @@ def test_all_lines_of_a_function_whose_body_begins_on_its_first_line(lines):
     assert {*run("c", g)} == {("g", 2), ("g", 3), ("g", 4)}
 
 
+@pytest.mark.large
 @needs_monitoring
 def test_functions_that_a_test_makes_are_released(lines):
     run, *_ = lines

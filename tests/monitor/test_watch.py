@@ -61,6 +61,7 @@ def test_generator_expression_on_one_line_costs_nothing_however_long_it_runs(wat
         assert not sys.monitoring.get_local_events(watch._tool.id, inner)
 
 
+@pytest.mark.large
 @needs_monitoring
 def test_parts_of_a_function_too_long_to_be_told_by_line(watch):
     count = 3_000

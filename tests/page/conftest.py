@@ -27,8 +27,9 @@ SECOND = cause(
 
 
 def pytest_collection_modifyitems(items):
+    folder = os.path.dirname(__file__) + os.sep
     for item in items:
-        if item.path.is_relative_to(os.path.dirname(__file__)):
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.page)
 
 

@@ -243,7 +243,7 @@ def test_many_long_messages(messages, budget):
 
 
 @pytest.mark.parametrize("budget", [400, 800, 2000, 8000])
-@pytest.mark.parametrize("number", [0, 1, 16, 400])
+@pytest.mark.parametrize("number", [0, 1, 16, pytest.param(400, marks=pytest.mark.large)])
 @pytest.mark.parametrize("word", ["no price for tea ", "漢字の値段", "`", "```\n# h\n", "x"])
 def test_budget(number, budget, word):
     found = [

@@ -172,6 +172,7 @@ def test_a_reference_cut_by_a_chunk_is_whole():
         assert read_junit("r.xml", [data[:at], data[at:]]).failures[0].message == "ab<c"
 
 
+@pytest.mark.large
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 def test_a_long_attribute_is_cut():
     text = f'<testsuite><testcase name="a"><failure type="E" message="{"x" * 10_000_000}"/></testcase></testsuite>'

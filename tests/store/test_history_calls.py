@@ -134,6 +134,7 @@ def test_reset_forgets_calls(path):
     assert ask(path, "SELECT count(*) FROM calls") == [(0,)]
 
 
+@pytest.mark.large
 def test_calls_of_a_source_without_runs_are_pruned(path):
     keep(path, new(), "old")
     keep(path, new())

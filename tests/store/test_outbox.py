@@ -30,6 +30,7 @@ def test_oldest_comes_first_and_what_was_sent_is_gone(history):
     assert names(history) == ["a"]
 
 
+@pytest.mark.large
 def test_large_runs_come_few_at_a_time(history):
     """Each must arrive within seconds, or none ever would."""
     for name in "abc":

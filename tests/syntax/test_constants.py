@@ -89,6 +89,7 @@ def test_what_stands_in_for_an_import_that_may_fail_is_not_what_is_loaded():
     assert [each.name for each in found({"pkg/a.py": text}, "f")] == ["RATES"]
 
 
+@pytest.mark.large
 def test_of_a_registry_that_thousands_of_statements_fill_some_are_looked_at():
     entries = [f"RATES[{number}] = RATES.get({number - 1})" for number in range(600)]
     text = "\n".join(["RATES = {}", *entries, "def f():", *["    RATES"] * 300])
@@ -96,6 +97,7 @@ def test_of_a_registry_that_thousands_of_statements_fill_some_are_looked_at():
     assert lines == [*range(1, 501)]
 
 
+@pytest.mark.large
 def test_a_name_of_a_thousand_parts():
     text = f"RATES = b{'.a' * 1_200}\n\ndef f():\n    return RATES\n"
     assert [each.name for each in found({"pkg/a.py": text}, "f")] == ["RATES"]

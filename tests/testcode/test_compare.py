@@ -7,7 +7,11 @@ from cases import CHEATS, HONEST, texts
 from loop_close.testcode import compare_tests
 
 
-@pytest.mark.parametrize("case", CHEATS, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.large if "very many" in c.name else ()) for c in CHEATS],
+    ids=[c.name for c in CHEATS],
+)
 def test_cheats_are_reported(case):
     found = compare_tests(texts(case.before), texts(case.after))
     assert any(c.kind == case.kind and case.words in c.what for c in found), found

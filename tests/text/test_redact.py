@@ -316,6 +316,7 @@ def test_megabytes_of_the_same_come_back():
     redact("".join(HOSTILE) * (1_000_000 // len("".join(HOSTILE))))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_refused_matches_are_not_read_again_and_again(piece):
     """Characters matched per character of text stay bounded as the text doubles."""

@@ -493,7 +493,7 @@ def plan_to_dict(plan: FixPlan) -> dict[str, Any]:
 def plan_from_dict(data: object) -> FixPlan:
     """The plan that :func:`plan_to_dict` made the values of.
 
-    :raises ValueError: naming the field that is missing or damaged; nothing is taken over then.
+    :raises ValueError: naming the field that is missing or damaged; invalid state is rejected.
     """
     saved = StateReader(data, "fix_plan")
     saved.check_version(_VERSION)

@@ -488,7 +488,7 @@ class Bar:
 
     def _write(self, text: str) -> None:
         if self._stream is not None:
-            with contextlib.suppress(OSError):  # a terminal that is gone ends no work
+            with contextlib.suppress(OSError):  # a closed terminal must not end the work
                 self._stream.write(f"\r\x1b[K{text[: _columns(self._stream) - 1]}")
                 self._stream.flush()
 

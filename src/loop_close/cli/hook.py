@@ -206,7 +206,7 @@ def _situation(
     standing = seen.standing
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
-    # Without it the search would be in vain.
+    # Without it the search would find nothing.
     is_shown = standing.verdict != "green" and not seen.edited.paths
     is_asked = project.settings.require_edits_run and _set_of(seen) not in before.asked
     situation = Situation(

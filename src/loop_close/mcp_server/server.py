@@ -170,7 +170,7 @@ async def _list_tools(context: _Context, params: object) -> types.ListToolsResul
 
 
 def _described(tool: Tool) -> types.Tool:
-    # Tests are anybody's code: of what they do to files and to the network nothing can be promised.
+    # Tests are arbitrary code: what they do to files and to the network is unknown.
     runs = tool is RUN
     return types.Tool(
         name=tool.name,
@@ -224,7 +224,7 @@ class InputLines:
     r"""Lines of JSON, without halves of characters.
 
     A host written in JavaScript that cuts a text within an emoji sends half of it as ``\ud83d``. The package
-    reads no such line and drops the request, for whose answer the host then waits in vain.
+    reads no such line and drops the request, whose answer the host then never gets.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

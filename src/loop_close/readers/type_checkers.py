@@ -45,7 +45,7 @@ _MYPY_CODE = re.compile(r"[a-z][a-z0-9-]{0,60}\Z")
 _ADVICE = ("https://", "If this issue ", "Please report a bug ")
 _CRASH = "INTERNAL ERROR -- "
 _MYPY_JSON_KEYS = {"file", "line", "column", "message", "hint", "code", "severity"}
-#: Then what it does not name may be wrong all the same.
+#: Then what it does not name may still be wrong.
 _STOPPED = "errors prevented further checking"
 _MYPY_GATES = ("mypy: ", " source file", _STOPPED, '"severity": "')
 _MAX_PRETTY = 14

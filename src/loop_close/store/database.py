@@ -301,7 +301,7 @@ class Database:
             self.close()
 
     def _lock_out(self, is_unsafe: bool) -> None:
-        """Wait for those who write to the file, where its state lets anybody write at all."""
+        """Wait for those who write to the file, unless its state forbids writing."""
         if is_unsafe or self._held is None or os.name == "nt":  # an open file cannot be renamed there
             self.close()
             return

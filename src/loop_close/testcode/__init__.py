@@ -392,7 +392,7 @@ class _SuiteComparison(SuiteDifference):
         return ""
 
     def _gone(self, test: Test) -> TestChange:
-        """A test that is not collected any more: it may be there all the same."""
+        """A test that is not collected any more: it may still be there."""
         path, module = test.module.path, self.now.suite.modules.get(test.module.path)
         source = excerpt(test.home.source(test.node))
         if module is None:
