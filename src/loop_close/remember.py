@@ -55,7 +55,9 @@ class RunContext(NamedTuple):
 
 
 class Memory:
-    """One run's hold on the history; without one everything is as if it were the first run.
+    """Recorder of one run: begins it in the history before the tests, and records its result after them.
+
+    Without a history, each run counts as the first.
 
     :ivar watched: tests that failed in the episode: their outcome has to be reported.
     :ivar notes: what went wrong, in a line each.

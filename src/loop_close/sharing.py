@@ -24,7 +24,7 @@ from loop_close.lazy import NamedTuple
 from loop_close.memory import Edits, Episode, Progress, Run
 from loop_close.model import Collision, MachineCount, OtherAttempt, RootCause, SharedFacts
 from loop_close.process import host
-from loop_close.progress.fingerprints import VERSION, marks_of
+from loop_close.progress.fingerprints import VERSION, records_of
 from loop_close.settings import is_name
 from loop_close.store import HistoryError, RunHandle
 from loop_close.store.postgres import RefusedRowError, SharedHistoryError
@@ -455,7 +455,7 @@ def _row_of(item: tuple[str, Any]) -> tuple[str, SharedRun | None]:
 
 
 def _keys(cause: RootCause) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(mark.cause for mark in marks_of((cause,)) if mark.cause))
+    return tuple(dict.fromkeys(record.cause for record in records_of((cause,)) if record.cause))
 
 
 def _attempt(run: Run, causes: Mapping[str, int], before: Episode) -> SharedAttempt:

@@ -5,11 +5,11 @@ import records as made
 from hypothesis import given
 
 from loop_close.judge import report_of
-from loop_close.progress.fingerprints import canonical, marks_of
+from loop_close.progress.fingerprints import canonical, records_of
 
 
 def marks(*failures, **fields):
-    return marks_of(report_of(made.observed(*failures, **fields)).causes)
+    return records_of(report_of(made.observed(*failures, **fields)).causes)
 
 
 def mark(failure):

@@ -241,7 +241,7 @@ def _present(remains: Remains) -> Iterator[str]:
 
 
 def _named(run: Run) -> Iterator[str]:
-    yield from (mark.test for mark in run.marks)
+    yield from (record.test for record in run.marks)
     yield from run.outcomes
     yield from run.known
 
@@ -256,7 +256,7 @@ def _outcome(test: str, run: Run, *, is_there: bool) -> str:
 
     :param is_there: the run had the test, if it was one of all tests: then it passed what it does not name.
     """
-    if any(_is_case(mark.test, test) for mark in run.marks):
+    if any(_is_case(record.test, test) for record in run.marks):
         return _FAILING
     if any(_is_case(each, test) for each in run.known):
         return _KNOWN
@@ -320,8 +320,8 @@ def _flips(test: str, outcomes: Sequence[tuple[Run, str]]) -> tuple[int, ...]:
     for run, outcome in outcomes:
         if run.edits.kind not in UNEDITED:
             last = None
-        marks = [mark for mark in run.marks if _is_case(mark.test, test)]
-        if not outcome or (marks and all(mark.is_infrastructure for mark in marks)):
+        records = [record for record in run.marks if _is_case(record.test, test)]
+        if not outcome or (records and all(record.is_infrastructure for record in records)):
             continue
         if last is not None and (last[1] == _PASSED) != (outcome == _PASSED):
             found = (last[0], run.number)
@@ -456,10 +456,12 @@ def _signal_lines(signal: Signal) -> Iterator[str]:
 def _failure_lines(failures: Mapping[int, Sequence[FailureRecord]]) -> Iterator[str]:
     """Every test with the keys that its failure had, and the runs in which it had them."""
     seen: dict[str, dict[FailureRecord, list[int]]] = {}
-    for number, marks in sorted(failures.items()):
-        for mark in marks:
-            keys = FailureRecord(test=mark.test, exact=mark.exact, shape=mark.shape, message=mark.message)
-            seen.setdefault(mark.test, {}).setdefault(keys, []).append(number)
+    for number, records in sorted(failures.items()):
+        for record in records:
+            keys = FailureRecord(
+                test=record.test, exact=record.exact, shape=record.shape, message=record.message
+            )
+            seen.setdefault(record.test, {}).setdefault(keys, []).append(number)
     for test in list(seen)[:_MAX_FAILURES]:
         yield from ("", shown(test))
         for keys, runs in seen[test].items():
@@ -486,9 +488,9 @@ def _explain_document(known: _ExplainedRun, kind: str | None, limits: Thresholds
         "failures": [
             {
                 "run": number,
-                **{name: shown(getattr(mark, name)) for name in ("test", "exact", "shape", "message")},
+                **{name: shown(getattr(record, name)) for name in ("test", "exact", "shape", "message")},
             }
-            for number, marks in sorted(known.failures.items())
-            for mark in marks
+            for number, records in sorted(known.failures.items())
+            for record in records
         ],
     }

@@ -33,7 +33,7 @@ from loop_close.progress.compare import (
     failing,
     stretch,
 )
-from loop_close.progress.fingerprints import MAX_MARKS, marks_of, name_of, test_key
+from loop_close.progress.fingerprints import MAX_RECORDS, name_of, records_of, test_key
 from loop_close.progress.signals import View, check_all
 from loop_close.progress.tampering import changed_tests, open_changes
 from loop_close.text.redact import clean
@@ -105,7 +105,11 @@ def _returned(ended: Episode) -> tuple[Returned, ...]:
     if not ended.tests:
         return ended.returned
     known = {(each.test, each.shape): each for each in ended.returned}
-    began = {(test, form.shape): form.runs[0] for test, about in ended.tests.items() for form in about.forms}
+    began = {
+        (test, known_shape.shape): known_shape.runs[0]
+        for test, about in ended.tests.items()
+        for known_shape in about.forms
+    }
     seen = [
         Returned(test=test, shape=shape, runs=(*before.runs, run)[-_MAX_RETURNS:])
         for (test, shape), run in began.items()
@@ -258,7 +262,7 @@ def _is_attempt(made: Attempt) -> bool:
     if run.is_killed or run.is_collision:
         return False
     if is_first(made):
-        return not all(mark.is_infrastructure for mark in run.marks)
+        return not all(record.is_infrastructure for record in run.marks)
     is_unedited = run.edits.kind in UNEDITED
     if changes.fixed or changes.new or changes.not_fixed or (changes.changed and not is_unedited):
         return True
@@ -356,17 +360,17 @@ def run_of(
 ) -> Run:
     """The record of a run for the history."""
     observation = report.observation
-    marks = marks_of(report.causes)
+    records = records_of(report.causes)
     is_named = not any(map(is_only_counted, observation.failures))
     is_full = not observation.incomplete and is_named and not (selection and tells_outcomes)
     return Run(
         number=number,
         source=source,
-        marks=marks[:MAX_MARKS],
-        omitted_marks=max(0, len(marks) - MAX_MARKS),
+        marks=records[:MAX_RECORDS],
+        omitted_marks=max(0, len(records) - MAX_RECORDS),
         outcomes=outcomes,
         tells_outcomes=tells_outcomes,
-        edits=_meant(edits, marks),
+        edits=_meant(edits, records),
         selection=clean(selection, 400),
         is_full=is_full,
         incomplete=clean(observation.incomplete, 400),
@@ -384,7 +388,7 @@ def _known(report: Report) -> tuple[str, ...]:
     """The tests that failed and do not count. One that also fails otherwise does."""
     counting = {failure.nodeid for failure in report.observation.failures}
     tests = {each.test for each in report.observation.known_failing} - counting
-    return tuple(sorted(map(name_of, tests))[:MAX_MARKS])
+    return tuple(sorted(map(name_of, tests))[:MAX_RECORDS])
 
 
 def _collected(counts: Counts) -> int:
@@ -393,9 +397,9 @@ def _collected(counts: Counts) -> int:
     return counts.collected or ended + counts.errors
 
 
-def _meant(edits: Edits, marks: Sequence[FailureRecord]) -> Edits:
+def _meant(edits: Edits, records: Sequence[FailureRecord]) -> Edits:
     """The edits; for a checker comments and formatting are effective, as they may be all that it reports."""
-    is_check = bool(marks) and all(mark.phase == "check" for mark in marks)
+    is_check = bool(records) and all(record.phase == "check" for record in records)
     return replace(edits, kind="effective") if is_check and edits.kind == "ineffective" else edits
 
 
@@ -423,10 +427,10 @@ _MOST_CAUSES, _MOST_SUSPECTS, _MOST_REASONS, _MOST_KEYS = 20, 3, 4, 8
 _MOST_EVIDENCE, _MOST_TEXT = 100, 300
 
 
-def summary_of(report: Report, marks: Sequence[FailureRecord] = ()) -> dict[str, Any]:
+def summary_of(report: Report, records: Sequence[FailureRecord] = ()) -> dict[str, Any]:
     """The summary of a run for the commands, as plain values.
 
-    :param marks: the failures, as the run is recorded with them.
+    :param records: the failures, as the run is recorded with them.
     """
     progress = report.progress
     if progress is None:
@@ -447,16 +451,16 @@ def summary_of(report: Report, marks: Sequence[FailureRecord] = ()) -> dict[str,
         **({"tests": [asdict(change) for change in progress.tests]} if progress.tests else {}),
         **_known_failing(report),
         **_edits_run(report),
-        **({"causes": _causes(report, marks)} if report.causes else {}),
+        **({"causes": _causes(report, records)} if report.causes else {}),
     }
 
 
-def _causes(report: Report, marks: Sequence[FailureRecord]) -> list[dict[str, Any]]:
+def _causes(report: Report, records: Sequence[FailureRecord]) -> list[dict[str, Any]]:
     """The root causes with their first suspects, by the keys of the report; bounded, as each red run has them.
 
-    ``keys`` are the causes of the marks: by them a later reader knows which failures they explain.
+    ``keys`` are the causes of the records: by them a later reader knows which failures they explain.
     """
-    keys = {mark.test: mark.cause for mark in marks}
+    keys = {record.test: record.cause for record in records}
     return [_cause(cause, keys) for cause in report.causes[:_MOST_CAUSES]]
 
 

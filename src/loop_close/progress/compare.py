@@ -60,14 +60,14 @@ def compare(episode: Episode, run: Run, limits: Thresholds) -> Changes:
     """Sort every test that is known or failed."""
     names = renamed(tuple(episode.tests), run)
     known = {names.get(test, test): about for test, about in episode.tests.items()}
-    marks = {mark.test: mark for mark in run.marks}
+    records = {record.test: record for record in run.marks}
     moved = frozenset(names.values())
     changes = Changes()
     for test in sorted(
-        (known.keys() | marks.keys()) - {*run.known}
+        (known.keys() | records.keys()) - {*run.known}
     ):  # those do not count, whatever they did before
-        if test in marks:
-            _failing(changes, episode, run, known.get(test), marks[test], limits, is_moved=test in moved)
+        if test in records:
+            _failing(changes, episode, run, known.get(test), records[test], limits, is_moved=test in moved)
         else:
             _not_failing(changes, episode, run, test, known[test])
     return changes
@@ -78,19 +78,19 @@ def _failing(
     episode: Episode,
     run: Run,
     known: KnownTest | None,
-    mark: FailureRecord,
+    record: FailureRecord,
     limits: Thresholds,
     *,
     is_moved: bool,
 ) -> None:
-    test = mark.test
-    if mark.is_infrastructure:
+    test = record.test
+    if record.is_infrastructure:
         changes.infrastructure.append(test)
         if known is not None:  # it says nothing about what is known of the program
             changes.tests[test] = known
             _carry(changes, test, known)
         return
-    after = failed(known, mark, run.number)
+    after = failed(known, record, run.number)
     if known is None:
         after = _first_seen(changes, episode, run, after)
     elif known.status == "passed":
@@ -99,11 +99,11 @@ def _failing(
         changes.unresolved.append(test)
     elif is_flaky(known):
         changes.flipped.append(test)
-    elif known.mark.shape != mark.shape or _is_another_part(run, known.mark, mark):
-        _changed(changes, run, known, mark, limits)
+    elif known.mark.shape != record.shape or _is_another_part(run, known.mark, record):
+        _changed(changes, run, known, record, limits)
     else:
         changes.unresolved.append(test)
-        changes.moved += known.mark.exact != mark.exact
+        changes.moved += known.mark.exact != record.exact
     changes.tests[test] = after
 
 
@@ -150,23 +150,23 @@ def _failing_again(
     return after
 
 
-def _changed(changes: Changes, run: Run, known: KnownTest, mark: FailureRecord, limits: Thresholds) -> None:
-    changes.changed.append(mark.test)
-    if _is_later(run, known.mark, mark):
-        changes.later.append(mark.test)
-    elif _is_later(run, mark, known.mark) or mark.parts > known.mark.parts:
+def _changed(changes: Changes, run: Run, known: KnownTest, record: FailureRecord, limits: Thresholds) -> None:
+    changes.changed.append(record.test)
+    if _is_later(run, known.mark, record):
+        changes.later.append(record.test)
+    elif _is_later(run, record, known.mark) or record.parts > known.mark.parts:
         return  # it broke sooner, or more of it did
-    had = any(f.shape == mark.shape or is_worded_alike(f, mark, limits.similarity) for f in known.forms)
-    if known.mark.shape == mark.shape or not had:
-        changes.shaped.append(mark.test)
+    had = any(f.shape == record.shape or is_worded_alike(f, record, limits.similarity) for f in known.forms)
+    if known.mark.shape == record.shape or not had:
+        changes.shaped.append(record.test)
 
 
-def _is_another_part(run: Run, before: FailureRecord, mark: FailureRecord) -> bool:
+def _is_another_part(run: Run, before: FailureRecord, record: FailureRecord) -> bool:
     """Whether other subtests fail, or a test that was not edited wants another value: it is in a later round."""
-    if before.parts != mark.parts:
+    if before.parts != record.parts:
         return True
-    is_round = _is_whole(before.want) and _is_whole(mark.want) and before.want != mark.want
-    return is_round and not any(is_about(edit, mark.test) for edit in run.edits.edits)
+    is_round = _is_whole(before.want) and _is_whole(record.want) and before.want != record.want
+    return is_round and not any(is_about(edit, record.test) for edit in run.edits.edits)
 
 
 def _is_whole(value: str) -> bool:
@@ -175,19 +175,19 @@ def _is_whole(value: str) -> bool:
     return bool(value) and "..." not in value and not is_cut
 
 
-def _is_later(run: Run, before: FailureRecord, mark: FailureRecord) -> bool:
+def _is_later(run: Run, before: FailureRecord, record: FailureRecord) -> bool:
     """Whether the test came further: a later phase, a line below in a function not edited, fewer parts that fail."""
-    if before.phase != mark.phase:
+    if before.phase != record.phase:
         order = ("collect", "setup", "call", "teardown")
-        return mark.phase in order and before.phase in order[: order.index(mark.phase)]
-    if before.shape == mark.shape and before.parts != mark.parts:
-        return mark.parts < before.parts
-    is_edited = any(is_about(edit, mark.test) for edit in run.edits.edits)
-    if before.test_line != mark.test_line and before.test_line and mark.test_line:
-        return mark.test_line > before.test_line and not is_edited
-    file, _, function = mark.where.rpartition(":")
+        return record.phase in order and before.phase in order[: order.index(record.phase)]
+    if before.shape == record.shape and before.parts != record.parts:
+        return record.parts < before.parts
+    is_edited = any(is_about(edit, record.test) for edit in run.edits.edits)
+    if before.test_line != record.test_line and before.test_line and record.test_line:
+        return record.test_line > before.test_line and not is_edited
+    file, _, function = record.where.rpartition(":")
     is_edited = any(e.file == file and e.function in ("", function) for e in run.edits.edits)
-    return mark.where == before.where and mark.line > before.line > 0 and not is_edited
+    return record.where == before.where and record.line > before.line > 0 and not is_edited
 
 
 def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: KnownTest) -> None:
@@ -294,7 +294,7 @@ def failing(tests: Mapping[str, KnownTest]) -> list[str]:
 #: What became of a test that did not fail.
 _Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
 
-_MAX_FORMS = 16
+_MAX_SHAPES = 16
 _MAX_RUNS = 12
 _MAX_VALUES = 8
 #: So often it changed with nothing edited, and it is flaky beyond doubt.
@@ -306,21 +306,21 @@ def is_flaky(known: KnownTest) -> bool:
     return len(known.flips) >= _PROVEN
 
 
-def failed(known: KnownTest | None, mark: FailureRecord, run: int) -> KnownTest:
+def failed(known: KnownTest | None, record: FailureRecord, run: int) -> KnownTest:
     """After a run in which it failed."""
     if known is None:
-        known = KnownTest(status="failing", mark=mark, since=run)
+        known = KnownTest(status="failing", mark=record, since=run)
     is_again = known.status == "passed"
-    is_other = known.mark.shape != mark.shape  # values of another comparison do not belong to this series
+    is_other = known.mark.shape != record.shape  # values of another comparison do not belong to this series
     return replace(
         known,
         status="failing",
-        mark=replace(mark, message=""),  # the form has it
+        mark=replace(record, message=""),  # its shape has it
         since=run if is_again else known.since,
         ran=run,
         was_broken=known.was_broken or is_again,
-        forms=_with_form(known.forms, mark, run),
-        values=_with_value(() if is_other else known.values, mark.got, run),
+        forms=_with_shape(known.forms, record, run),
+        values=_with_value(() if is_other else known.values, record.got, run),
         tampered=(0, ""),
     )
 
@@ -341,9 +341,9 @@ def settled(known: KnownTest, outcome: _Became, run: int, *, is_touched: bool = 
     return replace(known, status=status, tampered=(run, outcome) if is_touched else known.tampered)
 
 
-def form_now(known: KnownTest) -> FailureShape | None:
-    """The form that its last failure had."""
-    return next((form for form in known.forms if form.shape == known.mark.shape), None)
+def shape_now(known: KnownTest) -> FailureShape | None:
+    """The shape that its last failure had."""
+    return next((known_shape for known_shape in known.forms if known_shape.shape == known.mark.shape), None)
 
 
 def is_worded_alike(
@@ -359,11 +359,13 @@ def flipped(known: KnownTest, run: int) -> KnownTest:
     return replace(known, flips=(*known.flips, run)[-_MAX_RUNS:])
 
 
-def _with_form(forms: tuple[FailureShape, ...], mark: FailureRecord, run: int) -> tuple[FailureShape, ...]:
-    new = FailureShape(shape=mark.shape, family=mark.family, message=mark.message)
-    form = next((f for f in forms if f.shape == mark.shape), new)
-    others = [f for f in forms if f.shape != mark.shape][-(_MAX_FORMS - 1) :]
-    return (*others, replace(form, runs=(*form.runs, run)[-_MAX_RUNS:]))
+def _with_shape(
+    shapes: tuple[FailureShape, ...], record: FailureRecord, run: int
+) -> tuple[FailureShape, ...]:
+    new = FailureShape(shape=record.shape, family=record.family, message=record.message)
+    known_shape = next((f for f in shapes if f.shape == record.shape), new)
+    others = [f for f in shapes if f.shape != record.shape][-(_MAX_SHAPES - 1) :]
+    return (*others, replace(known_shape, runs=(*known_shape.runs, run)[-_MAX_RUNS:]))
 
 
 def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tuple[tuple[int, str], ...]:
@@ -416,7 +418,7 @@ def _touches_tests(edits: Edits, test: str) -> bool:
 
 def _of_collection(test: str, run: Run) -> _Became | None:
     """A file that could not be collected passed when its tests, or those of all other files, were found."""
-    named = (*run.outcomes, *(mark.test for mark in run.marks))
+    named = (*run.outcomes, *(record.test for record in run.marks))
     seen = any(other.startswith(f"{test}::") for other in named)
     if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
         return "passed"
@@ -463,7 +465,7 @@ def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
     """Cases that vanished, and as many unknown failing ones of the same test: ids made of values."""
-    present = {mark.test for mark in run.marks} | set(run.outcomes)
+    present = {record.test for record in run.marks} | set(run.outcomes)
     known = set(tests)
     unknown: dict[str, list[str]] = {}
     for test in sorted(present - known):

@@ -1,4 +1,4 @@
-"""Failures as marks: the keys by which later runs recognize a failure."""
+"""Failure records: the keys by which later runs recognize a failure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from loop_close.text.redact import clean
 
 #: The first character of every key: keys of another version are never equal to these.
 VERSION = "1"
-MAX_MARKS = 3_000
+MAX_RECORDS = 3_000
 _MAX_MESSAGE = 200
 _MAX_COMPARED = 4_000
 #: The same few types and places come again and again.
@@ -39,17 +39,17 @@ _clean_name = lru_cache(maxsize=4_096)(clean)
 _PHASES = ("session", "collect", "setup", "call", "teardown", "check", "process")
 
 
-def marks_of(causes: Sequence[RootCause]) -> tuple[FailureRecord, ...]:
-    """The failures behind the root causes as marks: one a test, in order of the tests.
+def records_of(causes: Sequence[RootCause]) -> tuple[FailureRecord, ...]:
+    """The failures behind the root causes as records: one a test, in order of the tests.
 
-    What failed twice in one test (a subtest each, or the test and its teardown) is one mark, with keys made of all.
+    What failed twice in one test (a subtest each, or the test and its teardown) is one record, with keys made of all.
     """
     found: defaultdict[str, list[FailureRecord]] = defaultdict(list)
     for evidence in (e for cause in causes for e in cause.evidence):
         if evidence.failure is not None and not is_only_counted(evidence.failure):
-            made = _mark(evidence, evidence.failure)
+            made = _record(evidence, evidence.failure)
             found[made.test].append(made)
-    return tuple(mark for test in sorted(found) for mark in _merged(found[test]))
+    return tuple(record for test in sorted(found) for record in _merged(found[test]))
 
 
 def test_key(failure: Failure) -> str:
@@ -69,16 +69,17 @@ def name_of(nodeid: str) -> str:
     return clean(nodeid) or ascii(nodeid)
 
 
-def _merged(marks: list[FailureRecord]) -> Iterator[FailureRecord]:
-    """One mark for what failed of one test; equal findings of a checker are so many marks."""
-    if len(marks) == 1:
-        yield marks[0]
-    elif marks[0].phase == "check":
+def _merged(records: list[FailureRecord]) -> Iterator[FailureRecord]:
+    """One record for what failed of one test; equal findings of a checker are so many records."""
+    if len(records) == 1:
+        yield records[0]
+    elif records[0].phase == "check":
         yield from (
-            replace(mark, test=f"{mark.test} #{n}") if n > 1 else mark for n, mark in enumerate(marks, 1)
+            replace(record, test=f"{record.test} #{n}") if n > 1 else record
+            for n, record in enumerate(records, 1)
         )
     else:
-        ordered = sorted(marks, key=lambda m: (_PHASES.index(m.phase), m.exact))
+        ordered = sorted(records, key=lambda m: (_PHASES.index(m.phase), m.exact))
         yield replace(
             ordered[0],
             exact=_digest(m.exact for m in ordered),
@@ -90,7 +91,7 @@ def _merged(marks: list[FailureRecord]) -> Iterator[FailureRecord]:
         )
 
 
-def _mark(evidence: Evidence, failure: Failure) -> FailureRecord:
+def _record(evidence: Evidence, failure: Failure) -> FailureRecord:
     raised = failure.raised
     # the statement at fault: the site's, else the innermost frame of the project
     frame = raised.site.frame if raised is not None and raised.site is not None else innermost(raised)

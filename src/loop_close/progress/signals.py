@@ -24,10 +24,10 @@ from loop_close.progress.compare import (
     UNEDITED,
     Changes,
     counted_steps,
-    form_now,
     is_about,
     is_flaky,
     is_worded_alike,
+    shape_now,
     stretch,
 )
 from loop_close.progress.tampering import open_changes, tampering_in_words
@@ -150,14 +150,14 @@ def _returned(view: View) -> list[Returned]:
     """
     if view.run.edits.kind in UNEDITED:
         return []
-    marks = {(m.test, m.shape) for m in view.run.marks if not m.is_infrastructure}
+    records = {(m.test, m.shape) for m in view.run.marks if not m.is_infrastructure}
     began = {test for test in view.changes.new if not any(is_about(e, test) for e in view.run.edits.edits)}
     found = [
         each
         for each in view.before.returned
         if len(each.runs) + 1 >= view.limits.repeats
         and each.test in began
-        and (each.test, each.shape) in marks
+        and (each.test, each.shape) in records
     ]
     return sorted(found, key=lambda each: (-len(each.runs), each.test))
 
@@ -174,8 +174,8 @@ def _repeated_failure(view: View) -> Fired | str:
     need, runs = view.limits.repeats, _edited_runs(view)
     seen = {}
     for test, known in _failing_now(view).items():
-        form = form_now(known)
-        seen[test] = [run for run in form.runs if run in runs] if form is not None else []
+        known_shape = shape_now(known)
+        seen[test] = [run for run in known_shape.runs if run in runs] if known_shape is not None else []
     most = max(map(len, seen.values()), default=0)
     if most < need:
         return f"no failure came back in {need} edited runs since the last progress (at most in {most})"
@@ -188,10 +188,10 @@ def _similar_failure(view: View) -> Fired | str:
     need, runs = view.limits.repeats, _edited_runs(view)
     seen = {}
     for test, known in _failing_now(view).items():
-        now = form_now(known)
+        now = shape_now(known)
         similar = [f for f in known.forms if now and is_worded_alike(f, now, view.limits.similarity)]
         if len(similar) > 1:  # with equal words it is a repeated failure
-            seen[test] = sorted({run for form in similar for run in form.runs if run in runs})
+            seen[test] = sorted({run for known_shape in similar for run in known_shape.runs if run in runs})
     often = {test: shown for test, shown in seen.items() if len(shown) >= need}
     if not often:
         return f"no failure came back in {need} runs with a similar message"
