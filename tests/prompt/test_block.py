@@ -252,7 +252,7 @@ def test_the_source_of_the_suspect_without_its_docstring():
     lines = block(2, WRONG, suspects=[replace(TOTAL, odd=(10, 3, 0))])
     assert lines[1:6] == [
         "```python",
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         ">  10     tax = 0",
         "          return tax",
         "```",
@@ -272,7 +272,7 @@ def test_a_suspect_without_a_line_in_question_is_not_marked():
 def test_without_a_suspect_the_source_of_the_exception_is_shown():
     lines = block(2, SHOWN)
     assert ">  10     tax = 0" in lines
-    assert "    8 def total(cart):" in lines
+    assert "   :8 def total(cart):" in lines
 
 
 def test_source_that_another_block_shows_is_not_shown_again():
@@ -731,7 +731,7 @@ def test_a_line_that_the_message_names_has_its_number():
         details={"text": "]"},
     )
     lines = block(3, failure(exc))
-    assert [line[:6].strip() for line in lines[1:6]] == ["8", "", "10", "", ">  12"]
+    assert [line[:6].strip() for line in lines[1:6]] == [":8", "", "10", "", ">  12"]
 
 
 def test_a_line_that_is_the_place_of_another_cause_has_its_number():

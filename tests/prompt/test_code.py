@@ -90,7 +90,7 @@ def rows(text, start=8, **fields):
 def numbered(found):
     """(mark, number, line) of each row; one without a number is the line after that in the row above."""
     number = None
-    for row in found:
+    for row in (re.sub(r"\A( *):(?=[0-9])", r"\1 ", row) if n < 2 else row for n, row in enumerate(found)):
         part = _ROW.fullmatch(row)
         if part is None or _LEFT_OUT.fullmatch(row):
             number = None
@@ -107,6 +107,21 @@ def left_out(found):
     return sum(int(part[1]) for part in map(_LEFT_OUT.fullmatch, found) if part)
 
 
+@pytest.mark.parametrize(
+    ("start", "marked", "expected"),
+    [
+        (8, 0, ["   :8 x = 1", "      y = 2"]),
+        (998, 0, [" :998 x = 1", "      y = 2"]),
+        (1234, 0, [":1234 x = 1", "      y = 2"]),
+        (12345, 0, [":12345 x = 1", "       y = 2"]),
+        (8, 9, ["   :8 x = 1", ">   9 y = 2"]),
+        (8, 8, [">   8 x = 1", "      y = 2"]),  # as the heading has it, after the file
+    ],
+)
+def test_the_first_number_looks_like_one_after_a_file(start, marked, expected):
+    assert rows("x = 1\ny = 2\n", start=start, marked=marked) == expected
+
+
 def test_nothing_of_nothing():
     assert function_rows(source()) == []
     assert function_rows(source("", "  ")) == []
@@ -115,7 +130,7 @@ def test_nothing_of_nothing():
 def test_a_short_function_is_shown_whole_without_marks():
     assert function_rows(at(SHORT)) == [
         "```python",
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         "          price = 0",
         "          for item in cart:",
         "              price += item.price",
@@ -126,7 +141,7 @@ def test_a_short_function_is_shown_whole_without_marks():
 
 def test_a_line_has_its_number_if_it_is_the_first_or_marked_or_cited_or_does_not_follow_the_row_above():
     assert rows(SHORT, marked=10, cited=[11]) == [
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         "          price = 0",
         ">  10     for item in cart:",
         "   11         price += item.price",
@@ -141,7 +156,7 @@ def test_a_line_has_its_number_if_it_is_the_first_or_marked_or_cited_or_does_not
 
 def test_after_an_omission_or_the_docstring_a_line_has_its_number():
     assert rows(LONG, marked=line(LONG, "e2()"), most=16) == [
-        "    9     def total(",
+        "   :9     def total(",
         "              self,",
         "              cart,",
         "     … 4 lines",
@@ -162,19 +177,19 @@ def test_after_an_omission_or_the_docstring_a_line_has_its_number():
         "     … 8 lines",
     ]
     assert rows("def f():\n    'Doc.'\n    x()\n    return 1\n") == [
-        "    8 def f():",
+        "   :8 def f():",
         "   10     x()",
         "          return 1",
     ]
 
 
 def test_the_first_line_of_a_file_has_its_number():
-    assert rows("x = 1\ny = 2\n", start=1) == ["    1 x = 1", "      y = 2"]
+    assert rows("x = 1\ny = 2\n", start=1) == ["   :1 x = 1", "      y = 2"]
 
 
 def test_a_line_that_is_not_run_has_its_number_only_by_the_same_rule():
     assert rows(SHORT, ran=[9, 10]) == [
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         "          price = 0",
         "          for item in cart:",
         "-             price += item.price",
@@ -193,7 +208,7 @@ def test_without_a_number_the_columns_stay(start):
 
 def test_a_second_place_has_the_number_of_its_line_without_a_mark():
     assert rows(SHORT, marked=10, mark="", cited=[10])[:3] == [
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         "          price = 0",
         "   10     for item in cart:",
     ]
@@ -217,7 +232,7 @@ def test_the_docstring_is_left_out_wherever_the_mark_is(words):
 
 
 def test_a_docstring_that_is_all_there_is_is_shown():
-    assert rows('def f():\n    """Nothing yet."""\n') == ["    8 def f():", '          """Nothing yet."""']
+    assert rows('def f():\n    """Nothing yet."""\n') == ["   :8 def f():", '          """Nothing yet."""']
 
 
 def test_every_return_of_a_long_function_is_shown():
@@ -258,7 +273,7 @@ def test_one_line_is_shown_rather_than_counted():
 
 def test_a_long_signature_is_cut_and_counted():
     assert rows(LONG, most=9)[:4] == [
-        "    9     def total(",
+        "   :9     def total(",
         "              self,",
         "              cart,",
         "     … 2 lines",
@@ -548,7 +563,7 @@ def total(cart):
 def test_of_a_long_comment_and_of_many_lines_that_no_test_ran_the_first_is_shown():
     ran = [line(DULL, words) for words in ("is_odd", "is_even", "cart.sum")]
     assert rows(DULL, ran=ran) == [
-        "    8 def total(cart):",
+        "   :8 def total(cart):",
         "          # Goods,",
         "     … 3 lines of comment",
         "   13     if cart.is_odd:",

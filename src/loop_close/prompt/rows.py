@@ -74,8 +74,8 @@ def function_rows(
 
     Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
     Of many lines in a row that no test ran, and of a long comment, the first is shown. Each omission is a row that
-    counts its lines. A line has its number where it cannot be counted from the row above it: in the first row, after
-    lines that are not shown, and where it is marked or cited.
+    counts its lines. A line has its number where it cannot be counted from the row above it: in the first row, there
+    after a colon, after lines that are not shown, and where it is marked or cited.
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
@@ -113,7 +113,7 @@ def function_rows(
         last = number
         sign = mark if number == marked or number in alike else NOT_RUN if number in skipped else ""
         has_number = not is_next or sign == MARKED or number in cited
-        rows.append(_row(source, number, sign, has_number=has_number))
+        rows.append(_row(source, number, sign, has_number=has_number, is_first=not rows))
         if number == marked and 0 < column <= MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)
@@ -350,10 +350,14 @@ def _line(source: SourceLines, number: int) -> str:
     return _safe_lines(source)[number - source.start]
 
 
-def _row(source: SourceLines, number: int, mark: str, *, has_number: bool) -> str:
+def _row(source: SourceLines, number: int, mark: str, *, has_number: bool, is_first: bool) -> str:
+    """A row of source; the first one has its number as in ``shop.py:14``, which says what the number is."""
     margin = f"{number:4}"
     margin = margin if has_number else " " * len(margin)
-    return f"{mark or ' '}{margin} {short(_line(source, number).rstrip())}".rstrip()
+    margin = f"{mark or ' '}{margin}"
+    if is_first and margin[:1].isspace():
+        margin = f"{f':{number}':>{len(margin)}}"
+    return f"{margin} {short(_line(source, number).rstrip())}".rstrip()
 
 
 # --- the message
