@@ -485,6 +485,32 @@ def test_the_case_is_named_where_the_heading_is_the_place():
     assert "Shown by" not in "".join(block(3, cases[0]))
 
 
+@pytest.mark.parametrize(
+    ("case", "values", "is_evident"),
+    [
+        ("[b-3]", (("kind", "'b'"), ("n", "3")), True),
+        ("[b-3]", (("n", "3"),), False),
+        ("[case1]", (("case", "{'a': 1}"),), False),
+        (" (n=3, kind='b')", (("n", "3"), ("kind", "'b'")), True),
+        (" (n=3)", (("n", "4"),), False),
+        (" [number] (n=3)", (("n", "3"),), False),
+    ],
+)
+def test_a_case_that_the_values_tell_is_not_named(case, values, is_evident):
+    exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=values))
+    parameters, _, subtest = case.partition(" ")
+    cases = [
+        replace(failure(exc, nodeid=f"{TEST}::test_total{parameters}"), subtest=subtest),
+        failure(nodeid=f"{TEST}::test_zero"),
+    ]
+    cause = cause_of(*cases)
+    cause = replace(cause, evidence=tuple(sorted(cause.evidence, key=lambda e: e.failure.nodeid)))
+    report = replace(report_of(observed(*cases)), causes=(cause,))
+    named = f"Shown by `test_total{case}`:"
+    assert (named in block_lines(1, cause, 3, report, {})) == (not is_evident)
+    assert named in block_lines(1, cause, 2, report, {})  # without the values
+
+
 def test_the_subtest_of_the_proof_is_named():
     cases = [replace(failure(WRONG.raised), subtest=f"(n={n})") for n in (1, 2)]
     lines = block(3, *cases)

@@ -18,6 +18,7 @@ from loop_close.facts import (
     qualname,
     sides,
     test_function,
+    values,
 )
 from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
@@ -363,7 +364,7 @@ def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
     is_shown = _has_statement(failure, level)
     function = test.function if is_shown and test is not None else ""
     names = [line] if (line := _line_of_test(failure, at)) else []
-    case = _case_of(failure, cause) if level >= 2 else ""
+    case = _case_of(failure, cause, level)
     if case and function in ("", MODULE, qualname(failure.nodeid)):
         names.append(span(f"{qualname(failure.nodeid)}{case}"))
     elif (line or case) and function not in ("", MODULE):
@@ -382,11 +383,24 @@ def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
         yield from value_lines(failure)
 
 
-def _case_of(failure: Failure, cause: RootCause) -> str:
-    """Which case or subtest of its test it is, as ``[it]`` or `` (n=1)``, where the cause has other failures too."""
-    case = failure.nodeid[len(test_function(failure.nodeid)) :]
+def _case_of(failure: Failure, cause: RootCause, level: int) -> str:
+    """Which case or subtest of its test it is, as ``[it]`` or `` (n=1)``, where the cause has other failures too.
+
+    It is empty where the values of the names, which are shown from level 3 on, say as much.
+    """
     subtest = f" {failure.subtest}" if failure.subtest else ""
-    return f"{case}{subtest}" if len(cause.evidence) > 1 else ""
+    case = f"{failure.nodeid[len(test_function(failure.nodeid)) :]}{subtest}"
+    is_wanted = level >= 2 and len(cause.evidence) > 1
+    return case if is_wanted and not (level >= 3 and _is_evident(case, failure)) else ""
+
+
+def _is_evident(case: str, failure: Failure) -> bool:
+    """Whether the values of the names in the statement say which case it is: each part of it is one of them."""
+    shown = {text.strip("'\"") for _, text in values(failure)}
+    shown |= {f"{name}={text}" for name, text in values(failure)}
+    is_parameters = case.startswith("[")
+    parts = case[1:-1].split("-") if is_parameters else case.strip(" ()").split(", ")
+    return bool(case) and shown.issuperset(parts)
 
 
 def _has_statement(failure: Failure, level: int) -> bool:
@@ -417,7 +431,7 @@ def _named_test(cause: RootCause, at: ProbablePlace, level: int, *, is_alone: bo
     is_only = {each.nodeid for each in _failures(cause) if test_function(each.nodeid) == own} == {
         failure.nodeid
     }
-    return own if own in ids and is_only and _case_of(failure, cause) else ""
+    return own if own in ids and is_only and _case_of(failure, cause, level) else ""
 
 
 def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
