@@ -109,13 +109,62 @@ def test_a_lazy_dataclass_refuses_what_a_dataclass_refuses(act):
         lambda kind: pickle.loads(pickle.dumps(kind(name="a"))) == kind(name="a"),
         lambda kind: kind(name="a").more is kind(name="a").more,
         lambda kind: hasattr(kind(name="a"), "__dict__"),
-        lambda kind: list(inspect.signature(kind).parameters),
+        lambda kind: [
+            (each.name, each.kind, each.annotation) for each in inspect.signature(kind).parameters.values()
+        ],
+        lambda kind: inspect.signature(kind).return_annotation,
+        lambda kind: (kind.__dataclass_params__.frozen, kind.__dataclass_params__.eq),
         lambda kind: (kind.__doc__, kind.__match_args__, kind.__slots__),
     ],
 )
 def test_a_lazy_dataclass_does_what_a_dataclass_does(value_of):
     found, expected = value_of(Lazy), value_of(Eager)
     assert (found.replace("Lazy", "Eager") if isinstance(found, str) else found) == expected
+
+
+def derived_by_hand(kind):
+    class Derived(kind):
+        def __init__(self, name):
+            super().__init__(name=name)
+
+    made = [Derived("a"), Derived("b")]
+    refused = refusal(lambda: setattr(made[1], "name", "c"))
+    names = list(inspect.signature(Derived).parameters)
+    return [each.name for each in made], refused, names, made[0] == made[1], "name='b'" in repr(made[1])
+
+
+def derived_as_a_dataclass(kind):
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Derived(kind):
+        other: int = 1
+
+    made = Derived(name="a", other=2)
+    state = made.__getstate__()
+    copied = copy.copy(made)
+    return repr(made).rpartition(".")[2], made == Derived(name="a"), state, (copied.name, copied.other)
+
+
+def derived_as_a_dataclass_that_is_not_frozen(kind):
+    return refusal(lambda: dataclasses.dataclass(type("Derived", (kind,), {})))
+
+
+@pytest.mark.parametrize(
+    "derive", [derived_by_hand, derived_as_a_dataclass, derived_as_a_dataclass_that_is_not_frozen]
+)
+def test_classes_that_users_derive_from_records(derive):
+    assert derive(Lazy) == derive(Eager)
+
+
+def test_a_lazy_dataclass_is_not_derived_from_another():
+    with pytest.raises(TypeError, match="Derived has base classes"):
+        lazy.dataclass(frozen=True, slots=True)(type("Derived", (Lazy,), {}))
+
+
+def test_a_program_under_test_may_replace_what_completes_a_class(monkeypatch):
+    made = lazy.dataclass(frozen=True, slots=True)(type("Late", (), {"__annotations__": {"size": "int"}}))
+    monkeypatch.setattr("builtins.exec", None)
+    monkeypatch.setattr(dataclasses, "fields", None)
+    assert made(3).size == 3
 
 
 def test_unhashable_fields_make_a_lazy_dataclass_unhashable():
@@ -194,6 +243,11 @@ def test_a_pattern_is_compiled_when_it_is_first_used(monkeypatch):
     assert [pattern.search(text)["letter"] for text in ("aB", "Cb", "b")] == ["B", "b", "b"]
     assert compiled == [("(?P<letter>b)", re.IGNORECASE)]
     assert dict(pattern.groupindex) == {"letter": 1}
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_pattern_can_be_copied(copied):
+    assert copied(lazy.pattern("b", re.IGNORECASE)).fullmatch("B")
 
 
 def test_every_lazy_pattern_compiles():

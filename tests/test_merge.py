@@ -343,7 +343,7 @@ def test_calls_of_functions_that_are_not_there_are_rejected(wrong):
         unpacked(packed(Observation(exit_code=0, calls=WITH_EFFECTS._replace(**wrong))))
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -1.0, 1.7e308, 10**99])
 def test_relevances_that_are_no_positive_numbers_are_rejected(score):
     calls = WITH_EFFECTS._replace(like_tests={TESTS[0]: ((0, score),)})
     with pytest.raises(RejectedError, match=r"not positive numbers|cannot be read"):

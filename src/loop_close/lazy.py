@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, AnyStr, cast
 
 # Programs under test replace functions while we run.
 _compile_pattern, _set = re.compile, object.__setattr__
+_execute = exec
+_fields: Callable[[Any], tuple[dataclasses.Field[Any], ...]] = dataclasses.fields
 
 
 def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
@@ -37,6 +39,9 @@ class _Uncompiled:
         self.pattern = source
         self._flags = flags
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Uncompiled, (self.pattern, self._flags)
+
     def __getattr__(self, name: str) -> Any:
         value = getattr(_compile_pattern(self.pattern, self._flags), name)
         setattr(self, name, value)
@@ -52,6 +57,8 @@ else:
         """As :func:`dataclasses.dataclass`, for frozen classes with slots.
 
         ``__init__`` is generated when it is first called; all classes share their other methods.
+
+        Users may derive classes from it; lazy ones derive from none.
 
         :raises TypeError: for other classes.
         """
@@ -101,6 +108,8 @@ def _complete(cls: Any) -> None:
 
 def _completed_later(cls: Any, kw_only: bool) -> Any:
     """The class as a dataclass without an ``__init__`` of its own."""
+    if cls.__bases__ != (object,):
+        raise TypeError(f"{cls.__qualname__} has base classes, which a lazy dataclass cannot have")
     cls.__doc__ = cls.__doc__ or cls.__name__  # without one, the signature would be made for it
     make = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=True)
     made: Any = make(cls)
@@ -108,8 +117,21 @@ def _completed_later(cls: Any, kw_only: bool) -> Any:
         if isinstance(method, FunctionType):
             setattr(made, name, method)
     made._values = attrgetter(*made.__slots__)
-    made.__signature__ = _LazySignature()
+    made.__init__ = _first_init(made)
+    made.__signature__ = _LazySignature(made)
+    params = made.__dataclass_params__  # what the standard library and others go by
+    params.init = params.repr = params.eq = params.frozen = True
     return made
+
+
+def _first_init(cls: Any) -> Callable[..., None]:
+    """What is ``__init__`` of the class, also for classes derived from it, until it is called."""
+
+    def complete(self: Any, *values: Any, **given: Any) -> None:
+        cls.__init__ = init = _init_of(cls)
+        init(self, *values, **given)
+
+    return complete
 
 
 class _Methods:
@@ -118,14 +140,9 @@ class _Methods:
     __slots__: tuple[str, ...] = ()
     _values: Callable[[Any], Any]
 
-    def __init__(self, *values: Any, **given: Any) -> None:
-        cls: Any = type(self)
-        cls.__init__ = _init_of(cls)
-        cls.__init__(self, *values, **given)
-
     @recursive_repr()
     def __repr__(self) -> str:
-        pairs = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        pairs = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in _fields(self))
         return f"{type(self).__qualname__}({pairs})"
 
     def __eq__(self, other: object) -> bool:
@@ -143,17 +160,22 @@ class _Methods:
         raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __getstate__(self) -> list[Any]:
-        return [getattr(self, name) for name in self.__slots__]
+        return [getattr(self, each.name) for each in _fields(self)]
 
     def __setstate__(self, state: list[Any]) -> None:
-        for name, value in zip(self.__slots__, state, strict=True):
-            _set(self, name, value)
+        for each, value in zip(_fields(self), state, strict=True):
+            _set(self, each.name, value)
 
 
 class _LazySignature:
     """The signature of a class, for :func:`inspect.signature`."""
 
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+
     def __get__(self, record: object, cls: Any) -> Signature:
+        if cls.__init__ is not self._cls.__init__:
+            raise AttributeError("__signature__")  # a derived class with an __init__ of its own
         made = signature(_init_of(cls))
         return made.replace(parameters=list(made.parameters.values())[1:])
 
@@ -162,7 +184,7 @@ def _init_of(cls: Any) -> Callable[..., None]:
     """The ``__init__`` of a dataclass, as the standard library generates it."""
     scope: dict[str, Any] = {"_set": _set, "_missing": dataclasses.MISSING}
     parameters, lines = ["self"], []
-    for number, each in enumerate(dataclasses.fields(cls)):
+    for number, each in enumerate(_fields(cls)):
         name, value = each.name, each.name
         if each.kw_only and "*" not in parameters:
             parameters.append("*")
@@ -178,7 +200,8 @@ def _init_of(cls: Any) -> Callable[..., None]:
         lines.append(f"    _set(self, {name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
-    exec("\n".join((f"def __init__({', '.join(parameters)}):", *lines)), scope)
+    _execute("\n".join((f"def __init__({', '.join(parameters)}):", *lines)), scope)
     made: Callable[..., None] = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {each.name: each.type for each in _fields(cls)} | {"return": None}
     return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +153,7 @@ def _checked(observation: Observation) -> Observation:
         for indexes, number in ((functions, len(calls.functions)), (effects, len(calls.import_effects))):
             if not all(0 <= index < number for each in indexes for index in each):
                 raise RejectedError("its calls name functions that it does not have")
-        if not all(0 <= score < math.inf for like in likes for _, score in like):
+        if not all(0 <= score <= 1e9 for like in likes for _, score in like):  # sums are finite
             raise RejectedError("its calls have relevances that are not positive numbers")
     return observation
 

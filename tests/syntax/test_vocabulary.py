@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +80,13 @@ def test_the_words_of_strings_count_and_long_ones_only_at_their_beginning():
     tests = f"def test_a(): 'parcel'\ndef test_b(): {'x' * 2_000 + ' parcel'!r}\ndef test_c(): b'parcel'\n"
     found = like(*(f"test_shop.py::test_{name}" for name in "abc"), sources=(SHOP, tests))
     assert found.keys() == {"test_shop.py::test_a", "test_shop.py::test_c"}
+
+
+def test_equal_bytes_and_strings_are_never_compared():
+    code = "from loop_close.syntax import index_source as i; from loop_close.syntax.vocabulary import _vocabulary as v;"
+    code += """print(*v(i("def f(): 'parcel', b'parcel'").functions[1]))"""
+    done = subprocess.run([sys.executable, "-bb", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["parc"]
 
 
 def test_of_many_functions_those_are_looked_at_that_few_passing_tests_ran():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import exp, log2
+from math import exp, fsum, log2
 
 from loop_close import lazy
 from loop_close.calls import Calls, Constant, sample
@@ -371,12 +371,12 @@ def with_words(found: Sequence[Candidate], calls: Calls, tests: Collection[str])
     :param tests: node ids of the failing tests.
     """
     known = [calls.like_tests[test] for test in tests if test in calls.like_tests]
-    sums: dict[Name, float] = {}
+    shares: dict[Name, list[float]] = {}
     for scores in known:
         for index, score in scores:
             called = calls.functions[index]
-            name = called.file, called.function
-            sums[name] = sums.get(name, 0.0) + score / len(known)
+            shares.setdefault((called.file, called.function), []).append(score / len(known))
+    sums = {name: fsum(each) for name, each in shares.items()}  # exact, in whatever order the tests are
     most = max(max(sums.values(), default=0.0), _LOW) * (1 if len(tests) <= _FEW else 2)
     return [
         replace(each, features={**each.features, "words": sums.get((each.file, each.function), 0.0) / most})

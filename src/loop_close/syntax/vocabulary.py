@@ -10,7 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from math import log
+from math import fsum, log
 
 from loop_close import lazy
 from loop_close.calls import Calls, sample
@@ -51,7 +51,7 @@ def relevance(documents: Collection[Mapping[str, int]], asked: Mapping[str, floa
     weights = {w: share * log((number + 1) / (counts[w] + 0.5)) for w, share in asked.items() if w in counts}
     length = sum(sum(document.values()) for document in documents) / max(1, number)
     return [
-        sum(
+        fsum(  # exact: the words of a set are in another order in each process
             weights[word] * _saturated(count, sum(document.values()) / length)
             for word, count in document.items()
             if word in weights
@@ -150,8 +150,9 @@ _TEXTS: Mapping[type[ast.AST], str] = {
 
 def _vocabulary(function: Function) -> frozenset[str]:
     """The words of the names and strings in a function's source."""
-    texts = {getattr(node, _TEXTS[type(node)]) for node in ast.walk(function) if type(node) in _TEXTS}
-    return frozenset(word for text in texts for word in words_of(_shown(text)))
+    nodes = (node for node in ast.walk(function) if type(node) in _TEXTS)
+    texts = {_shown(getattr(node, _TEXTS[type(node)])) for node in nodes}
+    return frozenset(word for text in texts for word in words_of(text))
 
 
 def _shown(value: object) -> str:

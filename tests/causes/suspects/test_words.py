@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 from called import CART, called, calls, nodeid
 
@@ -41,6 +43,11 @@ def test_where_many_tests_fail_their_words_count_half():
 @pytest.mark.parametrize("known", [KNOWN, likes(a={}), likes(other={"tax": 2.0})])
 def test_nothing_is_known(known):
     assert words(known, "a") == [0.0, 0.0]
+
+
+def test_the_order_of_the_tests_changes_nothing():
+    known = likes(a={"tax": 0.1, "total": 0.2}, b={"tax": 0.2, "total": 2.9}, c={"tax": 2.9, "total": 0.1})
+    assert {tuple(words(known, *order)) for order in permutations("abc")} == {(0.5, 0.5)}
 
 
 def test_a_low_highest_score_says_little():
