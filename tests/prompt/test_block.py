@@ -511,6 +511,14 @@ def test_a_case_that_the_values_tell_is_not_named(case, values, is_evident):
     assert named in block_lines(1, cause, 2, report, {})  # without the values
 
 
+def test_a_long_case_is_cut_and_its_id_stays_in_the_list():
+    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), frame(line=10, source=BODY)])
+    long = f"{TEST}::test_total[{'a' * 90}]"
+    lines = block(3, failure(exc, nodeid=long), failure(exc, nodeid=f"{TEST}::test_zero"), suspects=[TOTAL])
+    assert f"Shown by `tests/test_cart.py:5` `test_total[{'a' * 48}…`:" in lines
+    assert f"2 tests: `{long}`, `test_zero`" in lines
+
+
 def test_the_subtest_of_the_proof_is_named():
     cases = [replace(failure(WRONG.raised), subtest=f"(n={n})") for n in (1, 2)]
     lines = block(3, *cases)

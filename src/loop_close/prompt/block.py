@@ -72,6 +72,8 @@ _MORE_BODY = 8
 _SYNTAX = 9
 # Characters of a function's name.
 _NAME = 80
+# Characters of a case: a longer one is made of values, of which the first tell which it is.
+_CASE = 50
 _MAX_FINDINGS = 3
 _MAX_SOURCES = 6
 _WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
@@ -391,7 +393,9 @@ def _case_of(failure: Failure, cause: RootCause, level: int) -> str:
     subtest = f" {failure.subtest}" if failure.subtest else ""
     case = f"{failure.nodeid[len(test_function(failure.nodeid)) :]}{subtest}"
     is_wanted = level >= 2 and len(cause.evidence) > 1
-    return case if is_wanted and not (level >= 3 and _is_evident(case, failure)) else ""
+    if not case or not is_wanted or (level >= 3 and _is_evident(case, failure)):
+        return ""
+    return f"{' ' * (case[0] == ' ')}{one_line(safe(case), _CASE)}"
 
 
 def _is_evident(case: str, failure: Failure) -> bool:
@@ -431,7 +435,8 @@ def _named_test(cause: RootCause, at: ProbablePlace, level: int, *, is_alone: bo
     is_only = {each.nodeid for each in _failures(cause) if test_function(each.nodeid) == own} == {
         failure.nodeid
     }
-    return own if own in ids and is_only and _case_of(failure, cause, level) else ""
+    case = _case_of(failure, cause, level)
+    return own if own in ids and is_only and case and not case.endswith("…") else ""
 
 
 def _line_of_test(failure: Failure, at: ProbablePlace) -> str:
