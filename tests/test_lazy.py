@@ -245,6 +245,21 @@ def test_a_pattern_is_compiled_when_it_is_first_used(monkeypatch):
     assert dict(pattern.groupindex) == {"letter": 1}
 
 
+def test_another_thread_makes_no_instance_of_a_named_tuple_that_lacks_fields(monkeypatch):
+    class Late(lazy.NamedTuple):
+        name: str
+
+    there = []
+
+    def recording(owner, name, value):
+        setattr(owner, name, value)
+        there.append(Late("a").name if name == "__new__" else "")
+
+    monkeypatch.setattr(lazy, "setattr", recording, raising=False)
+    assert Late("b").name == "b"
+    assert "a" in there
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
 def test_a_pattern_can_be_copied(copied):
     assert copied(lazy.pattern("b", re.IGNORECASE)).fullmatch("B")

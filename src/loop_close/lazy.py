@@ -102,8 +102,10 @@ def _complete(cls: Any) -> None:
     make: Any = namedtuple
     made = make(owner.__name__, owner._fields, defaults=owner._field_defaults.values())
     for name, value in vars(made).items():
-        if name in _UNTIL_FIRST_USE or name not in vars(owner):
+        if name not in vars(owner):
             setattr(owner, name, value)
+    for name in _UNTIL_FIRST_USE:  # last: then another thread may make instances, which need the rest
+        setattr(owner, name, vars(made)[name])
 
 
 def _completed_later(cls: Any, kw_only: bool) -> Any:
