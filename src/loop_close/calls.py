@@ -179,6 +179,14 @@ class Calls(NamedTuple):
         """Whether ``swallowed`` counts all passing tests: without lines no handled exceptions are recorded."""
         return not (self.remembered or self.cut or self.passed_over or self.without_lines)
 
+    def unusual(self, test: str) -> list[int]:
+        """The functions that a failing test ran, those first of which it ran a line that few passing tests ran."""
+        least: dict[int, int] = {}
+        for index, line in self.failed[test]:
+            passed = self.functions[index].line_passed(line)
+            least[index] = min(passed, least.get(index, passed))
+        return sorted(least, key=lambda index: (least[index], index))
+
     def possible_lines(self, test: str, hit: tuple[int, int]) -> range:
         """The lines that may have run where a failing test has a hit: its line alone, if lines of the test are known.
 

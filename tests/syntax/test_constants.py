@@ -4,7 +4,7 @@ import pytest
 
 from loop_close.calls import Called, Calls
 from loop_close.syntax import index_source
-from loop_close.syntax.constants import class_of, constants_of, telling
+from loop_close.syntax.constants import class_of, constants_of, unusual_functions
 
 
 def found(texts, function, file="pkg/a.py", *more):
@@ -211,6 +211,6 @@ def test_functions_that_set_failing_tests_apart_are_searched():
     common = [Called("a.py", 10 * n, f"f{n}", passed=9, lines={10 * n: 9}) for n in range(1, 40)]
     odd = Called("a.py", 900, "odd", passed=9, lines={900: 9})
     ran = (*((n, 10 * (n + 1)) for n in range(39)), (39, 900), (39, 901))
-    searched = telling(Calls(passed=9, functions=(*common, odd), failed={"t": ran}))
+    searched = unusual_functions(Calls(passed=9, functions=(*common, odd), failed={"t": ran}))
     assert odd in searched
     assert len(searched) < 20

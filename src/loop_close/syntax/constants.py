@@ -80,7 +80,7 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     classes: defaultdict[_BodyStatement, set[_ClassName]] = defaultdict(set)
     anywhere: set[_BodyStatement] = set()  # not by way of an object alone
     direct: set[tuple[_BodyStatement, tuple[str, int]]] = set()
-    found = ((called, each) for called in telling(calls) for each in finder.loaded_by(called))
+    found = ((called, each) for called in unusual_functions(calls) for each in finder.loaded_by(called))
     for called, (line, binding, cls, is_part) in islice(found, _MOST_LOADS):
         loads[binding].add((called.file, line))
         if not is_part:
@@ -106,16 +106,10 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     )
 
 
-def telling(calls: Calls) -> list[Called]:
+def unusual_functions(calls: Calls) -> list[Called]:
     """The functions that set the failing tests apart, in the order of the calls."""
-    found: set[int] = set()
-    for test in sample(calls.failed, _MOST_TESTS):
-        least: dict[int, int] = {}
-        for index, line in calls.failed[test]:
-            called = calls.functions[index]
-            passed = called.line_passed(line)
-            least[index] = min(passed, least.get(index, passed))
-        found.update(sorted(least, key=lambda index: (least[index], index))[:_MOST_FUNCTIONS])
+    tests = sample(calls.failed, _MOST_TESTS)
+    found = {index for test in tests for index in calls.unusual(test)[:_MOST_FUNCTIONS]}
     return [calls.functions[index] for index in sorted(found)]
 
 

@@ -76,7 +76,7 @@ def functions_like_tests(calls: Calls, index_of: IndexOf) -> dict[str, tuple[tup
     found = {}
     for test in sample(calls.failed, _MOST_TESTS):
         asked = _distinguishing(test, sources)
-        ran = _telling(calls, test) if asked else []
+        ran = calls.unusual(test)[:_MOST_FUNCTIONS] if asked else []
         documents = [
             dict.fromkeys(sources.words(f.file, f.line), 1) for f in map(calls.functions.__getitem__, ran)
         ]
@@ -113,15 +113,6 @@ class _Sources:
             counts = Counter(word for line in lines for word in self.words(file, line))
             self._tests[file] = counts, len(lines)
         return self._tests[file]
-
-
-def _telling(calls: Calls, test: str) -> list[int]:
-    """The functions that the test ran, those first that set it apart the most, at most :data:`_MOST_FUNCTIONS`."""
-    least: dict[int, int] = {}
-    for index, line in calls.failed[test]:
-        passed = calls.functions[index].line_passed(line)
-        least[index] = min(passed, least.get(index, passed))
-    return sorted(least, key=lambda index: (least[index], index))[:_MOST_FUNCTIONS]
 
 
 def _distinguishing(test: str, sources: _Sources) -> dict[str, float]:
