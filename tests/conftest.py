@@ -3,14 +3,20 @@ import sys
 import tempfile
 from importlib.metadata import Distribution
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from loop_close.provenance import AGENT_VARIABLES
 
 pytest_plugins = ["postgres_server", "pytester", "quick"]
 
 # The same examples on every run and machine, however slow it is: a red test can be run again.
-settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("quick", settings.get_profile("deterministic"), max_examples=10)
 settings.load_profile("deterministic")
 

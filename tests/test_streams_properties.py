@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import any_text
 
@@ -46,7 +46,6 @@ every_log = pytest.mark.parametrize(
 )
 WORD = re.compile(r"\S+")
 
-no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 codes = st.sampled_from([0, 1, 2, None, -11, 139, "1", 1.0, float("nan")])
 pieces_of_logs = st.lists(st.sampled_from(LINES) | any_text | st.sampled_from(SGR), max_size=25).map("".join)
 
@@ -63,7 +62,6 @@ def prompt_of(observation):
     return compose(report_of(observation), DEFAULT_SECTIONS, budget=2_000)
 
 
-@no_deadline
 @given(pieces_of_logs | st.text(max_size=300), pieces_of_logs, codes)
 def test_no_text_raises(stdout, stderr, code):
     report = close_loop(stdout, stderr, code)
@@ -71,13 +69,11 @@ def test_no_text_raises(stdout, stderr, code):
     assert (report.verdict == "green") == (report.stall_reason == "no-stall-detected")
 
 
-@no_deadline
 @given(st.binary(max_size=500), st.binary(max_size=500), codes)
 def test_no_bytes_raise(stdout, stderr, code):
     assert close_loop(stdout, stderr, code).next_prompt.endswith("\n")
 
 
-@no_deadline
 @given(st.sampled_from(SMALL), st.data())
 def test_no_damaged_log_raises(path, data):
     raw = path.read_bytes()
@@ -89,7 +85,6 @@ def test_no_damaged_log_raises(path, data):
     assert report.stall_reason != "no-stall-detected"
 
 
-@no_deadline
 @given(pieces_of_logs, codes)
 def test_no_escape_comes_through(text, code):
     report = close_loop(text, exit_code=code)
@@ -98,7 +93,7 @@ def test_no_escape_comes_through(text, code):
     assert not any("\x1b" in e.snippet or "\x1b" in e.file for e in report.evidence)
 
 
-@settings(no_deadline, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(SMALL), st.randoms(use_true_random=False), st.sampled_from([0, 1, None]))
 def test_colours_change_nothing(path, random, code):
     plain = read(path)
@@ -113,7 +108,7 @@ def test_colours_change_nothing(path, random, code):
     assert told(observe(coloured, exit_code=code)) == told(observe(plain, exit_code=code))
 
 
-@settings(no_deadline, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(SMALL), st.randoms(use_true_random=False))
 def test_the_order_of_failures_does_not_show(path, random):
     seen = observe(path.read_bytes(), exit_code=1)
@@ -135,7 +130,6 @@ def test_the_same_on_both_streams_counts_once(path):
     assert observe(text, b"\n" + text + b"\n", exit_code=1) == observe(text, exit_code=1)
 
 
-@no_deadline
 @given(pieces_of_logs, codes)
 def test_the_same_text_on_both_streams_counts_once(text, code):
     assert observe(text, text, exit_code=code) == observe(text, exit_code=code)
@@ -171,7 +165,7 @@ node_ids = st.builds(
 
 
 @pytest.mark.slow
-@settings(no_deadline, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(node_ids, min_size=1, max_size=6, unique=True))
 def test_every_node_id_is_kept(nodeids):
     seen = observe(render(nodeids), exit_code=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import output_corpus
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loop_close.library import close_loop
@@ -39,7 +39,7 @@ def test_there_are_red_logs_of_every_tool():
 
 
 @given(log=st.sampled_from(RED), share=st.floats(0, 1), is_head=st.booleans(), is_by_line=st.booleans())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 def test_red_log_that_is_cut_is_never_green(log, share, is_head, is_by_line):
     (text,) = log.values
     units = text.splitlines(keepends=True) if is_by_line else text
