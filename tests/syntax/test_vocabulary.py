@@ -113,3 +113,15 @@ def test_relevance_is_never_negative_and_needs_a_word_in_common(documents, asked
     for document, score in zip(documents, scores, strict=True):
         assert score >= 0
         assert score == 0 or any(asked.get(word) for word in document)
+
+
+def test_a_test_that_is_not_compared_counts_its_words_as_its_own():
+    """Of many tests of a file some are compared: not this one, whose word is as rare as that of one that is."""
+    tests = "".join(
+        f"def test_{i}(): {'parcel' if i == 1 else 'total' if i == 0 else 'order'}\n" for i in range(150)
+    )
+    odd, even = (
+        dict(like(name, sources=(SHOP, tests))[name])
+        for name in ("test_shop.py::test_1", "test_shop.py::test_0")
+    )
+    assert odd[0] == pytest.approx(even[1], rel=0.3)

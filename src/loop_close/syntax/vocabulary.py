@@ -125,7 +125,8 @@ def _distinguishing(test: str, sources: _Sources) -> dict[str, float]:
     if number <= 2:
         return dict.fromkeys(own, 1.0)
     rarest = log((number + 1) / 1.5)
-    return {word: max(0.0, log((number + 1) / (counts[word] + 0.5)) / rarest) for word in own}
+    # The test itself has the word, be it among those that were looked at or not.
+    return {word: log((number + 1) / (max(1, counts[word]) + 0.5)) / rarest for word in own}
 
 
 # Where nodes have names and texts.
