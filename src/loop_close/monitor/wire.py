@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close.calls import Called, Calls, ImportEffect, Swallowed
@@ -130,8 +130,16 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
             place = _place(each)
             functions[place] = _sum(functions[place], each) if place in functions else each
     order = {place: index for index, place in enumerate(sorted(functions))}
-    traced = {nodeid: ran for part in parts for nodeid, ran in _renumbered(part, order)}
-    returned_none = {nodeid: each for part in parts for nodeid, each in _renumbered_none(part, order)}
+    traced: dict[str, tuple[_Line, ...]] = {}
+    returned_none: dict[str, frozenset[int]] = {}
+    like_tests: dict[str, tuple[tuple[int, float], ...]] = {}
+    for part in parts:
+        numbers = [order[_place(each)] for each in part.functions]
+        traced |= _renumbered(part, numbers)
+        for nodeid, indexes in part.returned_none.items():
+            returned_none[nodeid] = frozenset(numbers[n] for n in indexes)
+        for nodeid, like in part.like_tests.items():
+            like_tests[nodeid] = tuple(sorted((numbers[n], score) for n, score in like))
     return Calls(
         passed=sum(part.passed for part in parts),
         functions=tuple(functions[place] for place in order),
@@ -147,7 +155,7 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         without_lines=sum(part.without_lines for part in parts),
         failed_without_lines=frozenset().union(*(part.failed_without_lines for part in parts)),
         constants=tuple(sorted({each for part in parts for each in part.constants})),
-        like_tests={nodeid: like for part in parts for nodeid, like in _renumbered_like(part, order)},
+        like_tests=like_tests,
     )
 
 
@@ -259,24 +267,10 @@ def _sum(one: Called, other: Called) -> Called:
     )
 
 
-def _renumbered(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, tuple[_Line, ...]]]:
-    numbers = [order[_place(each)] for each in part.functions]
+def _renumbered(part: Calls, numbers: Sequence[int]) -> Iterator[tuple[str, tuple[_Line, ...]]]:
     moved: dict[_Line, _Line] = {}  # so that the tests share these tuples
     for nodeid, ran in part.failed.items():
         for hit in ran:
             if hit not in moved:
                 moved[hit] = numbers[hit[0]], hit[1]
         yield nodeid, tuple(moved[hit] for hit in ran)
-
-
-def _renumbered_like(
-    part: Calls, order: Mapping[_Place, int]
-) -> Iterable[tuple[str, tuple[tuple[int, float], ...]]]:
-    numbers = [order[_place(each)] for each in part.functions]
-    for nodeid, like in part.like_tests.items():
-        yield nodeid, tuple(sorted((numbers[n], score) for n, score in like))
-
-
-def _renumbered_none(part: Calls, order: Mapping[_Place, int]) -> Iterable[tuple[str, frozenset[int]]]:
-    numbers = [order[_place(each)] for each in part.functions]
-    return ((nodeid, frozenset(numbers[n] for n in each)) for nodeid, each in part.returned_none.items())

@@ -179,8 +179,12 @@ def place_in_words(cause: RootCause, progress: Progress | None) -> str:
 def are_one_place(causes: Sequence[RootCause]) -> bool:
     """Whether the root causes are probably one fault: the first suspect of each is the same, and probable."""
     first = [cause.suspects[0] for cause in causes if cause.suspects and cause.suspects[0].score >= PROBABLE]
-    places = {(each.file, each.function, each.line, each.constant) for each in first}
+    places = {_identity(each) for each in first}
     return len(first) == len(causes) and len(places) == 1
+
+
+def _identity(place: Suspect) -> tuple[str, str, int, str]:
+    return place.file, place.function, place.line, place.constant
 
 
 def shared_place(causes: Sequence[RootCause], number: int) -> tuple[Suspect, list[int]] | None:
@@ -194,11 +198,9 @@ def shared_place(causes: Sequence[RootCause], number: int) -> tuple[Suspect, lis
     """
     shown = causes[:_MOST_CAUSES]
     for each in _near_places(shown[number - 1]) if number <= len(shown) else ():
-        others = [
-            n for n, other in enumerate(shown, 1) if n != number and other.suspects and _is_first(each, other)
-        ]
-        told = [n for n in others if n < number and _is_told(shown[n - 1], shown[number - 1])]
-        if others and not told:
+        others = [n for n, other in enumerate(shown, 1) if n != number and _is_first(each, other)]
+        told = (n < number and _is_told(shown[n - 1], shown[number - 1]) for n in others)
+        if others and not any(told):
             return each, others
     return None
 
@@ -208,14 +210,7 @@ def _near_places(cause: RootCause) -> list[Suspect]:
 
 
 def _is_first(place: Suspect, cause: RootCause) -> bool:
-    first = cause.suspects[0]
-    is_same = (first.file, first.function, first.line, first.constant) == (
-        place.file,
-        place.function,
-        place.line,
-        place.constant,
-    )
-    return is_same and first.score >= PROBABLE
+    return any(_identity(each) == _identity(place) and each.score >= PROBABLE for each in cause.suspects[:1])
 
 
 def _is_told(earlier: RootCause, later: RootCause) -> bool:
