@@ -84,3 +84,12 @@ def test_other_exceptions_have_none():
 def test_long_values_are_cut_around_what_differs():
     failure = made.failure(made.verdict(message=f"assert '{'a' * 99}3' == '{'a' * 99}4'"))
     assert compared_values(failure) == (f"…{'a' * 13}3'", f"…{'a' * 13}4'")
+
+
+@pytest.mark.parametrize("omission", ["[200 chars]", "..."])
+def test_of_values_that_were_shortened_the_beginnings_are_kept(omission):
+    """The end of a credential may follow whose name is gone."""
+    left, right = (f"'key: {omission}{'tail' * 20}{end}'" for end in "34")
+    failure = made.failure(made.verdict(statement="self.assertEqual(a, b)", message=f"{left} != {right}"))
+    shown = f"'key: {omission}"
+    assert all(each.startswith(shown) and each.endswith("…") for each in compared_values(failure))

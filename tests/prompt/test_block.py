@@ -572,6 +572,13 @@ def test_long_values_are_cut_around_what_differs(statement, path, names):
     assert (f"With {said}." in shown) if said else ("With" not in shown)
 
 
+def test_in_one_line_long_values_are_cut_around_what_differs():
+    left, right = (f"b'{r'xff' * 40}{end}'" for end in "12")
+    found = Difference(path="[180:240]", left=left, right=right)
+    said = text(0, failure(replace(WRONG.raised, differences=(found,))))
+    assert re.search(r"left\[180:240\]: …\w+1' != …\w+2'", said)
+
+
 def test_a_credential_stays_hidden_where_values_are_cut_around_what_differs():
     values = tuple((name, f"'{'x' * 199} <redacted {n}>'") for n, name in enumerate(("one", "two"), 1))
     values += (("key", f"'{'x' * 199} sk-{'aB3dE5' * 12}'"), ("password", f"'{'x' * 200}3'"))

@@ -292,6 +292,8 @@ def _is_infrastructure_error(raised: Raised) -> bool:
 
 _LONGEST = 40
 _ROOM = 2_000
+#: How unittest and pytest shorten long values.
+_OMITTED = lazy.pattern(r"\[\d+ chars\]|\.\.\.")
 _ASSERT = lazy.pattern(r"^assert (?P<compared>.+)$", re.MULTILINE)
 _OPERATOR = lazy.pattern(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
 #: Most statements begin with a name: those need not be parsed.
@@ -366,7 +368,9 @@ def compared_values(failure: Failure) -> tuple[str, str]:
         return "", ""
     of_left, of_right = _WANTED[found.operator]
     lines = [one_line(clean(value, _ROOM), _ROOM) for value in (found.left, found.right)]
-    left, right = cut_apart(lines, _LONGEST)
+    # Behind an omission a credential may go on whose name is gone: then only the beginnings are kept.
+    is_cut = any(_OMITTED.search(line) for line in lines)
+    left, right = [one_line(line, _LONGEST) for line in lines] if is_cut else cut_apart(lines, _LONGEST)
     if _is_literal_first(statement, found.left):
         return right, of_right.format(left)
     return left, of_left.format(right)

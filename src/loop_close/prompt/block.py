@@ -156,9 +156,11 @@ def _brief(failure: Failure) -> str:
     """The message in one line; instead of pytest's diff the first difference, and of a group what it holds."""
     raised = failure.raised
     found = next((each for each in differences(failure) if each.path), None)
-    message = difference_row(found) if found is not None else failure.message
-    row = comparison_row(one_line(safe(message), MAX_MESSAGE), failure, BRIEF)
-    said = code(row, BRIEF) if message.strip() else "(no message)"
+    if found is not None:
+        row = difference_row(found, BRIEF)
+    else:
+        row = comparison_row(one_line(safe(failure.message), MAX_MESSAGE), failure, BRIEF)
+    said = code(row, BRIEF) if row.strip() else "(no message)"
     if raised is None:
         return said
     held = [other for _, _, other in related(raised, 0)][:_HELD] if raised.members else []

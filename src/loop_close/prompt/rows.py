@@ -447,11 +447,16 @@ def comparison_row(line: str, failure: Failure, limit: int = MAX_LINE) -> str:
         return one_line(line, limit)
     before, _, rest = line.partition(found.left)
     between, _, after = rest.rpartition(found.right)
+    return _side_by_side((before, found.left, between, found.right, after), limit)
+
+
+def _side_by_side(parts: tuple[str, str, str, str, str], limit: int) -> str:
+    """Two values with what stands around them: if that is too long, both are cut around what differs in them."""
+    before, left, between, right, after = parts
     room = limit - len(before) - len(between) - len(after)
-    if room < limit // 2:
-        return one_line(line, limit)
-    most = max(room // 2, room - min(len(found.left), len(found.right)))
-    left, right = cut_apart([found.left, found.right], most)
+    if room < limit // 2 or len(left) + len(right) <= room:
+        return one_line("".join(parts), limit)
+    left, right = cut_apart([left, right], max(room // 2, room - min(len(left), len(right))))
     return f"{before}{left}{between}{right}{after}"
 
 
@@ -461,12 +466,15 @@ def _is_said(found: Difference, message: str) -> bool:
     return not found.path and [side.strip() for side in sides] == [found.left, found.right]
 
 
-def difference_row(found: Difference) -> str:
-    """Where two values differ, as ``left["a"]: 3 != 4``."""
+def difference_row(found: Difference, limit: int = 500) -> str:
+    """Where two values differ, as ``left["a"]: 3 != 4``.
+
+    :param limit: the most characters; what is shown of path and values without it is less.
+    """
     path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
     if not left or not right:
-        return f"only in the {'left' if left else 'right'} value: {path} = {left or right}"
-    return f"left{path}: {left} != {right}"
+        return one_line(f"only in the {'left' if left else 'right'} value: {path} = {left or right}", limit)
+    return _side_by_side((f"left{path}: ", left, " != ", right, ""), limit)
 
 
 # --- the values
