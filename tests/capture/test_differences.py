@@ -352,12 +352,12 @@ def at(value, path):
 
 
 def test_comparisons_are_kept_by_frame_and_bounded():
-    comparisons = Comparisons()
+    comparisons = Comparisons(TEXTS)
     assert not comparisons
     for n in range(100):
 
         def asserting(n=n):
-            comparisons.saw(sys._getframe(), n, -1, TEXTS)
+            comparisons.saw(sys._getframe(), n, -1)
             return sys._getframe()
 
         asserting()

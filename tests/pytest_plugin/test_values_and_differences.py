@@ -1,5 +1,7 @@
 """The values of the names in a failing statement, and where two compared values differ, in whole runs."""
 
+import json
+
 import pytest
 
 CODE = """
@@ -241,6 +243,72 @@ def test_credentials_are_in_neither(run):
         assert config == {"api_key": "aB3dE5aB3dE6", "x": 1}
     """
     found = told(run({"test_a.py": source}).report)
-    assert found["test_a"] == ([("password", "'<redacted 1>'")], [("", "'<redacted 1>'", "'hunter3'")])
+    assert found["test_a"] == ([("password", "'<redacted 1>'")], [("", "'<redacted 1>'", "'<redacted 2>'")])
     assert found["test_b"][0] == [("config", "{'api_key': '<redacted 1>', 'x': 1}")]
     assert found["test_b"][1] == [('["api_key"]', "'<redacted 1>'", "'<redacted 2>'")]
+
+
+def test_credentials_known_by_their_names_are_nowhere_in_the_failure(run):
+    source = """
+    import unittest
+    import pytest
+
+    class User:
+        password = "zebraQuiltmorningLantern"
+
+    def get_password():
+        return "Tr0ub4dor&3xyz"
+
+    def load():
+        return {"passwd": ["Tr0ub4dor&3xyz", "k1ttenMitten7"], "name": "x"}
+
+    def test_attribute():
+        assert User().password == "correcthorsebatterystaple"
+
+    def test_part():
+        password = get_password()
+        assert "zz" in password
+
+    def test_call():
+        assert get_password() == "k1ttenMitten7"
+
+    def test_items():
+        assert load() == {"passwd": ["a", "b"], "name": "x"}
+
+    @pytest.mark.parametrize("password", ["Tr0ub4dor&3xyz"], ids=["one"])
+    def test_parameter(password):
+        assert len(password) == 3
+
+    def test_message():
+        password = get_password()
+        raise ValueError(f"cannot log in with {password}") from KeyError(password)
+
+    def test_shortened():
+        config = {"password": "prefix-" * 30 + get_password()}
+        assert config == {"password": "prefix-" * 30 + "k1ttenMitten7"}
+
+    class TestClass(unittest.TestCase):
+        def test_method(self):
+            self.assertEqual(get_password(), "k1ttenMitten7")
+
+        def test_shortened(self):
+            password = get_password() * 20
+            self.assertEqual(password, get_password() * 19 + "x")
+    """
+    done = run({"test_a.py": source})
+    assert len(told(done.report)) == 9
+    for text in (done.prompt, json.dumps(done.report, ensure_ascii=False), done.stdout.splitlines()[-2]):
+        for part in ("zebraQuilt", "Lantern", "Tr0u", "&3xyz", "k1tten", "tten7"):
+            assert part not in text, text[max(0, text.find(part) - 100) :][:200]
+
+
+def test_results_about_a_password_are_shown(run):
+    source = """
+    def check_password(text):
+        return "t00-short"
+
+    def test_a():
+        assert check_password("x") == "0K-long"
+    """
+    done = run({"test_a.py": source})
+    assert told(done.report)["test_a"][1] == [("", "'t00-short'", "'0K-long'")]

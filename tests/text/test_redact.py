@@ -3,7 +3,7 @@ from credential_forms import HARMLESS, NAMED, TOKENS, UNDETECTABLE, fake
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.text.redact import _COMMANDS, _SYNTAXES, _matches, redact
+from loop_close.text.redact import _COMMANDS, _SYNTAXES, _matches, redact, redact_known
 from loop_close.text.tokens import TOKENS as TOKEN_RULES
 
 ONE = "<redacted 1>"
@@ -329,3 +329,23 @@ def _read(rule, text):
     lengths = []
     list(_matches(rule._replace(accept=lambda match: bool(lengths.append(len(match[0])))), text))
     return sum(lengths)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("assert 'a1b2c3d4' == 'x'\n  + a1b2c3d4", "assert '<redacted 1>' == 'x'\n  + <redacted 1>"),
+        ("a1b2c3d45 is another word", "a1b2c3d45 is another word"),
+        # a word of letters, which may have another meaning
+        ("assert 'swordfish' == 'x'\n  - swordfish", "assert '<redacted 2>' == 'x'\n  - <redacted 2>"),
+        ("the swordfish swims", "the swordfish swims"),
+        # shortened by pytest and by unittest
+        ("assert 'a1b2...' == '...ordfish'", "assert '<redacted 3>...' == '...<redacted 4>'"),
+        ("'a1b2c[14 chars]fish' != 'a house'", "'<redacted 3>[14 chars]<redacted 4>' != 'a house'"),
+        ("{'words': ...x, 'more': 'some text...'}", "{'words': ...x, 'more': 'some text...'}"),
+    ],
+)
+def test_known_credentials_are_found_without_their_names(text, shown):
+    numbers = {"a1b2c3d4": 1, "swordfish": 2}
+    assert redact_known(text, numbers) == shown
+    assert redact_known(text, {}) == text

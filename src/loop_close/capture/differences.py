@@ -24,6 +24,7 @@ from loop_close.capture import (
     instance_fields,
     layout_of,
     namespace_of,
+    statement_of,
 )
 from loop_close.capture.values import (
     MAX_TEXT,
@@ -36,12 +37,13 @@ from loop_close.capture.values import (
     evaluate,
     is_atom,
     is_plain,
+    label_of,
     tuple_names,
 )
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.redact import mark, redact
+from loop_close.text.redact import MARK, mark, redact
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
@@ -450,9 +452,12 @@ class Comparisons:
 
     A failing assertion may be caught. So the differences are stored by the frame of the assertion, which is the
     innermost frame of its traceback.
+
+    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
         self._events: dict[int, list[_Event]] = {}
         self._spent = 0
         self._left = _STEPS
@@ -460,7 +465,7 @@ class Comparisons:
     def __bool__(self) -> bool:
         return bool(self._events)
 
-    def saw(self, frame: FrameType | None, left: Any, right: Any, texts: Texts) -> None:
+    def saw(self, frame: FrameType | None, left: Any, right: Any) -> None:
         """Compare the two values that an assertion compared with ``==``.
 
         :param frame: the frame of the caller, which the assertion called.
@@ -469,7 +474,7 @@ class Comparisons:
             frame = frame.f_back
         if frame is None:
             return
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, self._found(left, right, texts))
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, self._found(left, right))
         events = self._events.pop(id(frame), [])
         is_same = (
             bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
@@ -478,12 +483,12 @@ class Comparisons:
         if len(self._events) > _FRAMES:
             del self._events[next(iter(self._events))]
 
-    def _found(self, left: Any, right: Any, texts: Texts) -> Found:
+    def _found(self, left: Any, right: Any) -> Found:
         """The differences. A test that catches its assertions, as one that polls, gets half of the rest each time."""
         steps = self._left // 2
         if steps <= 0:
             return Found()
-        walk = _walked(left, right, texts, steps)
+        walk = _walked(left, right, self.texts, steps)
         used = steps - walk.left
         self._left -= used
         self._spent += used
@@ -498,6 +503,7 @@ class Comparisons:
     def forget(self) -> None:
         """Drop the comparisons at the start of another test."""
         self._events.clear()
+        self.texts.numbers.clear()
         self._left = _STEPS if self._spent < _IN_SESSION else _FEW
 
 
@@ -517,8 +523,8 @@ def differences_of(
     """
     pair = _of_unittest(live)
     if pair is not None:
-        found = differences(pair[0], pair[1], texts)
-        return found.certain or found.possible
+        found, sides = differences(*pair, texts), _sides_of_call(live)
+        return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
     if not isinstance(statement, ast.Assert):
         return ()
     match statement.test:
@@ -536,21 +542,40 @@ def differences_of(
         compared = [differences(one, two, texts)] if one is not MISSING and two is not MISSING else []
     certain = next((found.certain for found in compared if found.certain), ())
     shown = certain or (compared[0].possible if is_equality and len(compared) == 1 else ())
-    return tuple(_named(each, sides, texts) for each in shown) if sides else shown
+    return tuple(_named(each, sides, texts) for each in shown)
 
 
 def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
-    """The difference without credentials that can be recognized only by the names in the assertion."""
-    one, two = (f"{ast.unparse(side)}{difference.path}" for side in sides)
-    left, right = cut_apart(
-        [texts.renamed(difference.left, one), texts.renamed(difference.right, two)], MAX_TEXT
-    )
+    """The difference without credentials that can be recognized only by the names in the assertion.
+
+    What is compared with a credential is one too.
+
+    :param sides: the compared expressions; empty if unknown.
+    """
+    if not sides:
+        return difference
+    labels = [f"{label_of(side)}{difference.path}" for side in sides]
+    values = difference.left, difference.right
+    shown = [texts.renamed(value, label) for value, label in zip(values, labels, strict=True)]
+    hidden = next((n for n in (0, 1) if shown[n] != values[n] or MARK.search(shown[n])), None)
+    if hidden is not None:
+        shown[1 - hidden] = texts.renamed(shown[1 - hidden], labels[hidden])
+    left, right = cut_apart(shown, MAX_TEXT)
     return replace(difference, left=left, right=_other(left, right))
 
 
 def _other(left: str, right: str) -> str:
     """The text of the right value, made different if both texts are the same."""
     return f"another {right}" if left == right else right
+
+
+def _sides_of_call(live: Sequence[LiveFrame]) -> Sequence[ast.expr]:
+    """The first two arguments of the call by which the test entered unittest; empty if it has others."""
+    test = [each for each in live if each.file is not None]
+    match test and statement_of(test[-1])[0]:
+        case ast.Expr(value=ast.Call(args=[left, right, *_])) if not isinstance(left, ast.Starred):
+            return left, right
+    return ()
 
 
 def _of_unittest(live: Sequence[LiveFrame]) -> tuple[Any, Any] | None:

@@ -49,6 +49,7 @@ from loop_close.syntax.uses import (
     raise_template,
 )
 from loop_close.text import cut
+from loop_close.text.redact import redact_known
 
 MAX_LINKS = 8
 _BEFORE = 12
@@ -76,7 +77,19 @@ def describe(
     :param fixtures: names of the fixtures of the test.
     :param comparisons: comparisons of the failing assertions of the test.
     """
-    return _Reader(project, SiteFinder(project, fixtures), comparisons).read(exc, MAX_LINKS)
+    texts = comparisons.texts if comparisons is not None else Texts(project)
+    raised = _Reader(project, SiteFinder(project, texts, fixtures), texts, comparisons).read(exc, MAX_LINKS)
+    return _without_known(raised, texts.numbers)
+
+
+def _without_known(raised: Raised, numbers: dict[str, int]) -> Raised:
+    """The record with messages that do not show what the texts of values hide by its name."""
+    if not numbers:
+        return raised
+    cause, context = (each and _without_known(each, numbers) for each in (raised.cause, raised.context))
+    members = tuple(_without_known(each, numbers) for each in raised.members)
+    message = redact_known(raised.message, numbers)
+    return replace(raised, message=message, cause=cause, context=context, members=members)
 
 
 @dataclass(slots=True)
@@ -85,6 +98,7 @@ class _Reader:
 
     project: ProjectCode
     sites: SiteFinder
+    texts: Texts
     comparisons: Comparisons | None = None
     seen: set[int] = field(default_factory=set)
 
@@ -96,6 +110,7 @@ class _Reader:
         kept = bounded(own)
         details = _safely(lambda: _details(exc, live, self.project), {})
         lack = _safely(lambda: lacking(exc, details, live, self.project), Lack())
+        site = _safely(lambda: self._site(exc, own), None)  # its credentials have the first numbers
         raised = Raised(
             type=_type_name(type(exc)),
             module=_module_name(type(exc)),
@@ -106,7 +121,7 @@ class _Reader:
             nearest=lack.nearest,
             differences=_safely(lambda: self._differences(exc, live), ()),
             template=_safely(lambda: _template(exc, live), None),
-            site=_safely(lambda: self._site(exc, own), None),
+            site=site,
         )
         relatives: dict[str, Any] = _safely(lambda: self._relatives(exc, links), {})
         return replace(raised, **relatives)
@@ -126,7 +141,7 @@ class _Reader:
         if not live or not issubclass(type(exc), AssertionError):
             return ()
         statement = frame_place(live[-1]).statement
-        return differences_of(live, statement, self.comparisons, Texts(self.project))
+        return differences_of(live, statement, self.comparisons, self.texts)
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
         cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__
@@ -383,13 +398,14 @@ class _Without:
 class SiteFinder:
     """Finds sites for the failures of one test.
 
+    :param texts: the texts of values in the sites.
     :param fixtures: names of the fixtures the test asked for.
     """
 
-    def __init__(self, project: ProjectCode, fixtures: Collection[str] = ()) -> None:
+    def __init__(self, project: ProjectCode, texts: Texts, fixtures: Collection[str] = ()) -> None:
         self._project = project
         self._fixtures = fixtures
-        self._texts = Texts(project)
+        self._texts = texts
 
     def find(self, frames: list[LiveFrame], *, is_assertion: bool) -> Site | None:
         """The innermost project statement that a failure is about.

@@ -28,6 +28,7 @@ from types import (
 from typing import Any
 from uuid import UUID
 
+from loop_close import lazy
 from loop_close.capture import (
     MISSING,
     Namespaces,
@@ -143,6 +144,23 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
     return {each.name: (each.repr is True, each.eq is True and each.eq_key is None) for each in known}
 
 
+# Functions with such names say something about a credential.
+_ABOUT = lazy.pattern(r"_*(?:check|validate|verify|is|has|hash|mask|hide|redact|strip|reset|describe)(?:_|$)")
+
+
+def label_of(side: ast.expr) -> str:
+    """The name of a compared value: of a call that of the function, unless its result is about a credential."""
+    node = side.value if isinstance(side, ast.Await) else side
+    if not isinstance(node, ast.Call):
+        return ast.unparse(side)
+    name = ast.unparse(node.func)
+    return "" if _ABOUT.match(name.rpartition(".")[2]) else name
+
+
+# Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
+_INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
+
+
 class Texts:
     """Texts of values: deterministic, bounded, without credentials.
 
@@ -183,7 +201,8 @@ class Texts:
 
     def whole(self, text: str, label: str = "") -> str:
         """The text without credentials, volatile values and paths of this machine; uncut."""
-        text, label = self._project.tidy(text).replace("\n", " "), label and f"{label} = "
+        text = self._project.tidy(text).replace("\n", " ")
+        label = label and f"{_INDEXES.sub('', label)} = "
         shown = clean(label + text, numbers=self.numbers)
         shown = shown[len(label) :] if shown.startswith(label) else clean(text, numbers=self.numbers)
         return display(shown)

@@ -63,8 +63,8 @@ class ExceptionRecorder:
             from loop_close.capture.values import Texts
 
             if self._comparisons is None:
-                self._comparisons = Comparisons()
-            self._comparisons.saw(sys._getframe(), left, right, Texts(self._files()))
+                self._comparisons = Comparisons(Texts(self._files()))
+            self._comparisons.saw(sys._getframe(), left, right)
         except KeyboardInterrupt:
             raise
         except BaseException:  # the program's objects may do anything when they are read

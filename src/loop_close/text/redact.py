@@ -31,8 +31,13 @@ from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
 #: Replaces a credential: equal numbers are equal credentials, in the order in which they first appear.
 MARK = lazy.pattern(r"<redacted ([1-9][0-9]{0,8})>")
 
-# So many different values are also looked for elsewhere in the text.
-_REPEATED = 20
+# So many different values are also looked for elsewhere in the text, if they are as long.
+_REPEATED, _REPEATED_LENGTH = 20, 6
+# What pytest and unittest write for the middle of a long value, and what is left of it beside that. So many characters
+# of it tell which value it is.
+_PART = 6
+_GAP = r"(\.\.\.|\[[0-9]{1,9} chars\])"
+_BEFORE_GAP, _AFTER_GAP = r"[^'\"\s]{4,}\Z", r"\A[^'\"\s]{4,}"
 # pprint and formatters wrap a long string over literals of several lines.
 _BETWEEN_LITERALS = r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}['\"]"
 _NEXT_LITERAL = (
@@ -344,6 +349,32 @@ def mark(value: str, numbers: MutableMapping[str, int]) -> str:
     return f"<redacted {numbers.setdefault(value, max(numbers.values(), default=0) + 1)}>"
 
 
+def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
+    """Replace the credentials that other texts showed with their names, also what pytest or unittest left of them.
+
+    A word without digits and signs is only replaced where it is a whole literal or a whole line of a diff.
+
+    :param numbers: the numbers of these credentials; those of shortened ones are added.
+    """
+    known = [value for value in numbers if len(value) >= _REPEATED_LENGTH][-_REPEATED:]
+    for value in known:
+        if value in text:
+            word = re.escape(value)
+            whole = rf"(?<=['\"]){word}(?=['\"])|(?m:(?<=[-+] ){word}$)"
+            anywhere = rf"(?<![\w<]){word}(?!\w)"
+            text = re.sub(anywhere if is_mixed(value) else whole, mark(value, numbers), text)
+    parts = compiled(_GAP).split(text) if known else [text]
+
+    def hidden(left: re.Match[str]) -> str:
+        ends = left[0][:_PART], left[0][-_PART:]
+        return mark(left[0], numbers) if any(end in value for value in known for end in ends) else left[0]
+
+    for place in range(1, len(parts), 2):
+        parts[place - 1] = compiled(_BEFORE_GAP).sub(hidden, parts[place - 1])
+        parts[place + 1] = compiled(_AFTER_GAP).sub(hidden, parts[place + 1])
+    return "".join(parts)
+
+
 def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
     taken = [int(number) for number in MARK.findall(text)] if "<redacted " in text else []
     return max((*taken, *(numbers or {}).values()), default=0) + 1
@@ -442,7 +473,11 @@ def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first
         done = end
     text = "".join((*parts, text[done:]))
     # The same value may be elsewhere without its name.
-    values = [value for value in dict.fromkeys(hidden.values()) if len(value) >= 6 and is_mixed(value)]
+    values = [
+        value
+        for value in dict.fromkeys(hidden.values())
+        if len(value) >= _REPEATED_LENGTH and is_mixed(value)
+    ]
     for value in values[:_REPEATED]:
         if value in text:
             number = first + len(hidden)
