@@ -273,7 +273,7 @@ class Observation:
     :ivar failed_option: the option of the test command that runs exactly the failing tests, such as
         ``--loop-close-failed``; empty if it has none.
     :ivar takes_ids: node ids after ``rerun`` run only these tests: no option in it selects tests.
-    :ivar root: the folder for ``rerun`` if it is not obvious: the root, relative to where the run was started.
+    :ivar root: the root, relative to where the run was started, for ``rerun``; empty if it was started there.
     :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
     :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
     :ivar has_output: the command printed something, or left a report.

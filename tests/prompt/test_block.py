@@ -539,13 +539,21 @@ def test_that_no_function_stands_out_is_said_with_their_number():
     assert said not in block(1, WRONG)
 
 
-@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 120), (3, 83), (4, 62), (9, 50)])
+@pytest.mark.parametrize(("number", "each"), [(1, 120), (2, 110), (3, 73), (4, 55), (9, 50)])
 def test_long_values_share_the_room(number, each):
     names = tuple((f"x{n}", "y" * 500) for n in range(number))
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
     (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
     found = re.findall("`(x[^`]*)`", shown)
     assert [len(value) for value in found] == [each] * min(number, 5)
+
+
+def test_of_a_large_object_only_the_beginning_is_shown():
+    small = "Cart(lines=[Line(), Line()], owner='me', paid=False)"
+    names = (("cart", f"Cart(lines=[{'Line(), ' * 20}])"), ("small", small))
+    exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
+    (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
+    assert shown == f"With `cart = Cart(lines=[Line(), Line(), Line(), Lin…`, `small = {small}`."
 
 
 TWO = (("got", "'" + "x" * 199 + "3'"), ("want", "'" + "x" * 199 + "4'"))

@@ -292,9 +292,7 @@ def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
 
 def test_the_full_report_is_named_on_the_line_after_the_command():
     report = report_of(observed(failure(raised(message="a line\n" * 500))))
-    command = (
-        "Rerun just the failing tests, from the root: `pytest --loop-close tests/test_cart.py::test_total`"
-    )
+    command = "Rerun just the failing tests: `pytest --loop-close tests/test_cart.py::test_total`"
     pointer = "Full report: `.loop-close/report.json`\n"
     assert composed(report).endswith(f"\n\n{command}\n{pointer}")
     # Not so after a section of others: right after a list it would be part of the last item.

@@ -320,20 +320,20 @@ def test_faults_of_extensions_are_signals():
 def test_the_command_that_runs_what_failed():
     assert rendered("next-step", report_of(observed(exit_code=0, counts=Counts(passed=1)))) == []
     assert rendered("next-step", report_of(observed(failure(raised(), "t.py::a")))) == [
-        "Rerun just the failing tests, from the root: `pytest --loop-close t.py::a`"
+        "Rerun just the failing tests: `pytest --loop-close t.py::a`"
     ]
     assert rendered("next-step", report_of(observed(exit_code=5))) == [
-        "Rerun the tests, from the root: `pytest --loop-close`"
+        "Rerun the tests: `pytest --loop-close`"
     ]
     checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"))
-    assert rendered("next-step", report_of(checked)) == ["Rerun the same command, from the root: `mypy src`"]
+    assert rendered("next-step", report_of(checked)) == ["Rerun the same command: `mypy src`"]
 
 
 def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of_its_own():
     def command(*words):
         return rendered("next-step", report_of(observed(*CHECKED, expects_tests=False, rerun=words)))
 
-    words = "Rerun the same command, from the root:"
+    words = "Rerun the same command:"
     assert command("mypy", "x" * 195) == [f"{words} `mypy {'x' * 195}`"]
     assert command("mypy", "x" * 196) == [words, "```sh", f"mypy {'x' * 196}", "```"]
     assert command("mypy", "a`b") == [words, "```sh", "mypy 'a`b'", "```"]
@@ -347,8 +347,8 @@ def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of
         rendered("next-step", replace(report_of(observed(*CHECKED)), sources=tuple(sources[:number])))
         for number in (1, 2)
     )
-    assert of_one == ["Rerun what fails, from the root: `mypy src`"]
-    assert of_both == ["Rerun what fails, from the root:", "```sh", "mypy src", "ty src", "```"]
+    assert of_one == ["Rerun what fails: `mypy src`"]
+    assert of_both == ["Rerun what fails:", "```sh", "mypy src", "ty src", "```"]
 
 
 def test_the_root_is_named_where_it_is_not_the_folder_of_the_command_or_above():
@@ -371,7 +371,7 @@ def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
         report_of(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
     )
     assert rendered("next-step", report) == [
-        "Run the tests that failed before and did not run now, from the root: `pytest --loop-close t.py::a`"
+        "Run the tests that failed before and did not run now: `pytest --loop-close t.py::a`"
     ]
 
 
@@ -379,7 +379,7 @@ def test_after_a_green_subset_the_others_are_to_be_run():
     loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
     report = replace(report_of(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
     assert rendered("next-step", report) == [
-        "The other tests did not run. All of them, from the root: `pytest --loop-close`"
+        "The other tests did not run. All of them: `pytest --loop-close`"
     ]
 
 

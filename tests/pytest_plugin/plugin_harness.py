@@ -23,7 +23,8 @@ SECTIONS = {"Tests that were changed", "Earlier attempts", "Other findings", "Kn
 _BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
 _COMMAND = re.compile(
-    r"from the root(?:, (`+)[^\n]+?\1)?:(?: `(?P<inline>[^`\n]+)`|\n(`{3,})sh\n(?P<block>.*?)\n\3)$",
+    r"^(?:Rerun|Run|The other) [^`\n]*(?:, from the root, (`+)[^\n]+?\1)?:"
+    r"(?: `(?P<inline>[^`\n]+)`|\n(`{3,})sh\n(?P<block>.*?)\n\3)$",
     re.MULTILINE | re.DOTALL,
 )
 #: A conftest that runs a part of the tests, as pytest-split does.

@@ -148,7 +148,7 @@ def test_command_from_another_folder_counts_from_the_root(run, pytester, monkeyp
     run({"sub/test_a.py": TWO})
     monkeypatch.chdir(pytester.path / "sub")
     done = run({}, f"--rootdir={pytester.path}", "-c", str(pytester.path / "pytest.ini"))
-    assert done.says("at sub/test_a.py:1\n", "Rerun just the failing tests, from the root:")
+    assert done.says("at sub/test_a.py:1\n", "Rerun just the failing tests, from the root, `..`:")
     assert str(pytester.path) not in done.prompt
     assert done.rerun.endswith(" sub/test_a.py::test_a")
 
@@ -578,7 +578,7 @@ def test_item_that_is_left_from_the_run_before_is_run_by_the_option_if_its_id_is
     done = run({"conftest.py": COLLECTS, "t.yml": "", "test_a.py": "def test_a(): pass\n"}, remembers=True)
     assert len(failing(done)) == 3
     done = run({}, "test_a.py", remembers=True)
-    assert done.says("Run the tests that failed before and did not run now, from the root:")
+    assert done.says("Run the tests that failed before and did not run now:")
     assert done.rerun == "pytest --loop-close-failed"
     assert failing(again(run, done.rerun)) == ["t.yml::a::b", "t.yml::first::a::b", "t.yml::first::c[d::e]"]
 

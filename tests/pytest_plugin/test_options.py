@@ -137,7 +137,7 @@ def test_smallest_budget_goes_to_the_first_cause_and_the_next_step_before_all_si
         "-k",
         "test_ or " + " or ".join("abcdefgh" * 3),
     )
-    assert done.says("## 1. ", "work of module 0", "from the root:", "pytest --loop-close")
+    assert done.says("## 1. ", "work of module 0", "Rerun ", "pytest --loop-close")
     assert len(done.prompt.encode()) <= 1600
 
 
@@ -156,7 +156,7 @@ def shown(done):
     at = next(
         n for n, line in enumerate(lines) if line.startswith("# 1 test fails: AssertionError at test_a.py:4")
     )
-    commands = [n for n, line in enumerate(lines) if ", from the root: `pytest --loop-close" in line]
+    commands = [n for n, line in enumerate(lines) if ": `pytest --loop-close" in line]
     assert at < lines.index("assert 1 == 2", at) < commands[-1]
     return True
 

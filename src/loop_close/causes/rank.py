@@ -217,6 +217,10 @@ def _line(candidate: Candidate) -> int:
     return clue.at if candidate.function == "<module>" else clue.line or clue.at
 
 
+#: Reasons that say where the exception was raised, which the prompt need not say twice.
+RAISED_IN_IT, RAISED_BY_IT = "the exception was raised in it", "it raised the exception"
+
+
 def reasons_of(candidate: Candidate) -> tuple[str, ...]:
     """The reasons, the weightiest first."""
     return tuple(_reasons(candidate))
@@ -250,9 +254,9 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue.edited:
         yield "edited right before this began to fail"
     if clue.raised >= _MOSTLY:
-        yield "the exception was raised in it"
+        yield RAISED_IN_IT
     elif clue.refused >= _MOSTLY:
-        yield "it raised the exception"
+        yield RAISED_BY_IT
     elif clue.framed:
         yield "on the traceback"
     # What is on a traceback did not return.

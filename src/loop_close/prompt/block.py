@@ -9,6 +9,7 @@ from itertools import dropwhile, takewhile
 
 from loop_close import lazy
 from loop_close.causes.clues import base_name
+from loop_close.causes.rank import RAISED_BY_IT, RAISED_IN_IT
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
     differences,
@@ -276,8 +277,11 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
     )
     yield from rows
     marked = sum(row.startswith(MARKED) for row in rows)
-    # Of the one line that sets failing tests apart, the reasons have the number and the counts.
+    # Of the one line that sets failing tests apart, the reasons have the number and the counts. They also say where the
+    # exception was raised.
     is_said = not marked or (marked == 1 and at.why == "odd")
+    if at.why == "raised" and suspect is not None:
+        is_said |= not {RAISED_IN_IT, RAISED_BY_IT}.isdisjoint(suspect.reasons)
     why = LEGENDS.get(at.why, "") if level >= 2 and not is_said else ""
     is_partly_run = any(row.startswith(NOT_RUN) for row in rows)
     legend = " ".join(filter(None, (why, LEGEND if is_partly_run else "")))

@@ -23,7 +23,7 @@ _SHORTEST = 450
 
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
 _CUT = lazy.pattern(
-    r"… \d+ (?:more|characters|lines of a traceback)|and \d+ more|left out|cut to keep|…`|\S…\n"
+    r"… \d+ (?:more|characters|lines of a traceback)|and \d+ more|left out|cut to keep|…`(?![,.])|\S…\n"
 )
 
 #: The id of the section with the command, which the pointer to the full report may follow without a blank line.

@@ -11,6 +11,7 @@ from functools import lru_cache
 from heapq import nsmallest
 from itertools import chain, groupby, pairwise, zip_longest
 
+from loop_close import lazy
 from loop_close.facts import differences, failure_place, is_a, test_function, values
 from loop_close.lazy import dataclass
 from loop_close.model import Difference, Failure, SourceLines
@@ -481,8 +482,10 @@ def difference_row(found: Difference, limit: int = 500) -> str:
 
 _MAX_VALUES = 5
 # Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
-_VALUES = 250
+_VALUES = 220
 _LEAST_VALUE = 50
+# An object that does not fit: its class and first attributes.
+_OBJECT, _IS_OBJECT = 40, lazy.pattern(r"[A-Za-z_][\w.]*\(")
 # A shorter value is in many messages by chance.
 _SHORT = 5
 
@@ -495,6 +498,7 @@ def value_lines(failure: Failure) -> Iterator[str]:
     pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
     longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
     cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
+    cut = [one_line(part, _OBJECT) if _IS_OBJECT.match(part) and part.endswith("…") else part for part in cut]
     compared = _compared_names(failure)
     shown = [
         span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)

@@ -451,7 +451,7 @@ def _next_step(report: Report, tokens: int) -> Iterator[str]:
         return
     red = [each.observation for each in report.sources if each.verdict != "green"]
     if red and any(each.rerun for each in red):
-        yield from _command("Rerun what fails, from the root:", "\n".join(rerun_commands(red)))
+        yield from _command("Rerun what fails:", "\n".join(rerun_commands(red)))
         return
     if not observation.rerun:
         if report.causes:
@@ -459,10 +459,10 @@ def _next_step(report: Report, tokens: int) -> Iterator[str]:
         return
     left = report.progress.not_run if report.progress is not None else ()
     if left and not observation.failures:
-        words = f"Run the tests that failed before and did not run now, {_from_root(observation)}:"
+        words = f"Run the tests that failed before and did not run now{_from_root(observation)}:"
         yield from _command(words, command_for(observation, left))
         return
-    words = f"Rerun {_what(observation)}, {_from_root(observation)}:"
+    words = f"Rerun {_what(observation)}{_from_root(observation)}:"
     yield from _command(words, rerun_command(observation))
 
 
@@ -473,7 +473,7 @@ def _command(words: str, command: str) -> list[str]:
 
 
 def _from_root(observation: Observation) -> str:
-    return f"from the root, {span(observation.root)}" if observation.root else "from the root"
+    return f", from the root, {span(observation.root)}" if observation.root else ""
 
 
 def _what(observation: Observation) -> str:
@@ -491,7 +491,7 @@ def _rest(report: Report) -> Iterator[str]:
         and not progress.step.is_full
         and report.observation.rerun
     ):
-        words = f"The other tests did not run. All of them, {_from_root(report.observation)}:"
+        words = f"The other tests did not run. All of them{_from_root(report.observation)}:"
         yield from _command(words, command_for(report.observation, ()))
 
 

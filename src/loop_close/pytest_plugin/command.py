@@ -124,13 +124,9 @@ def reaches_outside(config: pytest.Config) -> bool:
 
 
 def root_name(config: pytest.Config) -> str:
-    """The root as it is called where pytest was started; empty there and below, where it is the project's."""
-    here = config.invocation_params.dir
-    return (
-        ""
-        if here.is_relative_to(config.rootpath)
-        else Path(os.path.relpath(config.rootpath, here)).as_posix()
-    )
+    """The root as it is called where pytest was started; empty if it was started there."""
+    found = Path(os.path.relpath(config.rootpath, config.invocation_params.dir)).as_posix()
+    return "" if found == "." else found
 
 
 def _is_invocation_dir(config: pytest.Config) -> bool:
