@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls, bits_of, reach, sample, sample_key
+from loop_close.calls import bits_of, reach, sample, sample_key
 
 MANY = [f"tests/test_a.py::test_{number}" for number in range(1_000)]
 
@@ -86,17 +86,3 @@ def test_long_chains_need_no_stack():
 @given(st.sets(st.integers(0, 500)))
 def test_bits(places):
     assert list(bits_of(sum(1 << place for place in places))) == sorted(places)
-
-
-@pytest.mark.parametrize(
-    ("test", "line", "lines"),
-    [("known", 3, [3]), ("known", 4, [4]), ("unknown", 3, [3, 4, 5]), ("unknown", 4, [4])],
-)
-def test_lines_that_may_have_run(test, line, lines):
-    calls = Calls(functions=(Called("a.py", 3, "f", 5),), failed_without_lines=frozenset({"unknown"}))
-    assert [*calls.possible_lines(test, (0, line))] == lines
-
-
-def test_a_function_whose_end_is_unknown_has_its_first_line():
-    calls = Calls(functions=(Called("a.py", 3, "f"),), failed_without_lines=frozenset({"unknown"}))
-    assert [*calls.possible_lines("unknown", (0, 3))] == [3]

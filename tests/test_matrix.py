@@ -103,14 +103,6 @@ def test_lines_that_only_the_failing_environment_runs_come_first():
     assert found.causes[0].suspects[0].function == "hidden"
 
 
-def test_a_function_alone_tells_nothing_of_its_lines():
-    here = calls(called("plain", 9, file="pkg.py"))
-    here = here._replace(failed={TEST: ((0, 9),)}, failed_without_lines=frozenset({TEST}), without_lines=1)
-    there = calls(called("plain", 9, file="pkg.py", passed=1, lines={1: 1}), passed=1)
-    before = report(source("3.12", fails=True, ran=here), source("3.13", fails=False, ran=there))
-    assert narrowed(before, index_of) == before
-
-
 def test_calls_that_are_not_all_known_tell_nothing():
     here = calls(called("plain", 9, file="pkg.py"))._replace(failed={TEST: ((0, 10),)})
     there = calls(passed=1)._replace(passed_over=3)

@@ -31,7 +31,6 @@ class Called(NamedTuple):
     :ivar named: how many passing tests use objects that it made during imports, by names in their own code.
     :ivar uses: the effects in ``import_effects`` whose objects its code names, by position. Empty if no test
         failed, like the previous two fields.
-    :ivar without_lines: how many of ``passed`` are counted in no other number, as only their functions were tracked.
     """
 
     file: str
@@ -49,26 +48,13 @@ class Called(NamedTuple):
     at_import: tuple[int, ...] = ()
     named: int = 0
     uses: frozenset[int] = frozenset()
-    without_lines: int = 0
 
     def line_passed(self, line: int) -> int:
-        """How many passing tests ran a line; an estimate if only the function is known of some of them.
+        """How many passing tests ran a line.
 
         The first line means the whole function: Python does not report it for functions of several lines.
         """
-        return self.passed if line == self.line else self._estimated(self.lines.get(line, 0))
-
-    @property
-    def none_passed(self) -> int:
-        """In how many passing tests it returned None, like ``returned_none``; estimated like :meth:`line_passed`."""
-        return self._estimated(self.returned_none)
-
-    def _estimated(self, known: int) -> int:
-        """By the share of the other passing tests, as if one more had run it (Laplace's rule of succession)."""
-        if not self.without_lines:
-            return known
-        others = self.passed - self.without_lines
-        return min(self.passed, known + round(self.without_lines * (known + 1) / (others + 1)))
+        return self.passed if line == self.line else self.lines.get(line, 0)
 
 
 class ImportEffect(NamedTuple):
@@ -149,8 +135,6 @@ class Calls(NamedTuple):
     :ivar swallowed: exceptions that did not reach a failing test, sorted by place and type; bounded. Their counts of
         passing tests are those of this run, even if ``passed`` is of an earlier one.
     :ivar passed_over: how many tests that passed or failed were not tracked, because the cost would have been too high.
-    :ivar without_lines: how many of the others were tracked by function only, for the same reason.
-    :ivar failed_without_lines: those of them in ``failed``: a hit on the first line means that the function was called.
     :ivar cut: how many tests handled more exceptions than were examined; ``swallowed`` may lack some of these.
     :ivar constants: what the failing tests load that no function made, sorted by place.
     :ivar like_tests: for some failing tests how far the source of functions has the words that distinguish the test
@@ -169,15 +153,13 @@ class Calls(NamedTuple):
     swallowed: tuple[Swallowed, ...] = ()
     cut: int = 0
     passed_over: int = 0
-    without_lines: int = 0
-    failed_without_lines: frozenset[str] = frozenset()
     constants: tuple[Constant, ...] = ()
     like_tests: Mapping[str, tuple[tuple[int, float], ...]] = MappingProxyType({})
 
     @property
     def counts_all_swallowed(self) -> bool:
-        """Whether ``swallowed`` counts all passing tests: without lines no handled exceptions are recorded."""
-        return not (self.remembered or self.cut or self.passed_over or self.without_lines)
+        """Whether ``swallowed`` counts all passing tests."""
+        return not (self.remembered or self.cut or self.passed_over)
 
     def unusual(self, test: str) -> list[int]:
         """The functions that a failing test ran, those first of which it ran a line that few passing tests ran."""
@@ -186,19 +168,6 @@ class Calls(NamedTuple):
             passed = self.functions[index].line_passed(line)
             least[index] = min(passed, least.get(index, passed))
         return sorted(least, key=lambda index: (least[index], index))
-
-    def possible_lines(self, test: str, hit: tuple[int, int]) -> range:
-        """The lines that may have run where a failing test has a hit: its line alone, if lines of the test are known.
-
-        Else a hit on the first line of a function stands for all of its lines. Other hits are on lines that ran during
-        imports, which are known of every test.
-
-        :param hit: (index in ``functions``, line).
-        """
-        index, line = hit
-        called = self.functions[index]
-        is_whole = test in self.failed_without_lines and line == called.line
-        return range(line, max(line, called.end_line if is_whole else line) + 1)
 
 
 # --- a deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased

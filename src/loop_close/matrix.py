@@ -90,21 +90,16 @@ def _by_calls(
 
 def _is_complete(observation: Observation) -> bool:
     calls = observation.calls
-    return calls is not None and not (
-        calls.omitted or calls.passed_over or calls.without_lines or calls.remembered
-    )
+    return calls is not None and not (calls.omitted or calls.passed_over or calls.remembered)
 
 
 def _lines(observation: Observation, tests: set[str] | None) -> Iterator[tuple[str, str, int]]:
-    """File, function and line of what these failing tests ran; for None, of what any test or import ran.
-
-    Not those of tests of which only the functions are known.
-    """
+    """File, function and line of what these failing tests ran; for None, of what any test or import ran."""
     calls = observation.calls
     if calls is None:
         return
     for test, ran in calls.failed.items():
-        if (tests is None or test in tests) and test not in calls.failed_without_lines:
+        if tests is None or test in tests:
             for index, line in ran:
                 yield calls.functions[index].file, calls.functions[index].function, line
     if tests is None:

@@ -341,7 +341,6 @@ class Suspect:
     :ivar failed: how many failing tests of the root cause called it, and for how many this is known.
     :ivar passed: the same for passing tests; both zeros if calls were not recorded.
     :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
-    :ivar odd_is_estimate: the last of these is an estimate, as the lines of some passing tests are unknown.
     :ivar edited: the first run that failed after it was edited, by number; 0 for none.
     :ivar source: its source, bounded; only for the first suspect of a root cause.
     :ivar none_before: it returned None during imports or before the first test.
@@ -358,7 +357,6 @@ class Suspect:
     failed: tuple[int, int] = (0, 0)
     passed: tuple[int, int] = (0, 0)
     odd: tuple[int, int, int] = (0, 0, 0)
-    odd_is_estimate: bool = False
     edited: int = 0
     source: SourceLines | None = None
     none_before: bool = False

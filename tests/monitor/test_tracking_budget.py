@@ -10,14 +10,10 @@ import pytest
 from loop_close import monitor
 from loop_close.monitor import (
     ALLOWANCE,
-    FUNCTIONS_ALLOWANCE,
-    FUNCTIONS_SHARE,
     SHARE,
     SHARE_AFTER_FAILURE,
     Budget,
-    Detail,
     executions,
-    tool,
 )
 from loop_close.monitor.codes import Ownership
 from loop_close.monitor.session import Attribution
@@ -37,64 +33,62 @@ def now(monkeypatch):
 
 def test_tests_are_tracked_until_the_share_is_spent_and_again_when_time_went_by(now):
     found = Budget()
-    assert found.detail("a.py::test_a") is Detail.LINES
+    assert found.allows("a.py::test_a")
     found.spend(ALLOWANCE)
-    assert found.detail("a.py::test_b") is Detail.FUNCTIONS
-    found.spend(FUNCTIONS_ALLOWANCE)
-    assert found.detail("a.py::test_b") is Detail.NOTHING
-    now[0] = (ALLOWANCE + FUNCTIONS_ALLOWANCE) / (SHARE + FUNCTIONS_SHARE) + 0.1
-    assert found.detail("a.py::test_c") is Detail.FUNCTIONS
-    now[0] = 2 * ALLOWANCE / SHARE
-    assert found.detail("a.py::test_c") is Detail.LINES
+    assert not found.allows("a.py::test_b")
+    now[0] = 1.2 * ALLOWANCE / SHARE
+    assert not found.allows("a.py::test_c")  # to begin again costs time
+    now[0] = 1.3 * ALLOWANCE / SHARE
+    assert found.allows("a.py::test_c")
+    found.spend(0.28 * ALLOWANCE)
+    assert found.allows("a.py::test_d")
 
 
 def test_without_a_limit_all_are_tracked(now):
     found = Budget(is_unlimited=True)
     found.spend(100)
-    assert found.detail("a.py::test_a") is Detail.LINES
+    assert found.allows("a.py::test_a")
 
 
 def test_what_failed_last_time_is_tracked_whatever_it_costs(now):
     found = Budget(["a.py::test_b[1]"])
     found.spend(100)
-    assert [found.detail(f"a.py::test_b[{n}]") for n in (1, 2)] == [Detail.LINES, Detail.NOTHING]
+    assert [found.allows(f"a.py::test_b[{n}]") for n in (1, 2)] == [True, False]
 
 
 def test_the_file_of_a_failure_has_a_share_of_its_own(now):
     found = Budget()
-    found.spend(ALLOWANCE + FUNCTIONS_ALLOWANCE)
+    found.spend(ALLOWANCE)
     found.failed("a.py::TestA::test_a")
-    assert [found.detail(f"{file}.py::test_b") for file in "ab"] == [Detail.LINES, Detail.NOTHING]
+    assert [found.allows(f"{file}.py::test_b") for file in "ab"] == [True, False]
     found.spend(SHARE_AFTER_FAILURE)
-    assert found.detail("a.py::test_c") is Detail.NOTHING
+    assert not found.allows("a.py::test_c")
 
 
 def test_parameters_of_a_function_that_is_known_come_last(now):
     found = Budget()
-    assert all(found.detail(f"a.py::test_a[{n}]") is Detail.LINES for n in range(4))
+    assert all(found.allows(f"a.py::test_a[{n}]") for n in range(4))
     found.spend(0.7 * ALLOWANCE)
-    assert found.detail("a.py::test_a[4]") is Detail.FUNCTIONS
-    assert found.detail("a.py::test_b[0]") is Detail.LINES
+    assert not found.allows("a.py::test_a[4]")
+    assert found.allows("a.py::test_b[0]")
 
 
 def test_what_is_too_short_for_a_clock_is_counted():
     found = Budget()
     found.line = 2.0
-    found.spend(1.0, lines=10, functions=1, steps=1, disabled=1)
-    assert found.spent == 1 + 2 * (10 + monitor._RETURN + monitor._STEP + monitor._DISABLED)
+    found.spend(1.0, lines=10, functions=1, steps=1, armed=1)
+    assert found.spent == 1 + 2 * (10 + monitor._RETURN + monitor._STEP + monitor._ARMED)
 
 
 class Every(Budget):
-    """Tracks the lines of some tests, the functions of others (``f1``), and nothing of the rest."""
+    """Tracks some tests."""
 
     def __init__(self, tracked):
         super().__init__()
         self._tracked = tracked
 
-    def detail(self, nodeid):
-        if nodeid in self._tracked:
-            return Detail.LINES
-        return Detail.FUNCTIONS if nodeid.startswith("f") else Detail.NOTHING
+    def allows(self, nodeid):
+        return nodeid in self._tracked
 
 
 class Report:
@@ -148,7 +142,8 @@ def test_what_a_test_that_is_passed_over_runs_is_no_matter_of_the_next(tracking)
     run("d", h, outcome="failed")  # passed over
     run("e", g, outcome="failed")
     tests.end()
-    assert counted(tests, watch) == ({"f": 2, "g": 1, "h": 1}, {"e": ["g"]}, {"f", "g", "h"})
+    # h is known from a test that was tracked
+    assert counted(tests, watch) == ({"f": 2, "g": 1, "h": 1}, {"e": ["g"]}, {"f", "g"})
     assert (tests.count.passed, tests.count.passed_over, tests.count.omitted) == (2, 2, 1)
 
 
@@ -204,15 +199,14 @@ def test_lines_of_a_test_that_is_passed_over_are_not_reported(tracking):
 
 
 @needs_monitoring
-@pytest.mark.parametrize("before", ["b", "f1"])
-def test_all_lines_are_reported_again_in_a_test_after_it(tracking, before):
+def test_all_lines_are_reported_again_in_a_test_after_it(tracking):
     run, tests, watch = tracking
     f = made("f", "x = [a for a in (1, 2)]\n    if x:\n        x = 3\n    return x")
     g, new = made("g", "return 1"), never_imported("new")
     run("a", f, g, outcome="failed")
-    run(before, f, new)
+    run("b", f, new)
     run("c", f, g, new, f, outcome="failed")
-    run(before, f)
+    run("d", f)
     run("e", f, g, outcome="failed")
     tests.end()
     lines = {
@@ -231,11 +225,11 @@ def of_project(source, name="f", file="made"):
     return space.pop(name)
 
 
-@pytest.fixture(params=["from_the_start", "after_one_without_lines"])
+@pytest.fixture(params=["from_the_start", "after_one_that_is_passed_over"])
 def lines(tracking, request):
     """Run failing tests whose lines are tracked; the lines of one, as names of functions and line numbers."""
     run, tests, watch = tracking
-    if request.param == "after_one_without_lines":
+    if request.param == "after_one_that_is_passed_over":
         run("b")
 
     def lines_of(nodeid):
@@ -349,13 +343,12 @@ def test_function_that_starts_where_the_stack_is_used_up_is_reported_at_its_next
 
 
 @needs_monitoring
-@pytest.mark.parametrize("nodeid", ["c", "f1"])
-def test_program_that_takes_the_tool_id_of_starts_within_a_test_ends_call_tracking(tracking, nodeid):
+def test_program_that_takes_the_tool_id_of_starts_within_a_test_ends_call_tracking(tracking):
     run, _, _ = tracking
     f = made("f")
     run("b", f)
     with pytest.raises(TakenError, match="took over our tool id"):
-        run(nodeid, lambda: sys.monitoring.free_tool_id(4), f)
+        run("c", lambda: sys.monitoring.free_tool_id(4), f)
 
 
 @needs_monitoring
@@ -365,12 +358,12 @@ def test_without_a_tool_id_for_starts_lines_stay_reported(tracking):
     sys.monitoring.use_tool_id(4, "other")
     try:
         run("a", f)
-        run("f1", f)
+        run("b", f)
         run("c", f)
     finally:
         sys.monitoring.free_tool_id(4)
     tests.end()
-    assert without_lines(tests, watch) == {"f": (2, 0)}
+    assert counted(tests, watch)[0] == {"f": 2}
     assert tests.count.passed_over == 1
 
 
@@ -385,123 +378,6 @@ def test_starts_whose_tool_id_the_program_took_are_replaced_by_lines(tracking):
     run("d", f)
     tests.end()
     assert counted(tests, watch)[0]["f"] == 2
-
-
-def without_lines(tests, watch):
-    """Of passing tests by function, how many are known, and of how many only the function."""
-    name = {number: function.code.co_name for number, function in watch.functions.items()}
-    found = tests.count.passing.by_function().items()
-    return {name[number]: (each.tests, each.without_lines) for number, each in found}
-
-
-@needs_monitoring
-def test_of_some_tests_only_the_functions_are_known_in_the_order_of_their_calls(tracking):
-    run, tests, watch = tracking
-    f, g, h = (made(name) for name in "fgh")
-    run("a", f)
-    run("f1", f, g)
-    run("f2", g, f)
-    run("c", f)
-    run("f3", h, g, f, outcome="failed")
-    run("f4", f)
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (5, 3), "g": (2, 2)}
-    assert counted(tests, watch)[1] == {"f3": ["h", "g", "f"]}
-    first = {number: function.first for number, function in watch.functions.items()}
-    assert all(line == first[number] for number, line in tests.count.failed_lines)
-    assert (tests.count.passed, tests.count.without_lines, tests.count.passed_over) == (5, 4, 0)
-    assert tests.count.failed_without_lines == {"f3"}
-
-
-@needs_monitoring
-def test_a_generator_that_goes_on_is_a_function_of_the_test(tracking):
-    run, tests, watch = tracking
-    each = of_project("def f():\n    yield 1\n    yield 2\n    yield 3\n")()
-    for nodeid in ("a", "f1", "f2"):
-        run(nodeid, lambda: next(each))
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (3, 2)}
-
-
-@needs_monitoring
-def test_a_function_that_is_called_often_is_known_in_every_test(tracking):
-    run, tests, watch = tracking
-    f = made("f")
-    often = [f] * (3 * tool._MANY_CALLS)
-    run("f1", *often)
-    run("b", *often)  # passed over
-    run("f2", *often)
-    run("c", f)
-    run("f3", f)
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (4, 3)}
-
-
-@needs_monitoring
-def test_function_of_a_test_that_was_passed_over_is_known_in_the_next(tracking):
-    run, tests, watch = tracking
-    f, g = made("f"), made("g")
-    run("b", f, g)
-    run("f1", f)
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (1, 1)}
-    assert counted(tests, watch)[2] == {"f", "g"}
-
-
-@needs_monitoring
-def test_setup_that_others_share_is_tracked_in_full_in_a_test_that_is_not(tracking):
-    _, tests, watch = tracking
-    f, g = made("f"), made("g")
-    fixture = object()
-    tests.begin_test("f1")
-    g()
-    tests.begin_setup()
-    f()
-    tests.end_setup(fixture, is_broken=False)
-    tests.saw(Report("passed"))
-    tests.end_test("f1", [(fixture, True)])
-    tests.begin_test("c")
-    tests.saw(Report("passed"))
-    tests.end_test("c", [(fixture, True)])
-    assert without_lines(tests, watch) == {"f": (2, 1), "g": (1, 1)}
-
-
-@needs_monitoring
-def test_function_that_only_the_teardown_of_a_shared_fixture_calls_is_not_of_the_test(tracking):
-    _, tests, watch = tracking
-    f, g = made("f"), made("g")
-    tests.begin_test("f1")
-    f()
-    tests.saw(Report("passed"))
-    g()
-    tests.torn_down(object(), is_shared=True)
-    tests.end_test("f1", ())
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (1, 1)}
-    assert {watch.functions[number].code.co_name for number in tests.count.outside} == {"g"}
-
-
-@needs_monitoring
-def test_so_is_one_after_a_function_of_several_code_objects(tracking):
-    _, tests, watch = tracking
-    f, g, h = made("f", "return [*(each for each in (1, 2))]"), made("g"), made("h")
-    tests.begin_test("f1")
-    f()
-    g()
-    h()
-    tests.end_test("f1", ())
-    tests.begin_test("f2")
-    f()
-    tests.saw(Report("passed"))
-    g()
-    tests.torn_down(object(), is_shared=True)
-    f()
-    tests.mark()
-    h()
-    tests.torn_down(object(), is_shared=True)
-    tests.end_test("f2", ())
-    tests.end()
-    assert without_lines(tests, watch) == {"f": (1, 1)}
 
 
 def never_imported(name):
@@ -535,9 +411,11 @@ def test_function_that_first_runs_for_a_failure_message_is_not_of_the_test(track
     run, tests, watch = tracking
     other = type("Other", (), {"__repr__": never_imported("shown")})()
     f = made("f")
-    run("f1", f, lambda: safe_repr(other), f, outcome="failed")
+    run("b")
+    run("c", f, lambda: safe_repr(other), f, outcome="failed")
+    run("e", other.__repr__, outcome="failed")
     tests.end()
-    assert counted(tests, watch)[1] == {"f1": ["f"]}
+    assert counted(tests, watch)[1] == {"c": ["f"], "e": ["shown"]}
 
 
 @needs_monitoring
@@ -546,17 +424,17 @@ def test_without_a_second_tool_id_a_test_is_passed_over(tracking):
     other = next(tool for tool in FREE_IDS if tool != watch._tool.id)
     sys.monitoring.use_tool_id(other, "another")
     try:
-        run("f1", made("f"))
+        run("b", made("f"))
     finally:
         sys.monitoring.free_tool_id(other)
-    assert (tests.count.passed_over, tests.count.without_lines) == (1, 0)
+    assert tests.count.passed_over == 1
 
 
 @needs_monitoring
 def test_both_tool_ids_are_given_back(tracking):
     run, _, watch = tracking
     f = made("f")
-    run("f1", f)
+    run("b", f)
     assert all(sys.monitoring.get_tool(tool) for tool in FREE_IDS)
     watch.stop()
     assert not any(sys.monitoring.get_tool(tool) for tool in FREE_IDS)

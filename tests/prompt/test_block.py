@@ -421,7 +421,6 @@ def test_the_call_that_made_the_checked_value_is_shown_where_no_traceback_shows_
         (4, {}, "4 passing ones."),
         (4, {"cut": 2}, "at least 4 passing ones."),
         (0, {"cut": 2}, ""),
-        (0, {"without_lines": 2}, ""),
         (0, {"passed_over": 2}, ""),
     ],
 )

@@ -44,18 +44,6 @@ def test_every_statement_that_changes_it():
     assert [each.line for each in found({"pkg/a.py": text}, "f")] == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("without_lines", "expected"), [("a", ["RATES"]), ("b", [])])
-def test_where_lines_are_unknown_all_lines_of_the_function_may_have_run(without_lines, expected):
-    text = "RATES = {}\n\ndef f():\n    return RATES\n"
-    calls = Calls(
-        functions=(Called("pkg/a.py", 3, "f", 4), Called("pkg/a.py", 9, "g", 9)),
-        failed={"a": ((0, 3),), "b": ((1, 9),)},
-        failed_without_lines=frozenset(without_lines),
-        modules=frozenset({"pkg/a.py"}),
-    )
-    assert [each.name for each in constants_of(calls, lambda _: index_source(text))] == expected
-
-
 @pytest.mark.parametrize(
     "body",
     [

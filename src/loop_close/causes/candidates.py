@@ -200,7 +200,7 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
 def _lost(spectrum: Spectrum | None, *, is_about_none: bool) -> float:
     if spectrum is None:
         return 0.0
-    share = ochiai(spectrum.returned_none, spectrum.function.none_passed, spectrum.of_failed)
+    share = ochiai(spectrum.returned_none, spectrum.function.returned_none, spectrum.of_failed)
     return share if spectrum.function.returns_value or is_about_none else MAY * share
 
 
@@ -273,15 +273,12 @@ def constants_loaded(
     :param found: the functions, with all their features.
     """
     calls = counts.calls
-    ran = Counter(
-        (hit[0], calls.possible_lines(trace.test, hit)) for trace in counts.traces for hit in trace.hits
-    )
+    ran = Counter(hit for trace in counts.traces for hit in trace.hits)
     classes = {(calls.functions[i].file, class_of(calls.functions[i].function)) for i, _ in ran}
     lines: dict[tuple[str, int], list[tuple[float, int]]] = {}
-    for (index, possible), failed in ran.items():
-        score = ochiai(failed, counts.passed_line((index, possible.start)), len(counts.traces))
-        for line in possible:
-            lines.setdefault((calls.functions[index].file, line), []).append((score, index))
+    for (index, line), failed in ran.items():
+        score = ochiai(failed, counts.passed_line((index, line)), len(counts.traces))
+        lines.setdefault((calls.functions[index].file, line), []).append((score, index))
     own = {(c.file, c.function): c for c in found}
     sums = {name: sum(weights.get(k, 0.0) * v for k, v in c.features.items()) for name, c in own.items()}
     best: dict[Name, tuple[tuple[float, float, int], Candidate]] = {}

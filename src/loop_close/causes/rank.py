@@ -198,7 +198,6 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         if spectrum and not spectrum.function.is_changed
         else (0, 0),
         odd=odd_line(candidate) if loaded is None else (0, 0, 0),
-        odd_is_estimate=loaded is None and spectrum is not None and spectrum.function.without_lines > 0,
         constant=_qualified(loaded.constant) if loaded is not None else "",
         edited=candidate.clue.edited if candidate.clue is not None else 0,
         none_before=candidate.none_before is not None,

@@ -142,7 +142,6 @@ class SpectrumCounts:
     :param with_import: the functions that are counted for what they did at import as well.
     :ivar traces: what each test ran.
     :ivar failed: how many of them ran each function; ``made`` are those of them that only use what it made.
-    :ivar failed_with_lines: how many of those whose lines are known ran each function.
     """
 
     def __init__(self, counted: Counted, traces: Iterable[Trace], with_import: Set[int]) -> None:
@@ -152,9 +151,6 @@ class SpectrumCounts:
             for trace in traces
         ]
         self.failed = _tests_of(trace.hits for trace in self.traces)
-        self.failed_with_lines = _tests_of(
-            trace.hits for trace in self.traces if trace.test not in self.calls.failed_without_lines
-        )
         self.made = self.failed - _tests_of(trace.own for trace in self.traces)
         self._counted, self._with_import = counted, with_import
 
@@ -282,7 +278,7 @@ def passed_of(calls: Calls, hit: Hit) -> int:
 
 def _left_out_score(counts: SpectrumCounts, index: int, lines: Mapping[Hit, int], all_failed: int) -> float:
     """Of the lines that passing tests ran, the oddest for being left out by tests that ran the function."""
-    all_passed, failed = counts.passed(index), counts.failed_with_lines[index]
+    all_passed, failed = counts.passed(index), counts.failed[index]
     return max(
         (
             ochiai(max(0, failed - lines.get((index, line), 0)), max(0, all_passed - passed), all_failed)
@@ -412,6 +408,5 @@ def _with_counts(
         if count > 0:
             lines[number] = count
     most = max(now.returned_none, min(before.returned_none - returned_none, passed))
-    without = min(before.without_lines if before.passed >= now.passed else now.without_lines, passed)
     lines = dict(sorted(lines.items()))
-    return now._replace(passed=passed, lines=lines, returned_none=most, without_lines=without)
+    return now._replace(passed=passed, lines=lines, returned_none=most)

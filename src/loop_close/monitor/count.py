@@ -45,8 +45,7 @@ class CallCounts:
     :ivar swallowed: for each failing test the exceptions that were handled and did not reach it.
     :ivar swallowing: how many passing tests swallowed each exception; those of failing tests are keys as well.
     :ivar cut: how many tests handled more exceptions than were examined or counted.
-    :ivar passed_over: how many tests that passed or failed were not tracked; ``without_lines`` by function only.
-    :ivar failed_without_lines: the failing ones of the latter.
+    :ivar passed_over: how many tests that passed or failed were not tracked.
     :ivar in_untracked: functions that untracked tests ran.
     """
 
@@ -63,8 +62,7 @@ class CallCounts:
         self.swallowed: dict[str, Mapping[Handled, Note]] = {}
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
-        self.passed_over = self.without_lines = 0
-        self.failed_without_lines: set[str] = set()
+        self.passed_over = 0
         self.in_untracked: set[int] = set()
         self._omitted: set[str] = set()
         self._last = ""  # the kept failing test that is dropped next, empty until computed
@@ -95,21 +93,6 @@ class CallCounts:
             self.returned_none[nodeid] = ran.returned_none
         elif outcome != "failed":
             self.add_outside(ran)
-
-    def add_without_lines(self, nodeid: str, ran: Execution, outcome: str) -> None:
-        """Count a test of which only the functions are known.
-
-        :param ran: these, with the first line of each in the order of the calls if it failed.
-        """
-        if outcome == "passed":
-            self.passed += 1
-            self.passed_tests.append(nodeid)
-            self.passing.add_without_lines(ran.masks)
-        else:
-            self.add(nodeid, Execution(dict.fromkeys(ran.masks, 0), ran.lines), outcome)
-        self.without_lines += outcome in ("passed", "failed")
-        if outcome == "failed":
-            self.failed_without_lines.add(nodeid)
 
     def add_untracked(self, nodeid: str, ran: Execution, outcome: str) -> None:
         """Count a test that was not tracked.
@@ -197,15 +180,15 @@ _MOST = 50_000
 class PassingTests:
     """Numbers of passing tests for one function.
 
-    :ivar tests: how many ran the function; ``without_lines`` those of them whose lines are unknown.
+    :ivar tests: how many ran the function.
     :ivar lines: how many ran each line. The count under ``RETURNED_NONE`` is of tests in which it returned None where
         a value was expected.
     """
 
-    __slots__ = ("lines", "tests", "without_lines")
+    __slots__ = ("lines", "tests")
 
     def __init__(self) -> None:
-        self.tests = self.without_lines = 0
+        self.tests = 0
         self.lines: Counter[int] = Counter()
 
 
@@ -218,29 +201,21 @@ class PassingCounts:
     def __init__(self, functions: Mapping[int, Function]) -> None:
         self._functions = functions
         self._masks: Counter[tuple[int, int]] = Counter()
-        self._without_lines: Counter[int] = Counter()
         self._found: dict[int, PassingTests] = {}
 
     def add(self, masks: Mapping[int, int]) -> None:
         """Count a passing test.
 
-        :param masks: the bits of the lines that it ran, by the number of the function; no bits if they are unknown.
+        :param masks: the bits of the lines that it ran, by the number of the function.
         """
         self._masks.update(iter(masks.items()))
         if len(self._masks) > _MOST:
             self._add_up()
 
-    def add_without_lines(self, numbers: Iterable[int]) -> None:
-        """Count a passing test of which only the functions are known, by their numbers."""
-        self._without_lines.update(iter(numbers))
-
     def _add_up(self) -> None:
-        self._masks.update({(number, 0): tests for number, tests in self._without_lines.items()})
-        self._without_lines.clear()
         for (number, mask), tests in self._masks.items():
             passed = self._found.setdefault(number, PassingTests())
             passed.tests += tests
-            passed.without_lines += 0 if mask else tests
             for line in self._functions[number].lines(mask):
                 passed.lines[line] += tests
         self._masks.clear()
@@ -313,8 +288,6 @@ def calls_of(
         like_tests={},  # found where sources are read; the default of the field cannot be pickled
         cut=count.cut,
         passed_over=count.passed_over,
-        without_lines=count.without_lines,
-        failed_without_lines=frozenset(count.failed_without_lines.intersection(count.failed)),
     )
 
 
@@ -416,7 +389,6 @@ def _called(
         at_import=tuple(sorted(line for line in function.lines(at_import) if line != RETURNED_NONE)),
         named=named,
         uses=uses,
-        without_lines=passed.without_lines,
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from loop_close.monitor import Budget, Detail
+from loop_close.monitor import Budget
 from loop_close.monitor.codes import Ownership, is_program_exception
 from loop_close.monitor.count import CallCounts
 from loop_close.monitor.executions import NO_EXECUTION, Execution, merge_executions, too_many_functions
-from loop_close.monitor.watch import LineTracker, Mark
+from loop_close.monitor.watch import LineTracker
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
@@ -188,8 +188,8 @@ class Attribution:
         self._reset()
 
     def _reset(self) -> None:
-        self._mark: Mark = (0, 0)
-        self._detail = Detail.LINES
+        self._mark = 0
+        self._is_tracked = True
         self._open: list[
             Execution
         ] = []  # of the test, then of the fixtures of wider scope that are being set up, the innermost last
@@ -205,7 +205,7 @@ class Attribution:
         After its failure was reported, a test only tears down. What runs then has no part in the failure.
         """
         ran = self._watch.take(in_order=in_order)
-        self._mark = 0, 0
+        self._mark = 0
         if not self._open:
             self._add_outside(ran)
         elif not self._is_failure_reported or len(self._open) > 1:
@@ -214,7 +214,7 @@ class Attribution:
     @property
     def is_sharing(self) -> bool:
         """Whether the fixtures that the test uses are needed."""
-        return self._detail is not Detail.NOTHING and bool(self._shared)
+        return self._is_tracked and bool(self._shared)
 
     def collected(self, nodeid: str, *, is_failed: bool) -> None:
         """End the collection of a module; if it failed, what the module ran counts as that of a test."""
@@ -231,7 +231,8 @@ class Attribution:
         self._nodeid = nodeid
         if self._watch.is_due:
             self._take()
-        detail = self._watch.track(self._budget.detail(nodeid))
+        is_tracked = self._budget.allows(nodeid)
+        self._watch.track(is_on=is_tracked)
         if self._watch.is_due:  # functions that waited to be tracked
             self._take()
         if not self._has_begun:
@@ -239,8 +240,8 @@ class Attribution:
             self._has_begun = True
         self._watch.begin_test()
         self._open = [NO_EXECUTION]
-        self._mark = 0, 0
-        self._detail = detail
+        self._mark = 0
+        self._is_tracked = is_tracked
 
     def mark(self) -> None:
         """Mark a point: what runs from here on belongs to the fixture that is torn down next, if any."""
@@ -286,10 +287,8 @@ class Attribution:
             own = merge_executions((own, self._teardown_ran))
         elif self._teardown_ran.has_any:
             self.count.add_outside(self._teardown_ran)
-        if self._detail is Detail.LINES:
+        if self._is_tracked:
             self.count.add(nodeid, own, self._outcome, is_cut=self._watch.is_cut)
-        elif self._detail is Detail.FUNCTIONS:
-            self.count.add_without_lines(nodeid, own, self._outcome)
         else:
             self.count.add_untracked(nodeid, own, self._outcome)
         while self._torn_down:
@@ -319,7 +318,7 @@ class Attribution:
     def begin_setup(self) -> None:
         """Begin the setup of a fixture of wider scope; always tracked, as tracked tests may use it later."""
         self._take()
-        self._watch.track(Detail.LINES)
+        self._watch.track(is_on=True)
         if self._watch.is_due:  # functions that waited to be tracked: the fixture has no part in them
             self._take()
         self._open.append(NO_EXECUTION)
@@ -331,8 +330,8 @@ class Attribution:
         if len(self._open) > 1:  # another fixture requested it in its own setup
             self._open[-1] = merge_executions((self._open[-1], ran))
         else:
-            self._watch.track(self._detail)
-        self._mark = 0, 0
+            self._watch.track(is_on=self._is_tracked)
+        self._mark = 0
         self._torn_down.discard(fixture)
         self._shared.pop(fixture, None)
         if ran.has_any:

@@ -8,7 +8,6 @@ from opcode import opmap
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from loop_close.monitor import Detail
 from loop_close.monitor.codes import returns_value
 from loop_close.monitor.executions import TrackedCode
 
@@ -260,11 +259,15 @@ class MonitoringTool:
         self._events = events.PY_START | events.RAISE | events.RERAISE
         self._monitoring.set_events(self.id, self._events)
 
-    def replace(self, event: str, callback: Callable[..., Any] | None) -> None:
-        """Replace or remove the callback of an event."""
-        self._callbacks[event] = callback
+    def replace(self, event: str, callback: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """Replace or remove the callback of an event.
+
+        :returns: the callback before.
+        """
+        before, self._callbacks[event] = self._callbacks[event], callback
         if self.is_ours():
             self._monitoring.register_callback(self.id, getattr(self._monitoring.events, event), callback)
+        return before
 
     def is_ours(self) -> bool:
         """Whether the tool id is still ours."""
@@ -303,80 +306,56 @@ class MonitoringTool:
         return is_ours
 
 
-# --- starts of functions: which functions a test called, and where to record lines
+# --- starts of functions: where to record lines
 
 # To a tool id of its own is reported that a function starts, or that a generator or coroutine goes on. The tool of the
 # lines has a start event for all code, to discover functions; what it disables there cannot be enabled again for single
 # functions.
 
-# After so many calls within a test, the calls of a function are disabled until the next test, which costs about as
-# much as these calls.
-_MANY_CALLS = 3
 _STARTS = "PY_START", "PY_RESUME"
 _ID, _FRAMES = id, sys._current_frames  # tests may patch them
 
-_Callback = Callable[[CodeType, int], Any]
-
 
 class FunctionStarts:
-    """Records the functions that are called, in the order of their first calls, or reports each first call.
-
-    While nothing is tracked, only the first call of each function is recorded until :meth:`turn`.
+    """Reports the first start of each function while tests are tracked; at other times it is only noted.
 
     :param monitoring: ``sys.monitoring``, None before Python 3.12.
     :param tracked: the functions to track.
-    :param on_first: called at the first start of each function, where lines are tracked. It returns whether that
-        suffices; if not, it is called at the next start again.
+    :param on_first: called at the first start of each function. It returns whether that suffices; if not, it is called
+        at the next start again.
     :ivar has_begun: the events are set; they stay until :meth:`stop`.
-    :ivar detail: FUNCTIONS while calls are recorded, LINES while first calls are reported.
     """
 
     def __init__(self, monitoring: Any, tracked: TrackedCode, on_first: Callable[[CodeType], bool]) -> None:
-        self.has_begun = self._is_paused = False
-        self.detail = Detail.NOTHING
+        self.has_begun = self._is_reporting = False
         self._monitoring = monitoring
         self._tracked = tracked
         self._on_first = on_first
-        self._disable = getattr(monitoring, "DISABLE", None)
-        self._calls: dict[int, int] = {}  # by the id of a code object, in the order of the first calls
-        self._settled: dict[
-            int, None
-        ] = {}  # numbers of functions, where code objects may have been released since
-        self._number_settled = 0  # code objects that were settled
-        self._disabled: dict[int, CodeType] = {}
-        self._number = 0
-        self._callbacks = self._callbacks_by_detail()
-        self._tool = MonitoringTool(dict.fromkeys(_STARTS, self._callbacks[Detail.NOTHING]), self._armed)
+        self._reported: dict[int, CodeType] = {}  # by id; their events are disabled, as those of the next
+        self._noted: dict[int, CodeType] = {}
+        self._numbers: set[int] = (
+            set()
+        )  # of functions that were noted, where code objects were released since
+        self._report, self._note = self._callbacks(getattr(monitoring, "DISABLE", None))
+        self._tool = MonitoringTool(dict.fromkeys(_STARTS, self._note), self._armed)
         self._events = (
             monitoring.events.PY_START | monitoring.events.PY_RESUME if monitoring is not None else 0
         )
 
-    def _callbacks_by_detail(self) -> dict[Detail, _Callback]:
-        calls, disabled, disable, id = self._calls, self._disabled, self._disable, _ID
-        on_first = self._on_first
-
-        def note(code: CodeType, offset: int) -> Any:
-            calls[id(code)] = 1
-            disabled[id(code)] = code
-            return disable
-
-        def record(code: CodeType, offset: int) -> Any:
-            number = id(code)
-            before = calls.get(number)
-            if before is None:
-                calls[number] = 1
-            elif before < _MANY_CALLS:
-                calls[number] = before + 1
-            else:
-                disabled[number] = code
-                return disable
-            return None
+    def _callbacks(
+        self, disable: Any
+    ) -> tuple[Callable[[CodeType, int], Any], Callable[[CodeType, int], Any]]:
+        reported, noted, on_first, id = self._reported, self._noted, self._on_first, _ID
 
         def report(code: CodeType, offset: int) -> Any:
-            disabled[id(code)] = code
+            reported[id(code)] = code
             return disable if on_first(code) else None
 
-        return {Detail.NOTHING: note, Detail.FUNCTIONS: record, Detail.LINES: report}
+        def note(code: CodeType, offset: int) -> Any:
+            noted[id(code)] = code
+            return disable
+
+        return report, note
 
     def begin(self) -> bool:
         """Set the events of all tracked functions, the first time.
@@ -391,55 +370,37 @@ class FunctionStarts:
                 self._monitoring.set_local_events(self._tool.id, code, events)
         return self._tool.is_ours()
 
-    def turn(self, detail: Detail) -> bool:
-        """Set what is done at the start of a function; functions that were disabled meanwhile are reported again.
+    def turn(self, *, is_on: bool) -> bool:
+        """Report the starts of functions from now on, also of those that were reported before; or only note them.
 
         :returns: whether there is a tool id for it.
         """
         if not self.begin():
             return False
-        if detail is not self.detail:
-            self.detail, self._is_paused = detail, False
-            self._replace(self._callbacks[detail])
-            if detail is not Detail.NOTHING:
-                self.enable()
+        if is_on is not self._is_reporting:
+            self._is_reporting = is_on
+            for event in _STARTS:
+                self._tool.replace(event, self._report if is_on else self._note)
+            if is_on:
+                self._enable()
         return True
-
-    def _replace(self, callback: _Callback | None) -> None:
-        for event in _STARTS:
-            self._tool.replace(event, callback)
 
     @property
     def is_lost(self) -> bool:
-        """Whether calls are missing because the program took the tool id."""
-        return self.detail is not Detail.NOTHING and not self._tool.is_ours()
+        """Whether starts are missing because the program took the tool id."""
+        return self._is_reporting and not self._tool.is_ours()
 
-    def enable(self) -> None:
-        """Report the start of all functions again.
-
-        :raises TakenError: when the program took the tool id.
-        """
+    def _enable(self) -> None:
         arm, tool, events = self._monitoring.set_local_events, self._tool.id, self._events
         codes = self._tracked.codes
-        if self._disabled:
+        if self._reported or self._noted:
             self._tool.check()
-        for number, code in list(self._disabled.items()):
-            if codes.get(number) is code:
-                arm(tool, code, 0)
-                arm(tool, code, events)
-            self._disabled.pop(number, None)  # last: a time limit may end this at any point
-
-    def pause(self) -> None:
-        """Record nothing until :meth:`resume`, and disable nothing."""
-        if self.detail is not Detail.NOTHING:
-            self._is_paused = True
-            self._replace(None)
-
-    def resume(self) -> None:
-        """End a pause."""
-        if self._is_paused:
-            self._is_paused = False
-            self._replace(self._callbacks[self.detail])
+        for found in (self._reported, self._noted):
+            for number, code in list(found.items()):
+                if codes.get(number) is code:
+                    arm(tool, code, 0)
+                    arm(tool, code, events)
+                found.pop(number, None)  # last: a time limit may end this at any point
 
     def follow(self, code: CodeType) -> None:
         """Set the event of a function that is tracked from now on."""
@@ -448,62 +409,25 @@ class FunctionStarts:
 
     def add(self, code: CodeType) -> None:
         """Take a call that began before its function was followed."""
-        if self._is_paused:
-            return
-        if self.detail is Detail.FUNCTIONS:
-            self._calls.setdefault(_ID(code), 1)
-        elif self.detail is Detail.LINES:
+        if self._is_reporting:
             self._on_first(code)
 
-    @property
-    def has_any(self) -> bool:
-        """Whether calls were recorded since the last :meth:`take`."""
-        return bool(self._settled or self._calls)
-
-    @property
-    def mark(self) -> int:
-        """The point that is reached now, for :meth:`since`."""
-        return self._number_settled + len(self._calls)
-
     def release(self) -> None:
-        """Hold no code objects, before some of them are released."""
-        self._settle()
-        self.enable()
+        """Hold no code objects, before some of them are released; all starts are reported again.
 
-    def _settle(self) -> None:
-        """Convert code objects to the numbers of their functions."""
-        calls = self._calls.copy()
-        self._calls.clear()
-        self._number += sum(calls.values())
-        self._number_settled += len(calls)
-        self._settled.update(self._numbers_of(calls))
-
-    def _numbers_of(self, codes: Iterable[int]) -> dict[int, None]:
-        numbers = dict.fromkeys(map(self._tracked.numbers.get, codes))
-        numbers.pop(None, None)
-        return numbers  # type: ignore[return-value]  # None was removed
-
-    def take(self) -> tuple[dict[int, None], int, int]:
-        """The functions that were called since the last time, in the order of their first calls, by number.
-
-        :returns: also how many calls were recorded, and how many functions were called too often to record all calls.
+        :raises TakenError: when the program took the tool id.
         """
-        self._settle()
-        found, calls, disabled = self._settled, self._number, len(self._disabled)
-        self._settled = {}
-        self._number = self._number_settled = 0
-        if disabled and self.detail is Detail.FUNCTIONS:
-            self.enable()
-        return found, calls, disabled
+        self._numbers |= self._numbers_noted()
+        self._enable()
 
-    def since(self, mark: int) -> list[int]:
-        """Remove and return the functions that were first called since that point."""
-        calls = list(self._calls)
-        place = max(0, mark - self._number_settled)
-        known = self._settled.keys() | self._numbers_of(calls[:place]).keys()
-        for each in calls[place:]:
-            self._calls.pop(each, None)
-        return [number for number in self._numbers_of(calls[place:]) if number not in known]
+    def take_noted(self) -> set[int]:
+        """The functions that were noted since the last time, by number."""
+        found, self._numbers = self._numbers | self._numbers_noted(), set()
+        return found
+
+    def _numbers_noted(self) -> set[int]:
+        numbers = map(self._tracked.numbers.get, list(self._noted))
+        return {number for number in numbers if number is not None}
 
     def _armed(self) -> Iterator[tuple[CodeType, int]]:
         for code in list(self._tracked.codes.values()):
@@ -515,5 +439,5 @@ class FunctionStarts:
 
         :returns: whether it was still ours, or never taken.
         """
-        self.detail = Detail.NOTHING
+        self._is_reporting = False
         return self._tool.stop()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any
 
-from loop_close.monitor import Budget, Detail
+from loop_close.monitor import Budget
 from loop_close.monitor.codes import (
     LONGEST_TABLE,
     Ownership,
@@ -41,9 +41,6 @@ _ID, _FRAME = id, sys._getframe  # tests may patch them
 # steps of 16 ms.
 _CLOCK = perf_counter if sys.platform == "win32" else thread_time
 
-#: A point in what ran: how many hits, and how many functions were called.
-Mark = tuple[int, int]
-
 
 class LineTracker:
     """Instruments functions of the code under test when they first run.
@@ -53,23 +50,23 @@ class LineTracker:
     and debuggers among them.
 
     Python reports no event for some places, such as the loop of a comprehension. These stay instrumented and are slow.
-    So once the lines of some tests are not tracked, the line events of a function are only set while they are: at its
-    first start, until :meth:`take`.
+    So once a test is not tracked, the line events of a function are only set while tests are: from its first start
+    until the next test that is not tracked.
 
     :param budget: the budget of CPU time; unlimited by default.
     :ivar hits: the hits since the last :meth:`take`.
     :ivar imports: what ran while modules were imported.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     :ivar in_untracked: numbers of functions that untracked tests ran.
-    :ivar detail: what is tracked of the test. Without a tool id for starts, the lines that no earlier test ran are
-        reported also where lines are not tracked.
+    :ivar is_tracking: whether the test is tracked. Without a tool id for starts, the lines that no earlier test ran are
+        reported also where it is not.
     """
 
     def __init__(self, ownership: Ownership, budget: Budget | None = None) -> None:
         self.hits: list[Hit] = []
         self.fault = ""
         self.in_untracked: set[int] = set()
-        self.detail = Detail.LINES
+        self.is_tracking = True
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
         self._tracked = TrackedCode(ownership)
@@ -115,18 +112,14 @@ class LineTracker:
         return bool(
             self.hits
             or self._handled.has_any
-            or (self._ran_before if self.detail is Detail.LINES else self._has_calls)
+            or (self.is_tracking and self._ran_before)
             or self._starts.is_lost
         )
 
     @property
-    def _has_calls(self) -> bool:
-        return self.detail is Detail.FUNCTIONS and self._starts.has_any
-
-    @property
-    def mark(self) -> Mark:
-        """The point that is reached now."""
-        return len(self.hits), self._starts.mark
+    def mark(self) -> int:
+        """The point that is reached now: the number of hits."""
+        return len(self.hits)
 
     @property
     def is_cut(self) -> bool:
@@ -144,7 +137,7 @@ class LineTracker:
             if calls < _MANY_CALLS:
                 self._long[number] = 1
         self._handled.begin_test()
-        if self.detail is not Detail.LINES:
+        if not self.is_tracking:
             self._sleep()
         elif self._is_collecting:
             self._handled.listen(is_on=True)
@@ -153,43 +146,35 @@ class LineTracker:
             self._tool.replace("LINE", self._on_first_line)
             self._handled.listen(is_on=False)
 
-    def track(self, detail: Detail) -> Detail:
-        """Set what is tracked.
+    def track(self, *, is_on: bool) -> None:
+        """Set whether what runs from now on is tracked.
 
-        Without lines, line events are removed, and handled exceptions are not reported. If nothing is tracked, new
-        functions wait.
-
-        :returns: what is tracked now: nothing, if functions cannot be tracked.
+        If not, line events are removed, handled exceptions are not reported, and new functions wait.
         """
-        if detail is self.detail:
-            return detail
-        start = _CLOCK()
+        if is_on is self.is_tracking:
+            return
+        start, armed = _CLOCK(), len(self._armed_now or ())
         self._note_untracked()
-        has_starts = self._starts.turn(detail)
-        if detail is Detail.FUNCTIONS and not has_starts:
-            detail = Detail.NOTHING
-        before, self.detail = self.detail, detail
-        if detail is not Detail.NOTHING:
+        has_starts = self._starts.turn(is_on=is_on)
+        self.is_tracking = is_on
+        if is_on:
             self._follow_pending()
         if not has_starts:
             self._arm_all()
-        elif detail is not Detail.LINES:
+        elif not is_on:
             self._disarm()
-        if detail is not Detail.LINES:
-            self._sleep()
-        elif before is not Detail.LINES:
+        if is_on:
             self._rearm(set())
             self._arm_running()
             self._is_awake = True
-        self._budget.spend(_CLOCK() - start)
-        if detail is Detail.LINES:
+        else:
+            self._sleep()
+        self._budget.spend(_CLOCK() - start, armed=armed)
+        if is_on:
             self.begin_test()
-        return detail
 
     def _note_untracked(self) -> None:
-        found, _, _ = self._starts.take()
-        if self.detail is Detail.NOTHING:
-            self.in_untracked |= found.keys()
+        self.in_untracked |= self._starts.take_noted()
 
     def _disarm(self) -> None:
         """Remove the line events of all functions; from now on they are set at the first start."""
@@ -267,7 +252,9 @@ class LineTracker:
         why_not = self._tool.start()
         if not why_not:
             self._hides_one_liners = hides_one_liners(self._monitoring, self._tool.id, self.hits)
+            while_collecting = self._tool.replace("LINE", self._on_line)
             self._budget.line = cost_of_a_line(self._monitoring, self._tool.id, self.hits)
+            self._tool.replace("LINE", while_collecting)
             self._tool.listen()
         return why_not
 
@@ -329,12 +316,7 @@ class LineTracker:
             self._reprs.begin(frame, len(self.hits))
             if self._reprs.frame is not None:
                 self._handled.listen(is_on=False)
-                self._starts.pause()
-        elif (
-            self.detail is Detail.NOTHING
-            and code.co_name != "<module>"
-            and _ID(code) not in self._tracked.codes
-        ):
+        elif not self.is_tracking and code.co_name != "<module>" and _ID(code) not in self._tracked.codes:
             self._pending.append(code)
         else:
             is_new = _ID(code) not in self._tracked.codes
@@ -346,8 +328,7 @@ class LineTracker:
 
     def _end_repr(self) -> None:
         """Record again what was not recorded while a repr was made for a failure message."""
-        self._starts.resume()
-        if self.detail is Detail.LINES:
+        if self.is_tracking:
             self._handled.listen(is_on=True)
 
     def _count_call(self, code: CodeType) -> None:
@@ -358,7 +339,7 @@ class LineTracker:
                 self._monitoring.events.PY_RETURN | self._monitoring.events.PY_YIELD
             )
             self._monitoring.set_local_events(self._tool.id, code, self._special_events[_ID(code)])
-        if self.detail is Detail.LINES and all(last is not code for last, _ in self.hits[-1:]):
+        if self.is_tracking and all(last is not code for last, _ in self.hits[-1:]):
             self._on_first_line(code, code.co_firstlineno)
 
     def _on_instruction(self) -> Callable[[CodeType, int], Any]:
@@ -499,48 +480,27 @@ class LineTracker:
             self._reprs.forget()
             self._end_repr()
         swallowed = self._handled.take() if self._handled.has_any else {}
-        called, calls, disabled = self._starts.take() if self.detail is Detail.FUNCTIONS else ({}, 0, 0)
         if self._starts.is_lost:
             raise TakenError
-        if not self.hits and not called and not (self.detail is Detail.LINES and self._ran_before):
+        if not self.hits and not (self.is_tracking and self._ran_before):
             return Execution(swallowed=swallowed) if swallowed else NO_EXECUTION
         hits = self._cut(0)
         masks, codes = self._tracked.masks(hits)
-        if self.detail is not Detail.LINES:
+        ran = Execution(masks, swallowed=swallowed)
+        if not self.is_tracking:
             self._ran_before |= codes
-            ran = self._by_function(called | dict.fromkeys(masks), in_order=in_order)
         else:
-            disabled = len(self._armed_now or ())
-            self._report_again(codes)
-            ran = Execution(masks, swallowed=swallowed)
+            self._rearm(codes)
             if in_order:
                 lines, returned_none = self._tracked.in_order(hits), self._tracked.returned_none(hits)
                 ran = ran._replace(lines=lines, returned_none=returned_none)
-        self._budget.spend(_CLOCK() - start, len(hits) + calls, len(codes), disabled=disabled)
+        self._budget.spend(_CLOCK() - start, len(hits), len(codes))
         return ran
 
-    def _report_again(self, codes: Set[int]) -> None:
-        """Report the lines of these code objects, and of all that start, in what follows."""
-        if self._armed_now is not None:
-            self._disarm()
-            self._starts.enable()
-        self._rearm(codes)
-        if self._armed_now is not None:
-            self._arm_running()
-
-    def _by_function(self, numbers: Iterable[int], *, in_order: bool = True) -> Execution:
-        """In place of the lines, the first line of each function."""
-        functions, masks = self.functions, dict.fromkeys(numbers, 0)
-        if not in_order:
-            return Execution(masks)
-        return Execution(masks, dict.fromkeys((number, functions[number].first) for number in masks))
-
-    def since(self, mark: Mark) -> Execution:
+    def since(self, mark: int) -> Execution:
         """What ran since this point; its lines are reported again after the next :meth:`take`."""
-        hits = self._cut(mark[0])
+        hits = self._cut(mark)
         self._ran_before |= {_ID(code) for code, _ in hits}
-        if self.detail is not Detail.LINES:
-            return self._by_function([*self._starts.since(mark[1]), *self._tracked.masks(hits)[0]])
         return self._tracked.ran(hits)._replace(lines=self._tracked.in_order(hits))
 
     def rest(self) -> Execution:

@@ -39,8 +39,6 @@ def to_wire(calls: Calls) -> dict[str, Any]:
         "swallowed": [_row(each, _SWALLOWED_FIELDS) for each in calls.swallowed],
         "cut": calls.cut,
         "passed_over": calls.passed_over,
-        "without_lines": calls.without_lines,
-        "failed_without_lines": sorted(calls.failed_without_lines),
     }
 
 
@@ -105,8 +103,6 @@ def from_wire(plain: Mapping[str, Any]) -> Calls:
         swallowed=tuple(map(_swallowed_from, plain["swallowed"])),
         cut=plain["cut"],
         passed_over=plain["passed_over"],
-        without_lines=plain["without_lines"],
-        failed_without_lines=frozenset(plain["failed_without_lines"]),
     )
 
 
@@ -152,8 +148,6 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         swallowed=_swallowed(parts),
         cut=sum(part.cut for part in parts),
         passed_over=sum(part.passed_over for part in parts),
-        without_lines=sum(part.without_lines for part in parts),
-        failed_without_lines=frozenset().union(*(part.failed_without_lines for part in parts)),
         constants=tuple(sorted({each for part in parts for each in part.constants})),
         like_tests=like_tests,
     )
@@ -240,7 +234,6 @@ def _only(part: Calls, kept: Collection[str]) -> Calls:
             each._replace(ran=frozenset(moved[n] for n in each.ran)) for each in part.import_effects
         ),
         uses={nodeid: each for nodeid, each in part.uses.items() if nodeid in kept},
-        failed_without_lines=part.failed_without_lines.intersection(kept),
         swallowed=tuple(each._replace(failed=each.failed.intersection(kept)) for each in part.swallowed),
     )
 
@@ -263,7 +256,6 @@ def _sum(one: Called, other: Called) -> Called:
         at_import=tuple(sorted({*one.at_import, *other.at_import})),
         named=one.named + other.named,
         uses=one.uses | other.uses,
-        without_lines=one.without_lines + other.without_lines,
     )
 
 

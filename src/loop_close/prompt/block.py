@@ -184,8 +184,7 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
     line, failed, passed = suspect.odd
     if line:
         of = "" if is_alone else " of its"
-        others = "few" if suspect.odd_is_estimate else f"{passed:,}"
-        yield f"line {line} run by {failed:,}{of} failing and {others} passing tests"
+        yield f"line {line} run by {failed:,}{of} failing and {passed:,} passing tests"
     yield from suspect.reasons
 
 
@@ -338,7 +337,7 @@ def _lines_run(cause: RootCause, suspect: Suspect | None, report: Report) -> fro
     """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
     calls = report.observation.calls
     tests = {failure.nodeid for failure in _failures(cause)}
-    if calls is None or suspect is None or not tests <= calls.failed.keys() - calls.failed_without_lines:
+    if calls is None or suspect is None or not tests <= calls.failed.keys():
         return frozenset()
     indexes = {
         number

@@ -136,7 +136,6 @@ def _calls(observation: Observation) -> dict[str, Any]:
         "passed_over": calls.passed_over,
         "passing": calls.passed,
         "remembered": calls.remembered,
-        "without_lines": calls.without_lines,
         "why_off": safe(observation.why_no_calls),
     }
 

@@ -237,8 +237,8 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
     elif calls is not None:  # suspects may be wrong where more than a tenth is missing
-        failing, left_out = len(calls.failed) + calls.omitted, calls.passed_over + calls.without_lines
-        is_partial = _is_unsure(report) and 10 * left_out > calls.passed + failing + calls.passed_over
+        failing = len(calls.failed) + calls.omitted
+        is_partial = _is_unsure(report) and 9 * calls.passed_over > calls.passed + failing
         if 10 * calls.omitted > failing or is_partial:
             yield _coverage(calls, failing)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
@@ -275,11 +275,11 @@ def _others(report: Report) -> Iterator[str]:
 
 def _coverage(calls: Calls, all_failing: int) -> str:
     """Of how many tests the lines are known, and why not of all."""
-    if not calls.passed_over and not calls.without_lines:
+    if not calls.passed_over:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
-    failing = len(calls.failed) - len(calls.failed_without_lines)
+    failing = len(calls.failed)
     tests = f"{f'only {failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
-    tests += f" and {calls.passed - calls.without_lines + len(calls.failed_without_lines):,} passing ones"
+    tests += f" and {calls.passed:,} passing ones"
     rerun = " The command below records those of failing tests." if failing < all_failing else ""
     return f"To save time, lines were recorded in {tests}.{rerun} `--loop-close-suspects on` records all."
 

@@ -323,9 +323,7 @@ def _plain(new: NewCalls) -> dict[str, Any]:
 def _row(each: Called) -> list[Any]:
     first = each.line
     lines = [number for line, passed in each.lines.items() for number in (line - first, passed)]
-    more = [each.returned_none, each.without_lines]
-    while more and not more[-1]:
-        more.pop()
+    more = [each.returned_none] if each.returned_none else []
     return [each.function, each.digest, max(each.end_line - first, 0), each.passed, lines, *more]
 
 
@@ -353,17 +351,16 @@ def _called(
     passed: int,
     lines: list[int],
     returned_none: int = 0,
-    without_lines: int = 0,
 ) -> Called:
     from loop_close.calls import Called
 
     _check(str, (function, digest))
-    _check(int, chain((span, passed, returned_none, without_lines), lines))
+    _check(int, chain((span, passed, returned_none), lines))
     if len(lines) % 2:
         raise RecordError("a line without its count")
     _check_bounds(0, _MOST, [span])
     _check_bounds(-_MOST, _MOST, lines[::2])
-    _check_bounds(0, passed, chain(lines[1::2], [returned_none, without_lines]))
+    _check_bounds(0, passed, chain(lines[1::2], [returned_none]))
     return Called(
         file=file,
         line=0,
@@ -373,7 +370,6 @@ def _called(
         passed=passed,
         lines=dict(zip(lines[::2], lines[1::2], strict=True)),
         returned_none=returned_none,
-        without_lines=without_lines,
     )
 
 

@@ -120,10 +120,8 @@ class _Finder:
         self._index_of = index_of
         self._files = sorted({*calls.modules, *(each.file for each in calls.functions)})
         self._modules: dict[str, _ModuleBody | None] = {}
-        ran = {
-            (hit[0], calls.possible_lines(test, hit)) for test, hits in calls.failed.items() for hit in hits
-        }
-        self._ran = {(calls.functions[index].file, line) for index, lines in ran for line in lines}
+        ran = {hit for hits in calls.failed.values() for hit in hits}
+        self._ran = {(calls.functions[index].file, line) for index, line in ran}
         functions = [calls.functions[index] for index in sorted({index for index, _ in ran})]
         self._classes = sorted({(f.file, owner) for f in functions if (owner := class_of(f.function))})
         self._values = cache(self._find_values)

@@ -78,14 +78,6 @@ def test_lines_that_the_failing_tests_of_the_cause_did_not_run(line):
     assert constants(found(RATES._replace(loads=((CART, line),)))) == []
 
 
-@pytest.mark.parametrize(("without_lines", "expected"), [("test_a", ["RATES"]), ("test_b", [])])
-def test_a_test_without_lines_counts_for_its_whole_functions_and_no_other_test_does(without_lines, expected):
-    """The first line of a function runs as a line, too, as in a lambda of several lines."""
-    counts = calls(TAX, TOTAL, passed=40, test_a=((0, 1), (1, 0)), test_b=((0, 0), (1, 0)))
-    counts = counts._replace(failed_without_lines=frozenset({nodeid(without_lines)}), constants=(RATES,))
-    assert constants(found_for(cause(), Counted(counts))) == expected
-
-
 def test_attributes_count_where_a_method_of_the_class_ran():
     size = called("Round.size", 50, passed=1, lines={1: 1})
     limit = Constant(CART, 6, 6, "Round", "LIMIT", loads=((CART, 12),), classes=((CART, "Round"),))

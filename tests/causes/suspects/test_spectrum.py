@@ -50,22 +50,6 @@ def test_the_line_that_only_failing_tests_ran():
     assert (found.line, found.line_score, found.line_failed, found.line_passed) == (12, 1.0, 1, 0)
 
 
-def test_where_only_the_function_is_known_its_first_line_is_that_of_all_tests_that_called_it():
-    functions = called("total", 10, passed=3, lines={1: 3}), called("tax", 30, passed=4, without_lines=2)
-    counts = calls(*functions, passed=9, test_a=[(0, 0), (1, 0)])
-    counts = counts._replace(failed_without_lines=frozenset({nodeid("test_a")}), without_lines=3)
-    found = by_name(spectra(Counted(counts), [nodeid("test_a")]))
-    assert {name: (each.line, each.line_passed) for name, each in found.items()} == {
-        "total": (10, 3),
-        "tax": (30, 4),
-    }
-    assert found["total"].line_score == found["total"].function_score == pytest.approx(ochiai(1, 3, 1))
-
-
-def test_no_more_tests_are_estimated_to_run_a_line_than_called_its_function():
-    assert called("total", 10, passed=4, lines={1: 3}, without_lines=2).line_passed(11) == 4
-
-
 def test_the_line_that_only_failing_tests_left_out():
     function = called("total", passed=4, lines={1: 4, 2: 4})
     (found,) = spectra(Counted(calls(function, passed=9, test_a=[(0, 1)])), [nodeid("test_a")])
