@@ -125,7 +125,10 @@ def reaches_outside(config: pytest.Config) -> bool:
 
 def root_name(config: pytest.Config) -> str:
     """The root as it is called where pytest was started; empty if it was started there."""
-    found = Path(os.path.relpath(config.rootpath, config.invocation_params.dir)).as_posix()
+    try:
+        found = Path(os.path.relpath(config.rootpath, config.invocation_params.dir)).as_posix()
+    except ValueError:  # on another drive
+        return config.rootpath.as_posix()
     return "" if found == "." else found
 
 
