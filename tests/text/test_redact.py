@@ -349,3 +349,10 @@ def test_known_credentials_are_found_without_their_names(text, shown):
     numbers = {"a1b2c3d4": 1, "swordfish": 2}
     assert redact_known(text, numbers) == shown
     assert redact_known(text, {}) == text
+
+
+@pytest.mark.timeout(60)
+def test_known_credentials_are_looked_for_in_linear_time():
+    # Quadratic time would be minutes: the timeout is for that, not for speed.
+    for text in ("x" * 500_000 + " ...", "..." * 100_000, "[1 chars]" * 50_000, "'" * 500_000 + "..."):
+        assert redact_known(text, {"a1b2c3d4": 1}) == text

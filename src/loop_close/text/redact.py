@@ -37,7 +37,7 @@ _REPEATED, _REPEATED_LENGTH = 20, 6
 # of it tell which value it is.
 _PART = 6
 _GAP = r"(\.\.\.|\[[0-9]{1,9} chars\])"
-_BEFORE_GAP, _AFTER_GAP = r"[^'\"\s]{4,}\Z", r"\A[^'\"\s]{4,}"
+_BEFORE_GAP, _AFTER_GAP = r"(?<![^'\"\s])[^'\"\s]{4,}+\Z", r"\A[^'\"\s]{4,}+"
 # pprint and formatters wrap a long string over literals of several lines.
 _BETWEEN_LITERALS = r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}['\"]"
 _NEXT_LITERAL = (
