@@ -513,15 +513,15 @@ def _package(frame: FrameType) -> str:
 
 
 def differences_of(
-    live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons | None, texts: Texts
+    live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons
 ) -> tuple[Difference, ...]:
     """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
 
     :param live: the frames of the traceback, outermost first.
     :param statement: the failing statement in the last frame.
-    :param comparisons: the comparisons that pytest showed; without it both values are read from the frame.
+    :param comparisons: the comparisons that pytest showed; where it showed none, both values are read from the frame.
     """
-    pair = _of_unittest(live)
+    texts, pair = comparisons.texts, _of_unittest(live)
     if pair is not None:
         found, sides = differences(*pair, texts), _sides_of_call(live)
         return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
@@ -535,7 +535,7 @@ def differences_of(
             is_equality = True
         case _:
             sides, is_equality = (), False
-    compared = comparisons.of(live[-1], statement) if comparisons is not None else []
+    compared = comparisons.of(live[-1], statement)
     if not compared and sides:
         names = Namespaces(dict(live[-1].frame.f_locals), live[-1].frame.f_globals)
         one, two = (evaluate(side, names) for side in sides)

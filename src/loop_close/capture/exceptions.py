@@ -77,9 +77,12 @@ def describe(
     :param fixtures: names of the fixtures of the test.
     :param comparisons: comparisons of the failing assertions of the test.
     """
-    texts = comparisons.texts if comparisons is not None else Texts(project)
-    raised = _Reader(project, SiteFinder(project, texts, fixtures), texts, comparisons).read(exc, MAX_LINKS)
-    return _without_known(raised, texts.numbers)
+    if comparisons is None:
+        comparisons = Comparisons(Texts(project))
+    sites = SiteFinder(project, comparisons.texts, fixtures)
+    return _without_known(
+        _Reader(project, sites, comparisons).read(exc, MAX_LINKS), comparisons.texts.numbers
+    )
 
 
 def _without_known(raised: Raised, numbers: dict[str, int]) -> Raised:
@@ -98,8 +101,7 @@ class _Reader:
 
     project: ProjectCode
     sites: SiteFinder
-    texts: Texts
-    comparisons: Comparisons | None = None
+    comparisons: Comparisons
     seen: set[int] = field(default_factory=set)
 
     def read(self, exc: BaseException, links: int) -> Raised:
@@ -141,7 +143,7 @@ class _Reader:
         if not live or not issubclass(type(exc), AssertionError):
             return ()
         statement = frame_place(live[-1]).statement
-        return differences_of(live, statement, self.comparisons, self.texts)
+        return differences_of(live, statement, self.comparisons)
 
     def _relatives(self, exc: BaseException, links: int) -> dict[str, Any]:
         cause, context = exc.__cause__, None if exc.__suppress_context__ else exc.__context__

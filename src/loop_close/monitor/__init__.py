@@ -21,7 +21,7 @@ ALLOWANCE = 0.25
 # Cost of a function's return, of one step along a traceback, and of a function whose line events are set at its start,
 # in line callbacks.
 _RETURN, _STEP, _ARMED = 3, 8, 8
-# Once the budget is spent, this share of it is spent before tests are tracked again: to begin and to end costs time.
+# Once the budget is spent, tests are tracked again when less than this share of it is: to begin and to end costs time.
 _RESUMED = 0.8
 # After the first three tests of a function, the next is tracked only if this share of the budget is left.
 _FEW, _RESERVE = 3, 0.4
@@ -74,7 +74,7 @@ class Budget:
         """Add the cost of tracking.
 
         :param seconds: measured CPU time; the other parameters count what is too short for a clock.
-        :param lines: line callbacks, and those of calls.
+        :param lines: line callbacks.
         :param functions: functions that ran.
         :param steps: steps along tracebacks.
         :param armed: functions whose lines were set at their start.

@@ -128,8 +128,8 @@ def hides_one_liners(monitoring: Any, tool: int, hits: list[Any]) -> bool:
     return not is_reported
 
 
-# A line callback takes so many times this in a program, by the instructions of whole test suites: neither
-# its code nor the line's is warm, the line loses its specialization, and lines that Python does not report stay slow.
+# By the instructions of whole test suites, a line callback takes so many times this in a program. Neither its code nor
+# the line's is warm, the line loses its specialization, and lines that Python does not report stay slow.
 _COLD = 4.0
 
 

@@ -333,9 +333,8 @@ class FunctionStarts:
         self._on_first = on_first
         self._reported: dict[int, CodeType] = {}  # by id; their events are disabled, as those of the next
         self._noted: dict[int, CodeType] = {}
-        self._numbers: set[int] = (
-            set()
-        )  # of functions that were noted, where code objects were released since
+        # The numbers of functions that were noted, where code objects were released since.
+        self._numbers: set[int] = set()
         self._report, self._note = self._callbacks(getattr(monitoring, "DISABLE", None))
         self._tool = MonitoringTool(dict.fromkeys(_STARTS, self._note), self._armed)
         self._events = (

@@ -361,8 +361,7 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
         if value in text:
             word = re.escape(value)
             whole = rf"(?<=['\"]){word}(?=['\"])|(?m:(?<=[-+] ){word}$)"
-            anywhere = rf"(?<![\w<]){word}(?!\w)"
-            text = re.sub(anywhere if is_mixed(value) else whole, mark(value, numbers), text)
+            text = re.sub(_anywhere(value) if is_mixed(value) else whole, mark(value, numbers), text)
     parts = compiled(_GAP).split(text) if known else [text]
 
     def hidden(left: re.Match[str]) -> str:
@@ -373,6 +372,11 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
         parts[place - 1] = compiled(_BEFORE_GAP).sub(hidden, parts[place - 1])
         parts[place + 1] = compiled(_AFTER_GAP).sub(hidden, parts[place + 1])
     return "".join(parts)
+
+
+def _anywhere(value: str) -> str:
+    """The pattern of a value that is no part of a longer word, and of no mark."""
+    return rf"(?<![\w<]){re.escape(value)}(?!\w)"
 
 
 def _next_number(text: str, numbers: MutableMapping[str, int] | None) -> int:
@@ -481,7 +485,7 @@ def _hide(text: str, spans: list[tuple[int, int]], hidden: dict[int, str], first
     for value in values[:_REPEATED]:
         if value in text:
             number = first + len(hidden)
-            changed = re.sub(rf"(?<![\w<]){re.escape(value)}(?!\w)", f"<redacted {number}>", text)
+            changed = re.sub(_anywhere(value), f"<redacted {number}>", text)
             if changed != text:
                 hidden[number], text = value, changed
     return text
