@@ -302,6 +302,25 @@ def test_credentials_known_by_their_names_are_nowhere_in_the_failure(run):
             assert part not in text, text[max(0, text.find(part) - 100) :][:200]
 
 
+@pytest.mark.parametrize(
+    "call", ['CONFIG.get("password")', 'getattr(User(), "password")', 'os.environ.get("DB_PASSWORD")']
+)
+def test_credentials_that_the_arguments_of_a_call_name_are_nowhere(run, monkeypatch, call):
+    monkeypatch.setenv("DB_PASSWORD", "Xq7Kmm2Zdd")
+    source = f"""
+    import os
+    CONFIG = {{"password": "Xq7Kmm2Zdd"}}
+    class User:
+        password = "Xq7Kmm2Zdd"
+    def test_a():
+        assert {call} == "Yw8Lnn3Zcc"
+    """
+    done = run({"test_a.py": source})
+    for text in (done.prompt, json.dumps(told(done.report)), done.stdout.splitlines()[-2]):
+        assert "Xq7Kmm2Zdd" not in text
+        assert "Yw8Lnn3Zcc" not in text
+
+
 def test_results_about_a_password_are_shown(run):
     source = """
     def check_password(text):

@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any, Literal
@@ -37,7 +38,7 @@ from loop_close.capture.values import (
     evaluate,
     is_atom,
     is_plain,
-    label_of,
+    labels_of,
     tuple_names,
 )
 from loop_close.lazy import NamedTuple
@@ -554,12 +555,12 @@ def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> D
     """
     if not sides:
         return difference
-    labels = [f"{label_of(side)}{difference.path}" for side in sides]
+    labels = [[f"{label}{difference.path}" for label in labels_of(side)] for side in sides]
     values = difference.left, difference.right
-    shown = [texts.renamed(value, label) for value, label in zip(values, labels, strict=True)]
+    shown = [reduce(texts.renamed, names, value) for value, names in zip(values, labels, strict=True)]
     hidden = next((n for n in (0, 1) if shown[n] != values[n] or MARK.search(shown[n])), None)
     if hidden is not None:
-        shown[1 - hidden] = texts.renamed(shown[1 - hidden], labels[hidden])
+        shown[1 - hidden] = reduce(texts.renamed, labels[hidden], shown[1 - hidden])
     left, right = cut_apart(shown, MAX_TEXT)
     return replace(difference, left=left, right=_other(left, right))
 

@@ -148,13 +148,15 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
 _ABOUT = lazy.pattern(r"_*(?:check|validate|verify|is|has|hash|mask|hide|redact|strip|reset|describe)(?:_|$)")
 
 
-def label_of(side: ast.expr) -> str:
-    """The name of a compared value: of a call that of the function, unless its result is about a credential."""
+def labels_of(side: ast.expr) -> list[str]:
+    """The names of a compared value: the expression, whose arguments may name a credential (``get("password")``).
+
+    Of a call also the name of the function, unless its result is about a credential.
+    """
     node = side.value if isinstance(side, ast.Await) else side
-    if not isinstance(node, ast.Call):
-        return ast.unparse(side)
-    name = ast.unparse(node.func)
-    return "" if _ABOUT.match(name.rpartition(".")[2]) else name
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    is_name = name and not _ABOUT.match(name.rpartition(".")[2])
+    return [ast.unparse(side), name] if is_name else [ast.unparse(side)]
 
 
 # Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
