@@ -351,6 +351,42 @@ def test_program_that_takes_the_tool_id_of_starts_within_a_test_ends_call_tracki
         run("c", lambda: sys.monitoring.free_tool_id(4), f)
 
 
+def timed_out(*_):
+    raise TimeoutError
+
+
+@needs_monitoring
+def test_a_switch_that_a_time_limit_ended_is_done_again(tracking, monkeypatch):
+    run, _, watch = tracking
+    f = of_project("def f(call):\n    call()\n    x = 1\n    return x\n")
+    run("b")
+
+    def switch():
+        with monkeypatch.context() as patch:
+            patch.setattr(watch, "_arm_running", timed_out)
+            with pytest.raises(TimeoutError):
+                watch.track(is_on=True)
+        watch.track(is_on=True)
+
+    f(switch)
+    assert [line for _, line in watch.hits][-2:] == [3, 4]
+
+
+@needs_monitoring
+def test_starts_are_enabled_by_the_next_test_where_a_time_limit_ended_that(tracking, monkeypatch):
+    run, tests, watch = tracking
+    f, g = made("f"), made("g")
+    run("b")
+    run("c", f, g)
+    run("d")
+    with monkeypatch.context() as patch:
+        patch.setattr(watch._starts._tool, "check", timed_out)
+        with pytest.raises(TimeoutError):
+            watch.track(is_on=True)
+    run("e", f, g, outcome="failed")
+    assert counted(tests, watch)[1] == {"e": ["f", "g"]}
+
+
 @needs_monitoring
 def test_without_a_tool_id_for_starts_lines_stay_reported(tracking):
     run, tests, watch = tracking

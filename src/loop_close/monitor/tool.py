@@ -327,7 +327,8 @@ class FunctionStarts:
     """
 
     def __init__(self, monitoring: Any, tracked: TrackedCode, on_first: Callable[[CodeType], bool]) -> None:
-        self.has_begun = self._is_reporting = False
+        self.has_begun = False
+        self._is_reporting: bool | None = False  # None: a time limit ended a change of it
         self._monitoring = monitoring
         self._tracked = tracked
         self._on_first = on_first
@@ -377,17 +378,18 @@ class FunctionStarts:
         if not self.begin():
             return False
         if is_on is not self._is_reporting:
-            self._is_reporting = is_on
+            self._is_reporting = None
             for event in _STARTS:
                 self._tool.replace(event, self._report if is_on else self._note)
             if is_on:
                 self._enable()
+            self._is_reporting = is_on
         return True
 
     @property
     def is_lost(self) -> bool:
         """Whether starts are missing because the program took the tool id."""
-        return self._is_reporting and not self._tool.is_ours()
+        return bool(self._is_reporting) and not self._tool.is_ours()
 
     def _enable(self) -> None:
         arm, tool, events = self._monitoring.set_local_events, self._tool.id, self._events

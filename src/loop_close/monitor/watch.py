@@ -67,6 +67,7 @@ class LineTracker:
         self.fault = ""
         self.in_untracked: set[int] = set()
         self.is_tracking = True
+        self._is_switched = True  # False: a time limit ended a change of it
         self._budget = budget or Budget(is_unlimited=True)
         self._ownership = ownership
         self._tracked = TrackedCode(ownership)
@@ -151,8 +152,9 @@ class LineTracker:
 
         If not, line events are removed, handled exceptions are not reported, and new functions wait.
         """
-        if is_on is self.is_tracking:
+        if is_on is self.is_tracking and self._is_switched:
             return
+        self._is_switched = False
         start, armed = _CLOCK(), len(self._armed_now or ())
         self._note_untracked()
         has_starts = self._starts.turn(is_on=is_on)
@@ -169,6 +171,7 @@ class LineTracker:
             self._is_awake = True
         else:
             self._sleep()
+        self._is_switched = True
         self._budget.spend(_CLOCK() - start, armed=armed)
         if is_on:
             self.begin_test()
