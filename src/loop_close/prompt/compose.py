@@ -18,8 +18,8 @@ from loop_close.text import fault_text, open_fence
 _FILL = 0.9
 #: How many times as long a prompt of a loop may be as that of its first run.
 _GROWTH = 1.15
-# Tokens that any prompt of a loop may have: what to do about the loop is worth more than the shortest of prompts.
-_SHORTEST = 450
+# Tokens that any prompt of a loop may have: with fewer, the attempts of four runs take the room of the source.
+_SHORTEST = 600
 
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
 _CUT = lazy.pattern(
