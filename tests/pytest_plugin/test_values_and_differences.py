@@ -321,13 +321,137 @@ def test_credentials_that_the_arguments_of_a_call_name_are_nowhere(run, monkeypa
         assert "Yw8Lnn3Zcc" not in text
 
 
+def test_what_is_compared_with_a_credential_is_nowhere_whatever_the_comparison(run):
+    source = """
+    import unittest
+
+    OURS, OTHER = "Tr0ub4dor&3xyz", "k1ttenMitten7"
+
+    class User:
+        password = OURS
+
+        def secret(self):
+            return OURS
+
+    def get_password():
+        return OURS
+
+    def same(one, two):
+        assert one == two
+
+    def test_name():
+        password, expected = OURS, OTHER
+        assert password == expected
+
+    def test_strip():
+        password = OURS
+        assert (password + " ").strip() == OTHER
+
+    def test_format():
+        password = OURS
+        assert f"x{password}" == OTHER
+
+    def test_walrus():
+        assert (password := get_password()) == OTHER
+
+    def test_not_equal():
+        assert get_password() != OURS
+
+    def test_in():
+        assert OTHER in get_password()
+
+    def test_not_in():
+        assert "Tr0" not in get_password()
+
+    def test_is():
+        assert get_password() is OTHER
+
+    def test_less():
+        assert get_password() < "A"
+
+    def test_length():
+        assert len(get_password()) == 3
+
+    def test_method():
+        assert get_password().startswith("zz")
+
+    def test_of_a_user():
+        user = User()
+        assert user.secret() == OTHER
+
+    def test_and():
+        assert 1 == 1 and get_password() == OTHER
+
+    def test_not():
+        assert not get_password()
+
+    def test_type():
+        assert isinstance(get_password(), int)
+
+    def test_helper():
+        same(get_password(), OTHER)
+
+    def test_lines():
+        password = OURS + "\\n" + OTHER + "\\nline"
+        assert password == OURS + "\\nother\\nline"
+
+    def test_list():
+        passwords = [OURS, OTHER]
+        assert passwords == [OURS, "another"]
+
+    def test_bytes():
+        password = OURS.encode()
+        assert password == OTHER.encode()
+
+    def test_short():
+        password = "hu7r!"
+        assert password == "abc9!".strip()
+
+    class TestClass(unittest.TestCase):
+        def test_not_equal(self):
+            self.assertNotEqual(get_password(), OURS)
+
+        def test_in(self):
+            self.assertIn("zz", get_password())
+
+        def test_is(self):
+            self.assertIs(get_password(), OTHER)
+
+        def test_true(self):
+            self.assertTrue(get_password() == OTHER)
+
+        def test_pattern(self):
+            self.assertRegex(get_password(), "zz9")
+
+        def test_greater(self):
+            self.assertGreater("A", get_password())
+
+        def test_none(self):
+            self.assertIsNone(get_password())
+    """
+    done = run({"test_a.py": source, "pytest.ini": "[pytest]\naddopts = --assert=rewrite"})
+    failed = [each for each in done.report["evidence"] if each["kind"] == "test-failure"]
+    assert len(failed) == 27
+    for each in failed:
+        text = json.dumps(each, ensure_ascii=False)
+        for part in ("Tr0ub", "&3xyz", "k1tten", "tten7", "hu7r", "abc9"):
+            assert part not in text, text
+
+
 def test_results_about_a_password_are_shown(run):
     source = """
     def check_password(text):
         return "t00-short"
 
+    def change_password(text):
+        return "was changed"
+
     def test_a():
         assert check_password("x") == "0K-long"
+
+    def test_b():
+        assert change_password("x") == "was not changed"
     """
     done = run({"test_a.py": source})
     assert told(done.report)["test_a"][1] == [("", "'t00-short'", "'0K-long'")]
+    assert told(done.report)["test_b"][1] == [("", "'was changed'", "'was not changed'")]

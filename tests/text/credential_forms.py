@@ -301,6 +301,8 @@ NAMED = [
     ("E     'passwd': '@@',", H),
     ("assert user.password == '@@'", H),
     ("assert '@@' == 'other'\n +  where '@@' = <User me>.password", H),
+    ("assert '@@' == 'other'\n +  where '@@' = get_password()", H),
+    ("assert '@@' == 'other'\n +  where '@@' = <built-in method get of dict>('password')", H),
     ("os.getenv('API_KEY', '@@')", fake(24)),
     ("secret = (\n    '@@'\n)", H),
     # as pytest shows them: wrapped by pprint, of subprocess and pydantic, calls in the source
@@ -579,6 +581,8 @@ UNDETECTABLE = [
 
 _SHA = "0123456789abcdef0123456789abcdef01234567"
 HARMLESS = [
+    "assert 'was changed' == 'changed'\n +  where 'was changed' = change_password('x')",
+    "assert 't00-short' == 'fine'\n +  where 't00-short' = check_password('x')",
     # messages about passwords
     "{'password': ['This field is required.']}",
     "{'password': 'is required'}",

@@ -6,26 +6,19 @@ have an ``__eq__`` of its own, which is not called: a difference in the attribut
 
 from __future__ import annotations
 
-import ast
-import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import reduce
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from types import CodeType, FrameType, FunctionType, SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, Literal
 
 from loop_close.capture import (
     MISSING,
     InstanceLayout,
-    LiveFrame,
-    Namespaces,
     class_attribute,
     instance_fields,
     layout_of,
     namespace_of,
-    statement_of,
 )
 from loop_close.capture.values import (
     MAX_TEXT,
@@ -35,25 +28,20 @@ from loop_close.capture.values import (
     are_atoms,
     base_of,
     declared_fields,
-    evaluate,
     is_atom,
     is_plain,
-    labels_of,
     tuple_names,
 )
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.redact import MARK, mark, redact
+from loop_close.text.redact import mark, redact
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
 _MAX_KEY = 60
 #: Limits: pairs to compare, depth, and items of one container.
-_STEPS = 20_000
-#: After so many in a session, only the first few of each test are compared, because every test of a suite may fail.
-_IN_SESSION = 200_000
-_FEW = 1_000
+MAX_STEPS = 20_000
 _DEPTH = 40
 _MOST = 100_000
 #: The number of items that are compared at once if all are numbers and strings.
@@ -64,22 +52,7 @@ _PER_STEP = 20
 _WHOLE = 60
 _BEFORE = 20
 _AROUND = 4_000
-#: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
-_FRAMES = 16
-_EVENTS = 8
-#: The modules on the stack between an assertion and the plugin.
-_RUNNERS = ("pluggy", "_pytest", "loop_close")
 _IDENTITY = vars(object)["__eq__"]
-#: unittest's methods for two values that have to be equal, with the names that they give to the two.
-_METHODS = {
-    "assertEqual": ("first", "second"),
-    "assertMultiLineEqual": ("first", "second"),
-    "assertSequenceEqual": ("seq1", "seq2"),
-    "assertListEqual": ("list1", "list2"),
-    "assertTupleEqual": ("tuple1", "tuple2"),
-    "assertSetEqual": ("set1", "set2"),
-    "assertDictEqual": ("d1", "d2"),
-}
 
 
 class _Kind(NamedTuple):
@@ -107,13 +80,15 @@ class Found(NamedTuple):
 
     :ivar certain: differences by the rules of Python, in order.
     :ivar possible: differences where code of the program decides; empty if there are certain ones.
+    :ivar steps: how many pairs were compared.
     """
 
     certain: tuple[Difference, ...] = ()
     possible: tuple[Difference, ...] = ()
+    steps: int = 0
 
 
-def differences(left: Any, right: Any, texts: Texts, steps: int = _STEPS) -> Found:
+def differences(left: Any, right: Any, texts: Texts, steps: int = MAX_STEPS) -> Found:
     r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
 
     A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
@@ -124,13 +99,9 @@ def differences(left: Any, right: Any, texts: Texts, steps: int = _STEPS) -> Fou
 
     :param steps: the number of pairs to compare at most.
     """
-    return _walked(left, right, texts, steps).found()
-
-
-def _walked(left: Any, right: Any, texts: Texts, steps: int) -> _Walk:
     walk = _Walk(texts, steps)
     walk.compare(left, right, "", 0, is_certain=True)
-    return walk
+    return walk.found()._replace(steps=steps - walk.left)
 
 
 class _Walk:
@@ -386,7 +357,7 @@ class _Walk:
     def _difference(self, path: str, left: Any, right: Any) -> Difference:
         sides = ["" if side is MISSING else self._texts.whole_of(side, path) for side in (left, right)]
         one, two = cut_apart(sides, MAX_TEXT)
-        return Difference(path=self._path(path), left=one, right=_other(one, two))
+        return Difference(path=self._path(path), left=one, right=another(one, two))
 
 
 class _KnownValue(NamedTuple):
@@ -436,155 +407,6 @@ def _end_of_line(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-class _Event(NamedTuple):
-    """A comparison in a failing assertion, without references to objects of the program.
-
-    :ivar instruction: offset in the bytecode; it only grows within one assertion.
-    """
-
-    code: CodeType
-    line: int
-    instruction: int
-    found: Found
-
-
-class Comparisons:
-    """The differences of failing assertions, kept from pytest's hook until the exception is read.
-
-    A failing assertion may be caught. So the differences are stored by the frame of the assertion, which is the
-    innermost frame of its traceback.
-
-    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
-    """
-
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
-        self._events: dict[int, list[_Event]] = {}
-        self._spent = 0
-        self._left = _STEPS
-
-    def __bool__(self) -> bool:
-        return bool(self._events)
-
-    def saw(self, frame: FrameType | None, left: Any, right: Any) -> None:
-        """Compare the two values that an assertion compared with ``==``.
-
-        :param frame: the frame of the caller, which the assertion called.
-        """
-        while frame is not None and _package(frame) in _RUNNERS:
-            frame = frame.f_back
-        if frame is None:
-            return
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, self._found(left, right))
-        events = self._events.pop(id(frame), [])
-        is_same = (
-            bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
-        )
-        self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
-        if len(self._events) > _FRAMES:
-            del self._events[next(iter(self._events))]
-
-    def _found(self, left: Any, right: Any) -> Found:
-        """The differences. A test that catches its assertions, as one that polls, gets half of the rest each time."""
-        steps = self._left // 2
-        if steps <= 0:
-            return Found()
-        walk = _walked(left, right, self.texts, steps)
-        used = steps - walk.left
-        self._left -= used
-        self._spent += used
-        return walk.found()
-
-    def of(self, live: LiveFrame, statement: ast.stmt) -> list[Found]:
-        """The differences of the assertion that failed in a frame; empty if it compared nothing."""
-        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        events = self._events.get(id(live.frame), ())
-        return [event.found for event in events if event.code is live.code and event.line in lines]
-
-    def forget(self) -> None:
-        """Drop the comparisons at the start of another test."""
-        self._events.clear()
-        self.texts.numbers.clear()
-        self._left = _STEPS if self._spent < _IN_SESSION else _FEW
-
-
-def _package(frame: FrameType) -> str:
-    name = frame.f_globals.get("__name__")
-    return name.partition(".")[0] if type(name) is str else ""
-
-
-def differences_of(
-    live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons
-) -> tuple[Difference, ...]:
-    """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
-
-    :param live: the frames of the traceback, outermost first.
-    :param statement: the failing statement in the last frame.
-    :param comparisons: the comparisons that pytest showed; where it showed none, both values are read from the frame.
-    """
-    texts, pair = comparisons.texts, _of_unittest(live)
-    if pair is not None:
-        found, sides = differences(*pair, texts), _sides_of_call(live)
-        return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
-    if not isinstance(statement, ast.Assert):
-        return ()
-    match statement.test:
-        case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(
-            isinstance(op, ast.Eq) for op in ops
-        ):
-            sides = (left, right) if len(ops) == 1 else ()
-            is_equality = True
-        case _:
-            sides, is_equality = (), False
-    compared = comparisons.of(live[-1], statement)
-    if not compared and sides:
-        names = Namespaces(dict(live[-1].frame.f_locals), live[-1].frame.f_globals)
-        one, two = (evaluate(side, names) for side in sides)
-        compared = [differences(one, two, texts)] if one is not MISSING and two is not MISSING else []
-    certain = next((found.certain for found in compared if found.certain), ())
-    shown = certain or (compared[0].possible if is_equality and len(compared) == 1 else ())
-    return tuple(_named(each, sides, texts) for each in shown)
-
-
-def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
-    """The difference without credentials that can be recognized only by the names in the assertion.
-
-    What is compared with a credential is one too.
-
-    :param sides: the compared expressions; empty if unknown.
-    """
-    if not sides:
-        return difference
-    labels = [[f"{label}{difference.path}" for label in labels_of(side)] for side in sides]
-    values = difference.left, difference.right
-    shown = [reduce(texts.renamed, names, value) for value, names in zip(values, labels, strict=True)]
-    hidden = next((n for n in (0, 1) if shown[n] != values[n] or MARK.search(shown[n])), None)
-    if hidden is not None:
-        shown[1 - hidden] = reduce(texts.renamed, labels[hidden], shown[1 - hidden])
-    left, right = cut_apart(shown, MAX_TEXT)
-    return replace(difference, left=left, right=_other(left, right))
-
-
-def _other(left: str, right: str) -> str:
+def another(left: str, right: str) -> str:
     """The text of the right value, made different if both texts are the same."""
     return f"another {right}" if left == right else right
-
-
-def _sides_of_call(live: Sequence[LiveFrame]) -> Sequence[ast.expr]:
-    """The first two arguments of the call by which the test entered unittest; empty if it has others."""
-    test = [each for each in live if each.file is not None]
-    match test and statement_of(test[-1])[0]:
-        case ast.Expr(value=ast.Call(args=[left, right, *_])) if not isinstance(left, ast.Starred):
-            return left, right
-    return ()
-
-
-def _of_unittest(live: Sequence[LiveFrame]) -> tuple[Any, Any] | None:
-    """The two arguments of one of unittest's methods."""
-    module = sys.modules.get("unittest.case")
-    for each in live:
-        names = _METHODS.get(each.code.co_name)
-        if names is not None and module is not None and each.frame.f_globals is vars(module):
-            held = each.frame.f_locals
-            return (held[names[0]], held[names[1]]) if names[0] in held and names[1] in held else None
-    return None

@@ -26,7 +26,7 @@ from loop_close.capture import (
     statement_of,
     without_end,
 )
-from loop_close.capture.differences import Comparisons, differences_of
+from loop_close.capture.comparisons import Comparisons, differences_of
 from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
@@ -86,13 +86,28 @@ def describe(
 
 
 def _without_known(raised: Raised, numbers: dict[str, int]) -> Raised:
-    """The record with messages that do not show what the texts of values hide by its name."""
+    """The record without what the texts of other values hide by its name: in messages, values and differences."""
     if not numbers:
         return raised
     cause, context = (each and _without_known(each, numbers) for each in (raised.cause, raised.context))
     members = tuple(_without_known(each, numbers) for each in raised.members)
-    message = redact_known(raised.message, numbers)
-    return replace(raised, message=message, cause=cause, context=context, members=members)
+    site = raised.site
+    values = (
+        tuple((name, redact_known(text, numbers)) for name, text in site.values) if site is not None else ()
+    )
+    differences = tuple(
+        replace(each, left=redact_known(each.left, numbers), right=redact_known(each.right, numbers))
+        for each in raised.differences
+    )
+    return replace(
+        raised,
+        message=redact_known(raised.message, numbers),
+        site=site and replace(site, values=values),
+        differences=differences,
+        cause=cause,
+        context=context,
+        members=members,
+    )
 
 
 @dataclass(slots=True)

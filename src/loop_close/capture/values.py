@@ -144,22 +144,8 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
     return {each.name: (each.repr is True, each.eq is True and each.eq_key is None) for each in known}
 
 
-# Functions with such names say something about a credential.
-_ABOUT = lazy.pattern(r"_*(?:check|validate|verify|is|has|hash|mask|hide|redact|strip|reset|describe)(?:_|$)")
-
-
-def labels_of(side: ast.expr) -> list[str]:
-    """The names of a compared value: the expression, whose arguments may name a credential (``get("password")``).
-
-    Of a call also the name of the function, unless its result is about a credential.
-    """
-    node = side.value if isinstance(side, ast.Await) else side
-    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-    is_name = name and not _ABOUT.match(name.rpartition(".")[2])
-    return [ast.unparse(side), name] if is_name else [ast.unparse(side)]
-
-
 # Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
+_ITEM = lazy.pattern(r"\[[0-9]{1,20}\]\Z")
 _INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
 
 
@@ -204,9 +190,14 @@ class Texts:
     def whole(self, text: str, label: str = "") -> str:
         """The text without credentials, volatile values and paths of this machine; uncut."""
         text = self._project.tidy(text).replace("\n", " ")
-        label = label and f"{_INDEXES.sub('', label)} = "
-        shown = clean(label + text, numbers=self.numbers)
-        shown = shown[len(label) :] if shown.startswith(label) else clean(text, numbers=self.numbers)
+        # Of a list of passwords only what looks like one is hidden.
+        opening, closing = (" = [", "]") if _ITEM.search(label) else (" = ", "")
+        label = label and f"{_INDEXES.sub('', label)}{opening}"
+        shown = clean(f"{label}{text}{closing if label else ''}", numbers=self.numbers)
+        is_named = shown.startswith(label) and shown.endswith(closing)
+        shown = (
+            shown[len(label) : len(shown) - len(closing)] if is_named else clean(text, numbers=self.numbers)
+        )
         return display(shown)
 
     def renamed(self, text: str, label: str) -> str:

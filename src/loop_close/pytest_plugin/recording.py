@@ -55,16 +55,16 @@ class ExceptionRecorder:
         self.forget_comparisons()
         return found
 
-    def compared(self, left: Any, right: Any) -> None:
-        """An assertion compared the two with ``==``, and fails: find now where they differ, while both are there."""
+    def compared(self, operator: str, left: Any, right: Any) -> None:
+        """An assertion compared the two, and fails: find now where they differ, while both are there."""
         self.restore_modules()
         try:
-            from loop_close.capture.differences import Comparisons
+            from loop_close.capture.comparisons import Comparisons
             from loop_close.capture.values import Texts
 
             if self._comparisons is None:
                 self._comparisons = Comparisons(Texts(self._files()))
-            self._comparisons.saw(sys._getframe(), left, right)
+            self._comparisons.saw(sys._getframe(), operator, left, right)
         except KeyboardInterrupt:
             raise
         except BaseException:  # the program's objects may do anything when they are read
@@ -190,8 +190,7 @@ class WorkerReporter:
             self._exceptions.forget_comparisons()
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
-        if op == "==":
-            self._exceptions.compared(left, right)
+        self._exceptions.compared(op, left, right)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -153,8 +153,7 @@ class Recorder:
         self.failures = kept
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
-        if op == "==":
-            self._exceptions.compared(left, right)
+        self._exceptions.compared(op, left, right)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport

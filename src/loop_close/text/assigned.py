@@ -220,7 +220,7 @@ def is_mixed(value: str) -> bool:
     return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
 
 
-def _is_shaped(value: str, key: str) -> bool:
+def is_shaped(value: str, key: str) -> bool:
     """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
     if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
         return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
@@ -360,12 +360,12 @@ def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
     match = compiled(_SHAPED).match(named.text, named.end)
     if match is None:
         found = _element_value(named) or _argument_value(named)
-        return found and (*found[:2], found[2] and _is_shaped(named.text[found[0] : found[1]], named.word))
+        return found and (*found[:2], found[2] and is_shaped(named.text[found[0] : found[1]], named.word))
     value, key, prefix = match["secret"], named.text[named.start : named.end], named.prefix
     is_call = named.text[match.end() : match.end() + 1] in tuple("\\([:@")
     is_setting = prefix.startswith(("--", "X-", "x-")) or named.head.endswith(("?", "&", ";"))
     is_setting = is_setting or (key.isupper() and prefix != "")
-    is_secret = match["sign"] != "" and not is_call and _is_shaped(value, "" if is_setting else named.word)
+    is_secret = match["sign"] != "" and not is_call and is_shaped(value, "" if is_setting else named.word)
     if named.word == "key" and compiled(_OTHER_KEYS).search(prefix):
         is_secret = False
     if match["sign"] == "," and not _is_pair(named):
@@ -530,7 +530,7 @@ def _is_after_colon(named: _Name, value: str, gap: str, end: int) -> bool:
         return False
     is_environment = named.text[named.start : named.end].isupper() and named.prefix.endswith(("_", "-"))
     is_end = named.text[end : end + 1] in ("", "\n", ",", "}", "'", '"') or (
-        len(value) >= 20 and _is_shaped(value, "")
+        len(value) >= 20 and is_shaped(value, "")
     )
     return is_end and (is_value or (is_environment and not _is_constant(value)))
 
@@ -557,39 +557,44 @@ def _is_constant(value: str) -> bool:
     return value.isupper() and value.replace("_", "").isalpha()
 
 
-# Values that pytest, HTTP and JSON show without such a name.
-_PRIVATE_MEMBER = (
-    r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
-    r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
-)
 _WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
+_CALL = r"[^()]*?(?P<function>\w*)\((?:['\"](?P<argument>[\w.-]{1,60})['\"])?.*\)"
+# The first word of functions that say something about a credential, and of those that return it.
+_SAYING = words("check validate verify is has hash mask hide redact strip reset describe")
+_RETURNING = words(
+    "get load read fetch find lookup generate gen make create build random decrypt decode derive ask obtain retrieve "
+    "issue mint expected actual my the user database api app service client server login smtp ftp ldap mail"
+)
+
+
+def name_of_result(function: str) -> str:
+    """The name by which the return value of a function counts: its own (``get_password``) or none (``check_password``).
+
+    Of ``change_password`` it is ``token``: only the shape of the value tells whether it is a credential.
+    """
+    name = function.rpartition(".")[2].lstrip("_")
+    found = compiled(_NAME).search(name)
+    first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
+    if first in _SAYING:
+        return ""
+    is_own = found is None or found["weak"] is not None or found.start() == 0
+    return name if is_own or first in _RETURNING or first in _SAME else "token"
 
 
 def introspected_values(text: str) -> Iterator[tuple[int, int]]:
     """Of pytest's ``where 'x' = user.password`` the value, which is shown above without a name."""
     for match in compiled(_WHERE).finditer(text):
-        name = re.search(r"(\w+)(?:['\"]\])?$", match["expression"].rstrip())
-        found = compiled(_NAME).search(name[1]) if name else None
-        is_name = (
-            found is not None and found["strong"] is not None and not compiled(_ABOUT).search(found["tail"])
-        )
-        if is_name and not is_test_value(match["secret"]) and not is_placeholder(match["secret"]):
+        value, expression = match["secret"], match["expression"].rstrip()
+        call = compiled(_CALL).fullmatch(expression)
+        last = re.search(r"(\w+)(?:['\"]\])?$", expression)
+        names = [name_of_result(call["function"]), call["argument"]] if call else [last[1]] if last else []
+        is_named = any(_is_name_of(name, value) for name in names if name)
+        if is_named and not is_test_value(value) and not is_placeholder(value):
             yield match.span("secret")
 
 
-def cookie_values(text: str) -> Iterator[tuple[int, int]]:
-    """The values of cookies that look random, whatever their names."""
-    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
-        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:|-]{16,}+)", header["pairs"]):
-            if _is_shaped(match["secret"], "cookie"):
-                start = header.start("pairs")
-                yield start + match.start("secret"), start + match.end("secret")
-
-
-def jwk_values(text: str) -> Iterator[tuple[int, int]]:
-    """The private members of JSON Web Keys (RFC 7517): ``d`` and the primes, and ``k`` of a symmetric key."""
-    for members in re.finditer(r"\{(?P<members>[^{}]*+)", text):
-        if "kty" in members["members"]:
-            for match in compiled(_PRIVATE_MEMBER).finditer(members["members"]):
-                start = members.start("members")
-                yield start + match.start("secret"), start + match.end("secret")
+def _is_name_of(name: str, value: str) -> bool:
+    if name == "token":
+        return is_shaped(value, name)
+    found = compiled(_NAME).search(name)
+    return bool(found and found["strong"] is not None and not compiled(_ABOUT).search(found["tail"]))

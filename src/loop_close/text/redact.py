@@ -16,13 +16,12 @@ from loop_close.text.assigned import (
     LONG,
     SHORTEST,
     compiled,
-    cookie_values,
     introspected_values,
     is_mixed,
     is_placeholder,
     is_random,
+    is_shaped,
     is_test_value,
-    jwk_values,
     named_values,
     words,
 )
@@ -33,6 +32,8 @@ MARK = lazy.pattern(r"<redacted ([1-9][0-9]{0,8})>")
 
 # So many different values are also looked for elsewhere in the text, if they are as long.
 _REPEATED, _REPEATED_LENGTH = 20, 6
+# So many of the values that have a name elsewhere, if they are as long.
+_KNOWN, _KNOWN_LENGTH = 200, 4
 # What pytest and unittest write for the middle of a long value, and what is left of it beside that. So many characters
 # of it tell which value it is.
 _PART = 6
@@ -352,16 +353,25 @@ def mark(value: str, numbers: MutableMapping[str, int]) -> str:
 def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
     """Replace the credentials that other texts showed with their names, also what pytest or unittest left of them.
 
-    A word without digits and signs is only replaced where it is a whole literal or a whole line of a diff.
+    A short value, and a word without digits and signs, are only replaced where they are a whole literal or a whole
+    line of a diff. So are the lines of a value of several lines.
 
     :param numbers: the numbers of these credentials; those of shortened ones are added.
     """
-    known = [value for value in numbers if len(value) >= _REPEATED_LENGTH][-_REPEATED:]
+    known = [value for value in numbers if len(value) >= _KNOWN_LENGTH][-_KNOWN:]
+    known += [
+        line
+        for value in known
+        if r"\n" in value
+        for line in value.split(r"\n")
+        if len(line) >= _REPEATED_LENGTH
+    ]
     for value in known:
         if value in text:
             word = re.escape(value)
             whole = rf"(?<=['\"]){word}(?=['\"])|(?m:(?<=[-+] ){word}$)"
-            text = re.sub(_anywhere(value) if is_mixed(value) else whole, mark(value, numbers), text)
+            is_sure = is_mixed(value) and len(value) >= _REPEATED_LENGTH
+            text = re.sub(_anywhere(value) if is_sure else whole, mark(value, numbers), text)
     parts = compiled(_GAP).split(text) if known else [text]
 
     def hidden(left: re.Match[str]) -> str:
@@ -402,9 +412,33 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     if "where " in text:
         yield from introspected_values(text)
     if '"kty' in folded or "'kty" in folded:
-        yield from jwk_values(text)
+        yield from _jwk_values(text)
     if "cookie" in folded:
-        yield from cookie_values(text)
+        yield from _cookie_values(text)
+
+
+_PRIVATE_MEMBER = (
+    r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
+    r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
+)
+
+
+def _cookie_values(text: str) -> Iterator[tuple[int, int]]:
+    """The values of cookies that look random, whatever their names."""
+    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
+        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:|-]{16,}+)", header["pairs"]):
+            if is_shaped(match["secret"], "cookie"):
+                start = header.start("pairs")
+                yield start + match.start("secret"), start + match.end("secret")
+
+
+def _jwk_values(text: str) -> Iterator[tuple[int, int]]:
+    """The private members of JSON Web Keys (RFC 7517): ``d`` and the primes, and ``k`` of a symmetric key."""
+    for members in re.finditer(r"\{(?P<members>[^{}]*+)", text):
+        if "kty" in members["members"]:
+            for match in compiled(_PRIVATE_MEMBER).finditer(members["members"]):
+                start = members.start("members")
+                yield start + match.start("secret"), start + match.end("secret")
 
 
 def _guarded(rules: Sequence[tuple[str, CredentialRule]], text: str) -> list[CredentialRule]:

@@ -1,0 +1,319 @@
+"""The two values that a failing assertion compared: where they differ, and which of them are credentials.
+
+pytest shows its plugins the values of a failing comparison, unittest has them in its frames. Which of them is a
+credential only the names in the assertion tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import chain
+from types import CodeType, FrameType
+from typing import Any
+
+from loop_close.capture import MISSING, LiveFrame, Namespaces, statement_of
+from loop_close.capture.differences import MAX_STEPS, Found, another, differences
+from loop_close.capture.values import MAX_TEXT, Texts, evaluate
+from loop_close.lazy import NamedTuple
+from loop_close.model import Difference
+from loop_close.text import cut_apart
+from loop_close.text.assigned import name_of_result, words
+from loop_close.text.redact import MARK
+
+#: After so many pairs in a session, only the first few of each test are compared, because every test may fail.
+_IN_SESSION = 200_000
+_FEW = 1_000
+#: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
+_FRAMES = 16
+_EVENTS = 8
+#: Longer strings are no passwords, and keys of several lines are found by their shape.
+_LONGEST_SECRET = 2_000
+#: The modules on the stack between an assertion and the plugin.
+_RUNNERS = ("pluggy", "_pytest", "loop_close")
+#: unittest's methods for two values that have to be equal.
+_EQUALITIES = words(
+    """
+    assertEqual assertMultiLineEqual assertSequenceEqual assertListEqual assertTupleEqual assertSetEqual
+    assertDictEqual
+    """
+)
+#: Methods of a string whose result still shows it, and functions that show their argument.
+_KEEPING = words(
+    """
+    strip lstrip rstrip lower upper title casefold capitalize swapcase encode decode replace removeprefix removesuffix
+    zfill ljust rjust center expandtabs
+    """
+)
+_SHOWING = words("str repr bytes bytearray")
+
+
+class _Event(NamedTuple):
+    """A comparison in a failing assertion, without references to objects of the program.
+
+    :ivar instruction: offset in the bytecode; it only grows within one assertion.
+    :ivar found: where the two values differ; None if they did not have to be equal.
+    :ivar strings: those of the two values that are strings.
+    """
+
+    code: CodeType
+    line: int
+    instruction: int
+    found: Found | None
+    strings: tuple[str | bytes, ...]
+
+
+class Comparisons:
+    """The differences of failing assertions, kept from pytest's hook until the exception is read.
+
+    A failing assertion may be caught. So the differences are stored by the frame of the assertion, which is the
+    innermost frame of its traceback.
+
+    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self._events: dict[int, list[_Event]] = {}
+        self._spent = 0
+        self._left = MAX_STEPS
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    def saw(self, frame: FrameType | None, operator: str, left: Any, right: Any) -> None:
+        """Keep what there is to say of two values that an assertion compared.
+
+        :param frame: the frame of the caller, which the assertion called.
+        :param operator: as in Python. Differences are those of ``==``.
+        """
+        while frame is not None and _package(frame) in _RUNNERS:
+            frame = frame.f_back
+        if frame is None:
+            return
+        found = self._found(left, right) if operator == "==" else None
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found, _strings((left, right)))
+        events = self._events.pop(id(frame), [])
+        is_same = (
+            bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
+        )
+        self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
+        if len(self._events) > _FRAMES:
+            del self._events[next(iter(self._events))]
+
+    def _found(self, left: Any, right: Any) -> Found:
+        """The differences. A test that catches its assertions, as one that polls, gets half of the rest each time."""
+        steps = self._left // 2
+        if steps <= 0:
+            return Found()
+        found = differences(left, right, self.texts, steps)
+        self._left -= found.steps
+        self._spent += found.steps
+        return found
+
+    def of(self, live: LiveFrame, statement: ast.stmt) -> list[_Event]:
+        """The comparisons of the assertion that failed in a frame."""
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        events = self._events.get(id(live.frame), ())
+        return [event for event in events if event.code is live.code and event.line in lines]
+
+    def forget(self) -> None:
+        """Drop the comparisons at the start of another test."""
+        self._events.clear()
+        self.texts.numbers.clear()
+        self._left = MAX_STEPS if self._spent < _IN_SESSION else _FEW
+
+
+def _package(frame: FrameType) -> str:
+    name = frame.f_globals.get("__name__")
+    return name.partition(".")[0] if type(name) is str else ""
+
+
+def _strings(values: Iterable[Any]) -> tuple[str | bytes, ...]:
+    return tuple(each for each in values if type(each) in (str, bytes) and len(each) <= _LONGEST_SECRET)
+
+
+# --- what an assertion compared
+
+
+def differences_of(
+    live: Sequence[LiveFrame], statement: ast.stmt | None, comparisons: Comparisons
+) -> tuple[Difference, ...]:
+    """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
+
+    The credentials among the values of any comparison are noted in the texts of ``comparisons``.
+
+    :param live: the frames of the traceback, outermost first.
+    :param statement: the failing statement in the last frame.
+    :param comparisons: the comparisons that pytest showed; where it showed none, both values are read from the frame.
+    """
+    texts, method = comparisons.texts, _of_unittest(live)
+    if method is not None:
+        name, values = method
+        test, arguments = _call_in_test(live)
+        if test is not None:
+            _note_credentials(_strings(values), [*arguments, *_compared_in(arguments)], test, texts)
+        found = differences(values[0], values[1], texts) if name in _EQUALITIES else Found()
+        sides = arguments[:2] if len(arguments) > 1 else ()
+        return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
+    if not isinstance(statement, ast.Assert):
+        return ()
+    events = comparisons.of(live[-1], statement)
+    compared = [event.found for event in events if event.found is not None]
+    expressions = list(_compared_in([statement.test]))
+    given = [each for side in expressions for each in _arguments_for(side, live)]
+    _note_credentials(chain(*(each.strings for each in events)), [*expressions, *given], live[-1], texts)
+    sides, is_equality = (), False
+    match statement.test:
+        case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(
+            isinstance(op, ast.Eq) for op in ops
+        ):
+            sides, is_equality = ((left, right) if len(ops) == 1 else ()), True
+    if not compared and sides:
+        one, two = _evaluated(sides, live[-1])
+        compared = [differences(one, two, texts)] if one is not MISSING and two is not MISSING else []
+    certain = next((found.certain for found in compared if found.certain), ())
+    shown = certain or (compared[0].possible if is_equality and len(compared) == 1 else ())
+    return tuple(_named(each, sides, texts) for each in shown)
+
+
+def _evaluated(sides: Iterable[ast.expr], live: LiveFrame) -> list[Any]:
+    names = Namespaces(dict(live.frame.f_locals), live.frame.f_globals)
+    return [evaluate(side, names) for side in sides]
+
+
+def _call_in_test(live: Sequence[LiveFrame]) -> tuple[LiveFrame | None, Sequence[ast.expr]]:
+    """The frame that entered unittest, and the arguments of its call; no arguments if they are not clear."""
+    test = next((each for each in reversed(live) if each.file is not None), None)
+    match test and statement_of(test)[0]:
+        case ast.Expr(value=ast.Call(args=arguments)) if not any(
+            isinstance(e, ast.Starred) for e in arguments
+        ):
+            return test, arguments
+    return test, ()
+
+
+def _of_unittest(live: Sequence[LiveFrame]) -> tuple[str, list[Any]] | None:
+    """The name of one of unittest's methods and its arguments."""
+    module = sys.modules.get("unittest.case")
+    for each in live:
+        if module is not None and each.frame.f_globals is vars(module) and _is_assertion(each.code):
+            held, names = each.frame.f_locals, each.code.co_varnames[1 : each.code.co_argcount]
+            return (
+                (each.code.co_name, [held[name] for name in names]) if all(n in held for n in names) else None
+            )
+    return None
+
+
+def _is_assertion(code: CodeType) -> bool:
+    """Whether it compares its arguments. Others (``assertRaises``) call one, in which another assertion may fail."""
+    name = code.co_name
+    return (
+        name.startswith("assert")
+        and not name.startswith(("assertRaises", "assertWarns"))
+        and code.co_argcount >= 3
+    )
+
+
+# --- credentials
+
+
+def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> Difference:
+    """The difference without credentials that can be recognized only by the names in the assertion.
+
+    What is compared with a credential is one too.
+
+    :param sides: the compared expressions; empty if unknown.
+    """
+    if not sides:
+        return difference
+    labels = [[f"{label}{difference.path}" for label in labels_of(side)] for side in sides]
+    values = difference.left, difference.right
+    shown = [reduce(texts.renamed, names, value) for value, names in zip(values, labels, strict=True)]
+    hidden = next((n for n in (0, 1) if shown[n] != values[n] or MARK.search(shown[n])), None)
+    if hidden is not None:
+        shown[1 - hidden] = reduce(texts.renamed, labels[hidden], shown[1 - hidden])
+    left, right = cut_apart(shown, MAX_TEXT)
+    return replace(difference, left=left, right=another(left, right))
+
+
+def _note_credentials(
+    strings: Iterable[str | bytes], sides: Sequence[ast.expr], live: LiveFrame, texts: Texts
+) -> None:
+    """Note compared strings as credentials, if one side of the comparison has the name of one.
+
+    :param strings: those that are known.
+    :param sides: the expressions, whose names have values in the frame.
+    """
+    labels = [label for side in sides for label in labels_of(side)]
+    for each in (*strings, *_strings(_evaluated(sides, live))) if labels else ():
+        for label in labels:
+            texts.whole_of(each, label)
+
+
+def _compared_in(expressions: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    for node in chain(*map(ast.walk, expressions)):
+        if isinstance(node, ast.Compare):
+            yield from (node.left, *node.comparators)
+
+
+def _arguments_for(side: ast.expr, live: Sequence[LiveFrame]) -> Iterator[ast.expr]:
+    """What the caller of a helper gave it as the compared parameter."""
+    caller = statement_of(live[-2])[0] if len(live) > 1 else None
+    if caller is None or not isinstance(side, ast.Name):
+        return
+    code = live[-1].code
+    parameters = code.co_varnames[: code.co_argcount]
+    for call in ast.walk(caller):
+        if not isinstance(call, ast.Call) or code.co_name not in ast.unparse(call.func):
+            continue
+        is_bound = isinstance(call.func, ast.Attribute) and parameters[:1] == ("self",)
+        given = [
+            *zip(parameters[is_bound:], call.args, strict=False),
+            *((k.arg, k.value) for k in call.keywords),
+        ]
+        yield from (argument for name, argument in given if name == side.id)
+
+
+def labels_of(side: ast.expr) -> list[str]:
+    """The names of a compared value: its expressions, whose arguments may name a credential (``get("password")``).
+
+    Of a call also the name of the function, if that may return a credential.
+    """
+    found = []
+    for part in _parts(side):
+        found.append(ast.unparse(part))
+        name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+        found += filter(None, [name_of_result(name)])
+    return found
+
+
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions whose values are seen in that of another."""
+    match node:
+        case ast.Constant():
+            parts = []
+        case ast.NamedExpr(target=target, value=value):
+            parts = [target, value]
+        case (
+            ast.Await(value=value)
+            | ast.FormattedValue(value=value)
+            | ast.Subscript(value=value, slice=ast.Slice())
+        ):
+            parts = [value]
+        case ast.JoinedStr(values=parts) | ast.BoolOp(values=parts):
+            pass
+        case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
+            parts = [left, right]
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method in _KEEPING:
+            parts = [value]
+        case ast.Call(func=ast.Name(id=function), args=[value, *_]) if function in _SHOWING:
+            parts = [value]
+        case _:
+            yield node
+            return
+    for part in parts:
+        yield from _parts(part)

@@ -1,0 +1,46 @@
+import ast
+import sys
+
+import pytest
+
+from loop_close.capture import ProjectCode
+from loop_close.capture.comparisons import Comparisons, labels_of
+from loop_close.capture.values import Texts
+
+TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
+
+
+def test_comparisons_are_kept_by_frame_and_bounded():
+    comparisons = Comparisons(TEXTS)
+    assert not comparisons
+    for n in range(100):
+
+        def asserting(n=n):
+            comparisons.saw(sys._getframe(), "==", n, -1)
+            return sys._getframe()
+
+        asserting()
+    assert comparisons
+    assert len(comparisons._events) <= 16
+    comparisons.forget()
+    assert not comparisons
+
+
+@pytest.mark.parametrize(
+    ("side", "labels"),
+    [
+        ("password", ["password"]),
+        ("'text'", []),
+        ("user.get_password()", ["user.get_password()", "get_password"]),
+        ("check_password(x)", ["check_password(x)"]),
+        ("change_password(x)", ["change_password(x)", "token"]),
+        ("await password()", ["password()", "password"]),
+        ("password.strip().lower()[2:]", ["password"]),
+        ("f'{a} and {b!r}'", ["a", "b"]),
+        ("(a := b) or c", ["a", "b", "c"]),
+        ("str(a) + (b if c else d)", ["a", "b", "d"]),
+        ("config.get('password')", ["config.get('password')", "get"]),
+    ],
+)
+def test_labels_are_those_of_all_that_is_seen_in_a_value(side, labels):
+    assert labels_of(ast.parse(side, mode="eval").body) == labels
