@@ -477,6 +477,14 @@ def test_of_several_cases_that_of_the_proof_is_named(ids, frames, shown, tests):
     assert tests in lines
 
 
+@pytest.mark.parametrize(("number", "named"), [(1, ""), (2, " `test_total`")])
+def test_the_only_test_is_not_named_twice(number, named):
+    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), frame(line=10, source=BODY)])
+    cases = [failure(exc, nodeid=f"{TEST}::test_total{'_2' * n}") for n in range(number)]
+    lines = block(3, *cases, suspects=[TOTAL], rerun=("pytest",))  # the command names it
+    assert f"Shown by `tests/test_cart.py:5`{named}:" in lines
+
+
 def test_the_case_is_named_where_the_heading_is_the_place():
     cases = [failure(WRONG.raised, nodeid=f"{TEST}::test_total[{n}]") for n in "ab"]
     assert "Shown by `test_total[a]`:" in block(2, *cases)
@@ -547,12 +555,12 @@ def test_long_values_share_the_room(number, each):
     assert [len(value) for value in found] == [each] * min(number, 5)
 
 
-def test_of_a_large_object_only_the_beginning_is_shown():
+def test_of_a_large_object_only_the_class_is_shown():
     small = "Cart(lines=[Line(), Line()], owner='me', paid=False)"
     names = (("cart", f"Cart(lines=[{'Line(), ' * 20}])"), ("small", small))
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
     (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
-    assert shown == f"With `cart = Cart(lines=[Line(), Line(), Line(), Lin…`, `small = {small}`."
+    assert shown == f"With `cart = Cart(…)`, `small = {small}`."
 
 
 TWO = (("got", "'" + "x" * 199 + "3'"), ("want", "'" + "x" * 199 + "4'"))

@@ -111,7 +111,9 @@ def block_lines(
     lines = [*heading, *_where(cause, report), *_why(cause, report, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
-    lines += _proof(cause, at, level)
+    is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
+    is_listed |= not names_tests(report.observation)
+    lines += _proof(cause, at, level, is_only=not is_listed and len(_failures(cause)) == 1)
     path = _path_to(failure.raised, at)
     if level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE):
         lines += _others(cause, path)  # before all that names functions which are less likely
@@ -127,9 +129,8 @@ def block_lines(
         lines += _advice(cause, advisers)
     lines += _one_fault(number, report)
     # Nor are tests listed that the command below names.
-    is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
     tests = ""
-    if is_listed or not names_tests(report.observation):
+    if is_listed:
         tests = row_of_tests(_failures(cause), level, _named_test(cause, at, level, is_alone=is_alone))
     return [*lines, *([tests] if tests else []), *past_lines(cause, report.progress)]
 
@@ -362,8 +363,11 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
-def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
-    """One failing test: its statement, what it got, the values of the names in it."""
+def _proof(cause: RootCause, at: ProbablePlace, level: int, *, is_only: bool = False) -> Iterator[str]:
+    """One failing test: its statement, what it got, the values of the names in it.
+
+    :param is_only: it is the only one, which the command names.
+    """
     failure = representative(cause)
     raised = failure.raised
     test = _test_frame(raised)
@@ -374,7 +378,11 @@ def _proof(cause: RootCause, at: ProbablePlace, level: int) -> Iterator[str]:
     case = _case_of(failure, cause, level)
     if case and function in ("", MODULE, qualname(failure.nodeid)):
         names.append(span(f"{qualname(failure.nodeid)}{case}"))
-    elif (line or case) and function not in ("", MODULE):
+    elif (
+        (line or case)
+        and function not in ("", MODULE)
+        and not (is_only and function == qualname(failure.nodeid))
+    ):
         names.append(span(function, _NAME))
         names += [f"in {span(f'{qualname(failure.nodeid)}{case}')}"] if case else []
     if names:

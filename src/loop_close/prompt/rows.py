@@ -484,8 +484,8 @@ _MAX_VALUES = 5
 # Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
 _VALUES = 220
 _LEAST_VALUE = 50
-# An object that does not fit: its class and first attributes.
-_OBJECT, _IS_OBJECT = 40, lazy.pattern(r"[A-Za-z_][\w.]*\(")
+# An object that does not fit: its first attributes say little, its class is enough.
+_OBJECT = lazy.pattern(r"([A-Za-z_][\w.]*\().*…\Z", re.DOTALL)
 # A shorter value is in many messages by chance.
 _SHORT = 5
 
@@ -498,7 +498,7 @@ def value_lines(failure: Failure) -> Iterator[str]:
     pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
     longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
     cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
-    cut = [one_line(part, _OBJECT) if _IS_OBJECT.match(part) and part.endswith("…") else part for part in cut]
+    cut = [_OBJECT.sub(r"\1…)", part) for part in cut]
     compared = _compared_names(failure)
     shown = [
         span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
