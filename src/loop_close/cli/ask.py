@@ -94,7 +94,7 @@ class TestHistory:
 def ask(options: argparse.Namespace, streams: Streams) -> int:
     """Print what is known of the test, and answer by the exit code: see :data:`CODES`."""
     project = project_of(options)
-    sources, texts = read(project.history, lambda memory: _remembered(memory), options.source)
+    sources, texts = read(project.history, lambda history: _remembered(history), options.source)
     reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, _live(project))
     text = json.dumps(_document(reply), indent=2) if options.json else _line(reply)
     try:
@@ -119,23 +119,23 @@ def _candidates(given: str, project: Project) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{each}{separator}{names}" for each in (path, inside)))
 
 
-def _remembered(memory: HistoryReader) -> tuple[list[Remains], dict[str, str]]:
+def _remembered(history: HistoryReader) -> tuple[list[Remains], dict[str, str]]:
     """What there is of each source, and the files of tests as the last run of any saw them."""
     texts: dict[str, str] = {}
-    for path, (_, _, digest) in sorted(memory.files().items()):
-        if is_of_tests(path) and path.endswith(".py") and (data := memory.content(digest)) is not None:
+    for path, (_, _, digest) in sorted(history.files().items()):
+        if is_of_tests(path) and path.endswith(".py") and (data := history.content(digest)) is not None:
             texts[path] = data.decode("utf-8", "replace")
     found = []
-    for source in memory.sources():
-        last = memory.rows(source, 1)[-1]
-        held = {path: memory.content(digest) for path, digest in memory.baseline(source).items()}
+    for source in history.sources():
+        last = history.rows(source, 1)[-1]
+        held = {path: history.content(digest) for path, digest in history.baseline(source).items()}
         before = {path: data.decode("utf-8", "replace") for path, data in held.items() if data is not None}
         texts.update({path: text for path, text in before.items() if not path.endswith(".py")})
         found.append(
             Remains(
                 source=source,
-                runs=memory.recorded(source),
-                episode=memory.episode(source),
+                runs=history.recorded(source),
+                episode=history.episode(source),
                 baseline=_LazyIds(before),
                 ended=last.ended or last.started,
             )
@@ -396,22 +396,22 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _known(memory: HistoryReader, source: str | None, kind: str | None) -> _ExplainedRun:
-    done = [row for row in memory.rows(source) if row.state == "done"]
+def _known(history: HistoryReader, source: str | None, kind: str | None) -> _ExplainedRun:
+    done = [row for row in history.rows(source) if row.state == "done"]
     if not done:
         raise UsageError("no run has finished yet")
     row = max(done, key=lambda each: (each.ended or each.started, each.number))
     summary = summary_of(row)
     signals = [signal for signal in summary.fired if signal.kind == kind]
-    return _ExplainedRun(row=row, summary=summary, failures=_failures(memory, row.source, signals))
+    return _ExplainedRun(row=row, summary=summary, failures=_failures(history, row.source, signals))
 
 
 def _failures(
-    memory: HistoryReader, source: str, signals: Sequence[Signal]
+    history: HistoryReader, source: str, signals: Sequence[Signal]
 ) -> dict[int, tuple[FailureRecord, ...]]:
     found = {}
     for signal in signals:
-        for run in memory.recorded(source):
+        for run in history.recorded(source):
             if run.number in signal.runs:
                 found[run.number] = tuple(m for m in run.marks if not signal.tests or m.test in signal.tests)
     return found

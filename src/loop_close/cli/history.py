@@ -50,7 +50,7 @@ def history(options: argparse.Namespace, streams: Streams) -> int:
         _put_document(pieces, streams)
         return 0
     limit = options.limit or _LIMIT
-    rows = read(project.history, lambda memory: memory.rows(options.source, limit), options.source)
+    rows = read(project.history, lambda history: history.rows(options.source, limit), options.source)
     today = time.strftime("%Y-%m-%d")
     is_short = is_narrow(streams)
     lines = [_cells(row, summary_of(row), today, is_short) for row in rows]
@@ -109,15 +109,15 @@ def bars(numbers: Sequence[int]) -> str:
     return "".join(_BARS[-(-max(number, 0) * highest // top)] for number in numbers)
 
 
-def _documents(memory: HistoryReader, options: argparse.Namespace) -> list[dict[str, Any]]:
-    rows = memory.rows(options.source, options.limit or ALL)
-    recorded = {(run.source, run.number): run for run in _recorded(memory, {row.source for row in rows})}
+def _documents(history: HistoryReader, options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = history.rows(options.source, options.limit or ALL)
+    recorded = {(run.source, run.number): run for run in _recorded(history, {row.source for row in rows})}
     return [run_document(row, recorded.get((row.source, row.number))) for row in rows]
 
 
-def _recorded(memory: HistoryReader, sources: Iterable[str]) -> Iterator[Run]:
+def _recorded(history: HistoryReader, sources: Iterable[str]) -> Iterator[Run]:
     for source in sources:
-        yield from memory.recorded(source)
+        yield from history.recorded(source)
 
 
 def run_document(row: RunRow, run: Run | None) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def recorded_in(path: Path, source: str | None) -> list[Recorded]:
 
     :raises UsageError: when it cannot be read, or has none.
     """
-    return read(path, lambda memory: list(_of_history(memory, source)), source)
+    return read(path, lambda history: list(_of_history(history, source)), source)
 
 
 def recorded_by(name: str, standard_input: BinaryIO, source: str | None) -> list[Recorded]:
@@ -190,10 +190,10 @@ def _is_database(name: str) -> bool:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def _of_history(memory: HistoryReader, source: str | None) -> Iterator[Recorded]:
-    for name in memory.sources() if source is None else (source,):
-        verdicts = {row.number: _verdict(row.summary) for row in memory.rows(name)}
-        for run in memory.recorded(name):
+def _of_history(history: HistoryReader, source: str | None) -> Iterator[Recorded]:
+    for name in history.sources() if source is None else (source,):
+        verdicts = {row.number: _verdict(row.summary) for row in history.rows(name)}
+        for run in history.recorded(name):
             yield Recorded(run=run, verdict=verdicts.get(run.number, ""))
 
 
@@ -499,7 +499,7 @@ def reset(options: argparse.Namespace, streams: Streams) -> int:
     project = project_of(options)
     try:
         # A file that is not a history must not be touched: opening it for writing would rename it.
-        read(project.history, lambda memory: None, options.source)
+        read(project.history, lambda history: None, options.source)
         count = _forgotten(project.history, options.source, streams)
     except NoRunError as error:
         streams.complain(str(error))

@@ -108,7 +108,7 @@ def _reply(host: Host, data: bytes) -> tuple[str, str]:
     aside, own = files.outside(project.root, "sessions"), key_of(host.name, payload.session)
     mark = (sessions(aside).get(own) if aside is not None else None) or Session()
     try:
-        seen = read(project.history, lambda memory: load_state(project, memory, mark.known))
+        seen = read(project.history, lambda history: load_state(project, history, mark.known))
     except NoRunError:
         if payload.is_start and aside is not None and not mark.began:
             _keep_aside(aside, own, replace(mark, began=(_AT_START,)))
@@ -271,7 +271,7 @@ def _with_before(
     """With what is known of the failures where all of them were there before the session."""
     if situation.standing != "failing" or situation.edited or situation.tampered or situation.killed:
         return situation
-    number, tests = read(project.history, lambda memory: failing_since(seen, mark.began[1:], memory))
+    number, tests = read(project.history, lambda history: failing_since(seen, mark.began[1:], history))
     if not tests:
         return situation
     return replace(

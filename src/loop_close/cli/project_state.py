@@ -52,17 +52,17 @@ class ProjectState:
     green: tuple[str, ...] = ()
 
 
-def load_state(project: Project, memory: HistoryReader, known: str = "") -> ProjectState:
+def load_state(project: Project, history: HistoryReader, known: str = "") -> ProjectState:
     """Read the history and the files.
 
     :param known: a run that was seen before; empty for none.
     """
-    looks = memory.looks(_LOOKS)
-    found = list(source_statuses(last_runs(memory, None), project, memory.accepted()))
+    looks = history.looks(_LOOKS)
+    found = list(source_statuses(last_runs(history, None), project, history.accepted()))
     decides = _deciding(found, looks)
     whole = _last_whole(looks)
     later = looks[: looks.index(whole) + 1] if whole is not None else ()
-    edited = edited_since(project, memory, whole, later)
+    edited = edited_since(project, history, whole, later)
     return ProjectState(
         standing=decides,
         is_complete=decides.last.state != "killed"
@@ -79,21 +79,21 @@ def load_state(project: Project, memory: HistoryReader, known: str = "") -> Proj
         ),
         edited=edited,
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
-        tests=_tests(decides, memory),
+        tests=_tests(decides, history),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
-        has_known=not known or memory.has_run(known),
+        has_known=not known or history.has_run(known),
         finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
-        green=tuple(_green(project.settings.required, found, memory, edited)),
+        green=tuple(_green(project.settings.required, found, history, edited)),
     )
 
 
 def _green(
-    required: Sequence[str], found: Sequence[SourceStatus], memory: HistoryReader, edited: Edited
+    required: Sequence[str], found: Sequence[SourceStatus], history: HistoryReader, edited: Edited
 ) -> Iterator[str]:
     """The required sources that this machine knows to be green on the files as they are."""
     for each in found:
         if each.last.source in required and each.verdict == "green" and each.last is each.finished:
-            run = memory.recorded(each.last.source, 1)[-1]
+            run = history.recorded(each.last.source, 1)[-1]
             if run.is_full and run.tree and run.tree == edited.tree():
                 yield each.last.source
 
@@ -131,7 +131,7 @@ def _known_by(row: RunRow) -> str:
 
 
 def failing_since(
-    seen: ProjectState, before: Collection[str], memory: HistoryReader
+    seen: ProjectState, before: Collection[str], history: HistoryReader
 ) -> tuple[int, tuple[str, ...]]:
     """The tests that fail, where each had the same failure already in an earlier run of its source.
 
@@ -144,7 +144,7 @@ def failing_since(
     earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
     if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
         return 0, ()
-    run, last = memory.recorded_as(_known_by(row)), memory.recorded_as(earlier)
+    run, last = history.recorded_as(_known_by(row)), history.recorded_as(earlier)
     if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
         return 0, ()
     failing = tuple(sorted(mark.test for mark in run.marks))
@@ -158,15 +158,15 @@ def _is_earlier(known: str, row: RunRow) -> bool:
     return rest.partition(" ")[2] == row.source and int(number) < row.number
 
 
-def _tests(standing: SourceStatus, memory: HistoryReader) -> tuple[ChangedTest, ...]:
+def _tests(standing: SourceStatus, history: HistoryReader) -> tuple[ChangedTest, ...]:
     """Changes to tests as the last run reports them; if it reports none, as the green run before it does.
 
     What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
     """
     if standing.summary.tests:
         return standing.summary.tests
-    accepted = memory.accepted()
-    rows = (row for row in reversed(memory.rows(standing.last.source, _BACK)) if row.state == "done")
+    accepted = history.accepted()
+    rows = (row for row in reversed(history.rows(standing.last.source, _BACK)) if row.state == "done")
     found = (summary_of(row).judged(accepted) for row in rows)
     return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
 
@@ -229,7 +229,7 @@ class Edited:
 
 
 def edited_since(
-    project: Project, memory: HistoryReader, run: RunWindow | None, later: Sequence[RunWindow]
+    project: Project, history: HistoryReader, run: RunWindow | None, later: Sequence[RunWindow]
 ) -> Edited:
     """The files whose meaning differs from what a run saw.
 
@@ -238,10 +238,10 @@ def edited_since(
 
     :param run: the run to compare with; ``later``: it and those since.
     """
-    known = memory.files()
+    known = history.files()
     ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
     now = files_now(project.root, known, [path for path in ours if path])
-    before = _before(known, memory, run)
+    before = _before(known, history, run)
 
     def tree() -> str:
         return _tree(project.root, known, now, later)
@@ -255,7 +255,7 @@ def edited_since(
         and each[0] not in now.in_doubt
         and not _is_by_tests(project.root, each[0], now.entries, later)
     ]
-    paths = _effective(changed, memory, now)
+    paths = _effective(changed, history, now)
     return Edited(paths=None if now.in_doubt and not paths else paths, state=now.state, tree=tree)
 
 
@@ -277,9 +277,9 @@ def _tree(root: Path, known: Known, now: Files, later: Sequence[RunWindow]) -> s
     return tree_of(entries)
 
 
-def _before(known: Known, memory: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:
+def _before(known: Known, history: HistoryReader, run: RunWindow | None) -> dict[str, str | None] | None:
     """Digests as the run saw them, None for no file; None if they are not known."""
-    since = memory.changes_since(run.snapshot) if run is not None and known else None
+    since = history.changes_since(run.snapshot) if run is not None and known else None
     if since is None:
         return None
     before: dict[str, str | None] = {path: entry[2] for path, entry in known.items() if path != LISTED}
@@ -309,14 +309,14 @@ def _is_by_tests(root: Path, path: str, now: Mapping[str, FileEntry], runs: Iter
     return any(first <= written <= last for first, last in (run.window for run in runs))
 
 
-def _effective(changed: list[_Change], memory: HistoryReader, now: Files) -> tuple[str, ...]:
+def _effective(changed: list[_Change], history: HistoryReader, now: Files) -> tuple[str, ...]:
     """Those that differ in more than comments, formatting and docstrings."""
     if not changed or len(changed) > _COMPARED:
         return tuple(path for path, _, _ in changed)
     from loop_close.workspace.edits import Changed, edits_of  # late: most often nothing was edited
 
     def content(digest: str) -> bytes | None:
-        return now.contents.get(digest) or memory.content(digest)
+        return now.contents.get(digest) or history.content(digest)
 
     found = edits_of(
         [Changed(path=path, before=before, after=after) for path, before, after in changed], content
@@ -425,20 +425,20 @@ class SourceStatus:
         return "green" if is_green else "failing"
 
 
-def last_runs(memory: HistoryReader, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
+def last_runs(history: HistoryReader, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
     """Of the source, or of each, its last run and the last one that ended."""
     if source is not None:
-        return [_last_of(memory, source)]
-    pairs = [_last_of(memory, name) for name in memory.sources()]
+        return [_last_of(history, source)]
+    pairs = [_last_of(history, name) for name in history.sources()]
     # A merged report that is older than another run is of files as they were then.
     newest = max(end_of(finished) for _, finished in pairs)
     kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
     return kept or pairs
 
 
-def _last_of(memory: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]:
-    last = memory.rows(source, 1)[-1]
-    rows = (last,) if last.state == "done" else memory.rows(source)
+def _last_of(history: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]:
+    last = history.rows(source, 1)[-1]
+    rows = (last,) if last.state == "done" else history.rows(source)
     return last, next((row for row in reversed(rows) if row.state == "done"), None)
 
 

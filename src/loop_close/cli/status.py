@@ -58,7 +58,7 @@ def worst_first(project: Project, source: str | None = None) -> list[SourceStatu
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    known = read(project.history, lambda memory: (last_runs(memory, source), memory.accepted()), source)
+    known = read(project.history, lambda history: (last_runs(history, source), history.accepted()), source)
     return sorted(
         source_statuses(known[0], project, known[1]), key=lambda s: (-_CODES[s.verdict], -s.last.started)
     )
@@ -181,8 +181,8 @@ class RunResult:
 def latest_run_numbers(root: Path) -> dict[str, int]:
     """The number of the last run of every source of a project; nothing if nothing is remembered."""
 
-    def numbers(memory: HistoryReader) -> dict[str, int]:
-        return {source: memory.rows(source, 1)[-1].number for source in memory.sources()}
+    def numbers(history: HistoryReader) -> dict[str, int]:
+        return {source: history.rows(source, 1)[-1].number for source in history.sources()}
 
     with contextlib.suppress(UsageError):
         return read(project_at(root).history, numbers)
@@ -192,7 +192,7 @@ def latest_run_numbers(root: Path) -> dict[str, int]:
 def has_run(root: Path, run: str) -> bool:
     """Whether the history of a project has that run, as :func:`loop_close.store.runs.known_by` makes it."""
     with contextlib.suppress(UsageError):
-        return read(project_at(root).history, lambda memory: memory.has_run(run))
+        return read(project_at(root).history, lambda history: history.has_run(run))
     return False
 
 

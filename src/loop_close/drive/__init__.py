@@ -173,7 +173,7 @@ class Driver:
         project = self._plan.project
         if not project.settings.required:
             return None
-        seen = read(project.history, lambda memory: project_state.load_state(project, memory))
+        seen = read(project.history, lambda history: project_state.load_state(project, history))
         text, unknown = missing_sources(project, seen)
         if unknown:
             self._screen.step(unknown)

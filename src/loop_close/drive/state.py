@@ -142,13 +142,13 @@ class LoopTracker:
         if self.is_lost:
             return None
         with contextlib.suppress(UsageError):
-            return read(project_at(root).history, lambda memory: _edits(memory, self.first))
+            return read(project_at(root).history, lambda history: _edits(history, self.first))
         return None
 
-    def _look(self, memory: HistoryReader) -> tuple[int, Edits | None]:
+    def _look(self, history: HistoryReader) -> tuple[int, Edits | None]:
         """The files' state now, and what was edited since the tests ran last."""
-        seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in memory.looks(1)]
-        return next(iter(seen), _UNKNOWN), None if self.is_lost else _edits(memory, self.last)
+        seen = [_UNKNOWN if each.snapshot is None else each.snapshot for each in history.looks(1)]
+        return next(iter(seen), _UNKNOWN), None if self.is_lost else _edits(history, self.last)
 
     def _missing(self, run: Run | None, outcome: RunOutcome) -> int:
         """How many tests fewer ran than before, if nothing else shows that tests are gone."""
@@ -160,15 +160,15 @@ class LoopTracker:
         return 0 if is_recorded or outcome.verdict != "green" else self.most - ran
 
 
-def _edits(memory: HistoryReader, snapshot: int) -> Edits | None:
+def _edits(history: HistoryReader, snapshot: int) -> Edits | None:
     """How the project differs from that state of it; None if that is unknown."""
-    changes = None if snapshot == _UNKNOWN else memory.changes_since(snapshot)
+    changes = None if snapshot == _UNKNOWN else history.changes_since(snapshot)
     if changes is None:
         return None
     from loop_close.workspace.edits import Changed, edits_of
 
     changed = [Changed(path=path, before=before, after=after) for path, before, after in changes]
-    return edits_of(changed, memory.content)
+    return edits_of(changed, history.content)
 
 
 STATE = f"{files.STATE_FOLDER}/drive.json"

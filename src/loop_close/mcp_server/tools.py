@@ -418,7 +418,7 @@ def loop_history(source: str | None = None, limit: int = _RUNS) -> ToolAnswer:
     """The last runs, the newest last."""
     place = project_at(Path.cwd())
     try:
-        rows = read(place.history, lambda memory: memory.rows(source, limit), source)
+        rows = read(place.history, lambda history: history.rows(source, limit), source)
     except NoRunError:
         if source is not None:
             raise

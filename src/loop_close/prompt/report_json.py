@@ -223,7 +223,7 @@ def _loop_document(report: Report) -> dict[str, Any]:
 
 
 def _groups(report: Report) -> dict[str, Any]:
-    """Without a memory every failure is new."""
+    """Without a history every failure is new."""
     new = sorted({safe(f.nodeid) for f in report.observation.failures if f.nodeid})
     return {group: new if group == "new" else [] for group in GROUPS}
 

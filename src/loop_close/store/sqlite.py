@@ -1,4 +1,4 @@
-"""The memory of test runs in one SQLite file, shared by processes that know nothing of each other."""
+"""The history of test runs in one SQLite file, shared by processes that know nothing of each other."""
 
 from __future__ import annotations
 
