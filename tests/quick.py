@@ -1,6 +1,7 @@
 """``pytest --quick``: the tests that start no process and no run of pytest, without large inputs, with few examples.
 
-A test that runs pytest is recognized by its fixture. One that starts a process is skipped when it does.
+A test that runs pytest is recognized by its fixture. One that starts a process is skipped when it does. In every run
+garbage is not searched while tests are collected.
 """
 
 import gc
@@ -22,10 +23,16 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until all tests are collected
     if config.getoption("--quick"):
         settings.load_profile("quick")
-        gc.disable()  # until all tests are collected
         config.pluginmanager.register(Quick(), "quick-run")
+
+
+def pytest_collection_finish():
+    """The collected tests stay to the end: the collector of garbage need not look at them again and again."""
+    gc.enable()
+    gc.freeze()
 
 
 class Quick:
@@ -51,11 +58,6 @@ class Quick:
         items[:] = [item for item in items if item not in left_out]
         for item in items:
             _draw_few(getattr(item, "obj", None))
-
-    def pytest_collection_finish(self):
-        """The collected tests stay to the end: the collector of garbage need not look at them again and again."""
-        gc.enable()
-        gc.freeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):

@@ -39,7 +39,8 @@ def test_comparisons_are_kept_by_frame_and_bounded():
         ("f'{a} and {b!r}'", ["a", "b"]),
         ("(a := b) or c", ["a", "b", "c"]),
         ("str(a) + (b if c else d)", ["a", "b", "d"]),
-        ("config.get('password')", ["config.get('password')", "get"]),
+        ("config.get('password', x)", ["config.get('password', x)", "get", "password"]),
+        ("passwords['bob']", ["passwords['bob']", "passwords"]),
     ],
 )
 def test_labels_are_those_of_all_that_is_seen_in_a_value(side, labels):

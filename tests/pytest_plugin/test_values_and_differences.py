@@ -323,7 +323,9 @@ def test_credentials_that_the_arguments_of_a_call_name_are_nowhere(run, monkeypa
 
 def test_what_is_compared_with_a_credential_is_nowhere_whatever_the_comparison(run):
     source = """
+    import hmac
     import unittest
+    import pytest
 
     OURS, OTHER = "Tr0ub4dor&3xyz", "k1ttenMitten7"
 
@@ -407,6 +409,28 @@ def test_what_is_compared_with_a_credential_is_nowhere_whatever_the_comparison(r
         password = "hu7r!"
         assert password == "abc9!".strip()
 
+    def test_escaped():
+        password = get_password() + chr(92) + chr(9)
+        assert password == OTHER
+
+    def test_part_of_another():
+        old_password, new_password = OURS, OURS + "-" + OTHER
+        assert old_password == new_password
+
+    def test_within_a_word():
+        password = OURS
+        assert password not in "x" + OURS + "x"
+
+    def test_lookup():
+        assert {}.get("password", OURS) == OTHER
+
+    def test_digest():
+        assert hmac.compare_digest(get_password(), "x")
+
+    @pytest.mark.flaky(reruns=1)
+    def test_again():
+        assert get_password() == OTHER
+
     class TestClass(unittest.TestCase):
         def test_not_equal(self):
             self.assertNotEqual(get_password(), OURS)
@@ -428,10 +452,19 @@ def test_what_is_compared_with_a_credential_is_nowhere_whatever_the_comparison(r
 
         def test_none(self):
             self.assertIsNone(get_password())
+
+        def same(self, one, two):
+            self.assertEqual(one, two)
+
+        def test_helper(self):
+            self.same(get_password(), OTHER)
+
+        def test_keywords(self):
+            return self.assertEqual(second=OTHER, first=get_password())
     """
-    done = run({"test_a.py": source, "pytest.ini": "[pytest]\naddopts = --assert=rewrite"})
+    done = run({"test_a.py": source}, plugins=("rerunfailures",))
     failed = [each for each in done.report["evidence"] if each["kind"] == "test-failure"]
-    assert len(failed) == 27
+    assert len(failed) == 35
     for each in failed:
         text = json.dumps(each, ensure_ascii=False)
         for part in ("Tr0ub", "&3xyz", "k1tten", "tten7", "hu7r", "abc9"):
@@ -451,7 +484,26 @@ def test_results_about_a_password_are_shown(run):
 
     def test_b():
         assert change_password("x") == "was not changed"
+
+    def test_c():
+        password, status = "Tr0ub4dor&3xyz", "HTTP/1.1 200"
+        assert password == "Tr0ub4dor&3xyz" and status == "HTTP/1.1 404"
+
+    def test_d():
+        password, page = "Tr0ub4dor&3xyz", "<p>error:500</p>"
+        assert password in page
+
+    class TestClass(unittest.TestCase):
+        def test_e(self):
+            self.assertEqual("Tr0ub4dor&3xyz".replace("x", ""), "k1ttenMitten7", "login #3 [bob1]")
+
+        def test_f(self):
+            password = "Tr0ub4dor&3xyz"
+            page = "<p>error:500</p> " + password
+            self.assertNotIn(password, page)
     """
-    done = run({"test_a.py": source})
+    done = run({"test_a.py": "    import unittest\n" + source})
     assert told(done.report)["test_a"][1] == [("", "'t00-short'", "'0K-long'")]
     assert told(done.report)["test_b"][1] == [("", "'was changed'", "'was not changed'")]
+    for shown in ("HTTP/1.1 404", "<p>error:500</p>", "login #3 [bob1]", "<p>error:500</p> <redacted"):
+        assert shown in json.dumps(done.report)

@@ -342,7 +342,7 @@ def _read(rule, text):
         ("the swordfish swims", "the swordfish swims"),
         # short ones, and lines of longer ones
         ("assert 'a1b!' == 'x'\n  + a1b!\n a1b!", "assert '<redacted 4>' == 'x'\n  + <redacted 4>\n a1b!"),
-        ("- first1line\n+ other\n- second2line", "- <redacted 5>\n+ other\n- <redacted 6>"),
+        ("- first1line\n+ other\n- second2line", "- <redacted 6>\n+ other\n- <redacted 5>"),
         # shortened by pytest and by unittest
         ("assert 'a1b2...' == '...ordfish'", "assert '<redacted 5>...' == '...<redacted 6>'"),
         ("'a1b2c[14 chars]fish' != 'a house'", "'<redacted 5>[14 chars]<redacted 6>' != 'a house'"),

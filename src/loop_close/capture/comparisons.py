@@ -17,7 +17,7 @@ from typing import Any
 
 from loop_close.capture import MISSING, LiveFrame, Namespaces, statement_of
 from loop_close.capture.differences import MAX_STEPS, Found, another, differences
-from loop_close.capture.values import MAX_TEXT, Texts, evaluate
+from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, base_of, evaluate, is_of_credential
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart
@@ -49,6 +49,9 @@ _KEEPING = words(
     """
 )
 _SHOWING = words("str repr bytes bytearray")
+#: Functions that return what one of their arguments names, and unittest's methods that search a text.
+_LOOKUPS = words("get getenv getattr pop setdefault env")
+_SEARCHES = words("assertIn assertNotIn")
 
 
 class _Event(NamedTuple):
@@ -133,7 +136,10 @@ def _package(frame: FrameType) -> str:
 
 
 def _strings(values: Iterable[Any]) -> tuple[str | bytes, ...]:
-    return tuple(each for each in values if type(each) in (str, bytes) and len(each) <= _LONGEST_SECRET)
+    """The strings among the values, also of classes derived from str, as plain ones."""
+    bases = [(base_of(type(each)), each) for each in values]
+    plain = [SCALARS[base](each) for base, each in bases if base is str or base is bytes]
+    return tuple(each for each in plain if len(each) <= _LONGEST_SECRET)
 
 
 # --- what an assertion compared
@@ -153,25 +159,25 @@ def differences_of(
     texts, method = comparisons.texts, _of_unittest(live)
     if method is not None:
         name, values = method
-        test, arguments = _call_in_test(live)
-        if test is not None:
-            _note_credentials(_strings(values), [*arguments, *_compared_in(arguments)], test, texts)
+        frames, arguments = _call_in_test(live)
+        if frames:
+            sides = [*arguments, *_compared_in(arguments)]
+            is_search = name in _SEARCHES and len(arguments) > 1
+            _note(_strings(values), _with_arguments(sides, frames), frames[-1], texts, is_search=is_search)
         found = differences(values[0], values[1], texts) if name in _EQUALITIES else Found()
-        sides = arguments[:2] if len(arguments) > 1 else ()
+        sides = arguments[:2] if len(arguments) > 1 else []
         return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
     if not isinstance(statement, ast.Assert):
         return ()
     events = comparisons.of(live[-1], statement)
     compared = [event.found for event in events if event.found is not None]
-    expressions = list(_compared_in([statement.test]))
-    given = [each for side in expressions for each in _arguments_for(side, live)]
-    _note_credentials(chain(*(each.strings for each in events)), [*expressions, *given], live[-1], texts)
-    sides, is_equality = (), False
+    _note_all(statement.test, [text for each in events for text in each.strings], live, texts)
+    sides, is_equality = [], False
     match statement.test:
         case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(
             isinstance(op, ast.Eq) for op in ops
         ):
-            sides, is_equality = ((left, right) if len(ops) == 1 else ()), True
+            sides, is_equality = ([left, right] if len(ops) == 1 else []), True
     if not compared and sides:
         one, two = _evaluated(sides, live[-1])
         compared = [differences(one, two, texts)] if one is not MISSING and two is not MISSING else []
@@ -185,15 +191,32 @@ def _evaluated(sides: Iterable[ast.expr], live: LiveFrame) -> list[Any]:
     return [evaluate(side, names) for side in sides]
 
 
-def _call_in_test(live: Sequence[LiveFrame]) -> tuple[LiveFrame | None, Sequence[ast.expr]]:
-    """The frame that entered unittest, and the arguments of its call; no arguments if they are not clear."""
-    test = next((each for each in reversed(live) if each.file is not None), None)
-    match test and statement_of(test)[0]:
-        case ast.Expr(value=ast.Call(args=arguments)) if not any(
-            isinstance(e, ast.Starred) for e in arguments
-        ):
-            return test, arguments
-    return test, ()
+def _call_in_test(live: Sequence[LiveFrame]) -> tuple[Sequence[LiveFrame], list[ast.expr]]:
+    """The frames up to the one that entered unittest, and what it has compared there, without the message.
+
+    Nothing is known of arguments that are unpacked.
+    """
+    last = next((n for n in range(len(live), 0, -1) if live[n - 1].file is not None), 0)
+    statement = statement_of(live[last - 1])[0] if 0 < last < len(live) else None
+    for call in ast.walk(statement) if statement is not None else ():
+        if isinstance(call, ast.Call) and _last_name(call.func) == live[last].code.co_name:
+            given = _given(call, live[last].code, is_bound=True)
+            return live[:last], [value for name, value in given.items() if name != "msg"]
+    return live[:last], []
+
+
+def _given(call: ast.Call, code: CodeType, *, is_bound: bool) -> dict[str, ast.expr]:
+    """The arguments of a call, in the order of the function's parameters."""
+    parameters = code.co_varnames[is_bound : code.co_argcount]
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return {}
+    given = dict(zip(parameters, call.args, strict=False))
+    given |= {each.arg: each.value for each in call.keywords if each.arg is not None}
+    return {name: given[name] for name in parameters if name in given}
+
+
+def _last_name(function: ast.expr) -> str:
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 def _of_unittest(live: Sequence[LiveFrame]) -> tuple[str, list[Any]] | None:
@@ -202,9 +225,7 @@ def _of_unittest(live: Sequence[LiveFrame]) -> tuple[str, list[Any]] | None:
     for each in live:
         if module is not None and each.frame.f_globals is vars(module) and _is_assertion(each.code):
             held, names = each.frame.f_locals, each.code.co_varnames[1 : each.code.co_argcount]
-            return (
-                (each.code.co_name, [held[name] for name in names]) if all(n in held for n in names) else None
-            )
+            return each.code.co_name, [held[name] for name in names if name != "msg"]
     return None
 
 
@@ -240,18 +261,53 @@ def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> D
     return replace(difference, left=left, right=another(left, right))
 
 
-def _note_credentials(
-    strings: Iterable[str | bytes], sides: Sequence[ast.expr], live: LiveFrame, texts: Texts
+def _note(
+    strings: Iterable[str | bytes],
+    sides: Sequence[ast.expr],
+    live: LiveFrame,
+    texts: Texts,
+    *,
+    is_search: bool,
 ) -> None:
     """Note compared strings as credentials, if one side of the comparison has the name of one.
 
     :param strings: those that are known.
     :param sides: the expressions, whose names have values in the frame.
+    :param is_search: the longest string was searched. Where it is no credential itself, it is shown without it.
     """
     labels = [label for side in sides for label in labels_of(side)]
-    for each in (*strings, *_strings(_evaluated(sides, live))) if labels else ():
+    noted = [*strings, *_strings(_evaluated(sides, live))] if any(map(is_of_credential, labels)) else []
+    if is_search and not any(map(is_of_credential, labels_of(sides[1]))):
+        longest = max(noted, key=len, default="")
+        noted = [each for each in noted if each != longest] or noted
+    for each in noted:
         for label in labels:
             texts.whole_of(each, label)
+
+
+def _note_all(
+    test: ast.expr, strings: Sequence[str | bytes], live: Sequence[LiveFrame], texts: Texts
+) -> None:
+    """Note the credentials of each comparison in an assertion.
+
+    :param strings: those that one of them compared, if no names have them in another.
+    """
+    compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
+    sides = [
+        [part for side in (node.left, *node.comparators) for part in _seen_in(side)] for node in compares
+    ]
+    known = [{*_strings(_evaluated(each, live[-1]))} for each in sides]
+    for place, node in enumerate(compares):
+        others = set().union(*known[:place], *known[place + 1 :]) - known[place]
+        mine = [each for each in strings if each not in others]
+        is_search = all(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+        named = _with_arguments([node.left, *node.comparators, *sides[place]], live)
+        _note(mine, named, live[-1], texts, is_search=is_search)
+
+
+def _seen_in(side: ast.expr) -> list[ast.expr]:
+    parts = list(_parts(side))
+    return parts if parts == [side] else [side, *parts]
 
 
 def _compared_in(expressions: Iterable[ast.expr]) -> Iterator[ast.expr]:
@@ -260,22 +316,18 @@ def _compared_in(expressions: Iterable[ast.expr]) -> Iterator[ast.expr]:
             yield from (node.left, *node.comparators)
 
 
-def _arguments_for(side: ast.expr, live: Sequence[LiveFrame]) -> Iterator[ast.expr]:
-    """What the caller of a helper gave it as the compared parameter."""
-    caller = statement_of(live[-2])[0] if len(live) > 1 else None
-    if caller is None or not isinstance(side, ast.Name):
-        return
-    code = live[-1].code
-    parameters = code.co_varnames[: code.co_argcount]
-    for call in ast.walk(caller):
-        if not isinstance(call, ast.Call) or code.co_name not in ast.unparse(call.func):
-            continue
-        is_bound = isinstance(call.func, ast.Attribute) and parameters[:1] == ("self",)
-        given = [
-            *zip(parameters[is_bound:], call.args, strict=False),
-            *((k.arg, k.value) for k in call.keywords),
-        ]
-        yield from (argument for name, argument in given if name == side.id)
+def _with_arguments(sides: Sequence[ast.expr], live: Sequence[LiveFrame]) -> list[ast.expr]:
+    """The expressions, and what the caller of a helper gave it for the parameters among them."""
+    code, caller = live[-1].code, statement_of(live[-2])[0] if len(live) > 1 else None
+    wanted = {part.id for side in sides for part in _parts(side) if isinstance(part, ast.Name)}
+    found: list[ast.expr] = []
+    for call in ast.walk(caller) if caller is not None and wanted else ():
+        if isinstance(call, ast.Call) and _last_name(call.func) == code.co_name:
+            is_bound = isinstance(call.func, ast.Attribute) and code.co_varnames[:1] in (("self",), ("cls",))
+            found += [
+                value for name, value in _given(call, code, is_bound=is_bound).items() if name in wanted
+            ]
+    return [*sides, *found]
 
 
 def labels_of(side: ast.expr) -> list[str]:
@@ -286,8 +338,14 @@ def labels_of(side: ast.expr) -> list[str]:
     found = []
     for part in _parts(side):
         found.append(ast.unparse(part))
-        name = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
-        found += filter(None, [name_of_result(name)])
+        match part:
+            case ast.Call(func=function, args=arguments):
+                found += filter(None, [name_of_result(ast.unparse(function))])
+                if _last_name(function) in _LOOKUPS:  # ``getenv("DB_PASSWORD", "")``
+                    keys = [each.value for each in arguments[:2] if isinstance(each, ast.Constant)]
+                    found += [key for key in keys if isinstance(key, str) and key.isidentifier()]
+            case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name.endswith("s"):
+                found.append(name)  # ``passwords["bob"]``
     return found
 
 

@@ -149,6 +149,11 @@ _ITEM = lazy.pattern(r"\[[0-9]{1,20}\]\Z")
 _INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
 
 
+def is_of_credential(label: str) -> bool:
+    """Whether a value of that name is a credential."""
+    return "<redacted 1>" in clean(f"{label} = 'q7Rk2xw9'")
+
+
 class Texts:
     """Texts of values: deterministic, bounded, without credentials.
 
@@ -202,7 +207,7 @@ class Texts:
 
     def renamed(self, text: str, label: str) -> str:
         """A text that was cut before its name was known: of a secret without its beginning nothing is shown."""
-        if text.startswith("…") and "<redacted 1>" in clean(f"{label} = 'q7Rk2xw9'"):
+        if text.startswith("…") and is_of_credential(label):
             return mark(text, self.numbers)
         return self.whole(text, label)
 

@@ -52,7 +52,9 @@ class ExceptionRecorder:
         """What was raised, for a failed report; forgets it in any case."""
         exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
         found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
-        self.forget_comparisons()
+        # A plugin that runs tests again logs all phases of a run at its end.
+        if not any(nodeid == report.nodeid for nodeid, _ in self.pending):
+            self.forget_comparisons()
         return found
 
     def compared(self, operator: str, left: Any, right: Any) -> None:

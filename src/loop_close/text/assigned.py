@@ -557,14 +557,15 @@ def _is_constant(value: str) -> bool:
     return value.isupper() and value.replace("_", "").isalpha()
 
 
-_WHERE = r"where (?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<expression>[^\n]{1,300})"
-_CALL = r"[^()]*?(?P<function>\w*)\((?:['\"](?P<argument>[\w.-]{1,60})['\"])?.*\)"
-# The first word of functions that say something about a credential, and of those that return it.
-_SAYING = words("check validate verify is has hash mask hide redact strip reset describe")
-_RETURNING = words(
-    "get load read fetch find lookup generate gen make create build random decrypt decode derive ask obtain retrieve "
-    "issue mint expected actual my the user database api app service client server login smtp ftp ldap mail"
+_WHERE = r"(?:where |and   )(?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<call>[^\n]{1,300})"
+_CALL = r"(?P<function>[^()]*+)\((?:['\"](?P<argument>[\w.-]{1,60})['\"])?.*\)"
+# The first word of functions that say something about a credential, or do something with it; what one is given.
+_SAYING = words("check validate verify is has hash mask hide redact strip describe")
+_DOING = words(
+    "change set update delete remove add save store put write send type enter fill try apply confirm render show "
+    "require compare match list log print expire revoke lock unlock open close handle process on post login compile run"
 )
+_GIVEN = r"(?:^|_)(?:with|by|from|without|using|via|in|to)_+$"
 
 
 def name_of_result(function: str) -> str:
@@ -575,19 +576,18 @@ def name_of_result(function: str) -> str:
     name = function.rpartition(".")[2].lstrip("_")
     found = compiled(_NAME).search(name)
     first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
-    if first in _SAYING:
-        return ""
-    is_own = found is None or found["weak"] is not None or found.start() == 0
-    return name if is_own or first in _RETURNING or first in _SAME else "token"
+    if found is None or found["weak"] is not None or found.start() == 0:
+        return "" if first in _SAYING else name
+    is_given = re.search(_GIVEN, name[: found.start()].lower())
+    return "" if first in _SAYING else "token" if is_given or first in _DOING or found["short"] else name
 
 
 def introspected_values(text: str) -> Iterator[tuple[int, int]]:
     """Of pytest's ``where 'x' = user.password`` the value, which is shown above without a name."""
     for match in compiled(_WHERE).finditer(text):
-        value, expression = match["secret"], match["expression"].rstrip()
-        call = compiled(_CALL).fullmatch(expression)
-        last = re.search(r"(\w+)(?:['\"]\])?$", expression)
-        names = [name_of_result(call["function"]), call["argument"]] if call else [last[1]] if last else []
+        value, call = match["secret"], compiled(_CALL).fullmatch(match["call"].rstrip())
+        names = re.findall(r"(\w+)(?:['\"]\])?$", match["call"].rstrip())
+        names = [name_of_result(call["function"]), call["argument"]] if call else names
         is_named = any(_is_name_of(name, value) for name in names if name)
         if is_named and not is_test_value(value) and not is_placeholder(value):
             yield match.span("secret")

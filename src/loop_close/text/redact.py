@@ -34,6 +34,7 @@ MARK = lazy.pattern(r"<redacted ([1-9][0-9]{0,8})>")
 _REPEATED, _REPEATED_LENGTH = 20, 6
 # So many of the values that have a name elsewhere, if they are as long.
 _KNOWN, _KNOWN_LENGTH = 200, 4
+_GLUED_LENGTH = 10
 # What pytest and unittest write for the middle of a long value, and what is left of it beside that. So many characters
 # of it tell which value it is.
 _PART = 6
@@ -359,19 +360,7 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
     :param numbers: the numbers of these credentials; those of shortened ones are added.
     """
     known = [value for value in numbers if len(value) >= _KNOWN_LENGTH][-_KNOWN:]
-    known += [
-        line
-        for value in known
-        if r"\n" in value
-        for line in value.split(r"\n")
-        if len(line) >= _REPEATED_LENGTH
-    ]
-    for value in known:
-        if value in text:
-            word = re.escape(value)
-            whole = rf"(?<=['\"]){word}(?=['\"])|(?m:(?<=[-+] ){word}$)"
-            is_sure = is_mixed(value) and len(value) >= _REPEATED_LENGTH
-            text = re.sub(_anywhere(value) if is_sure else whole, mark(value, numbers), text)
+    known += [plain for value in known if "\\" in value for plain in _unescaped(value)]
     parts = compiled(_GAP).split(text) if known else [text]
 
     def hidden(left: re.Match[str]) -> str:
@@ -381,11 +370,30 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
     for place in range(1, len(parts), 2):
         parts[place - 1] = compiled(_BEFORE_GAP).sub(hidden, parts[place - 1])
         parts[place + 1] = compiled(_AFTER_GAP).sub(hidden, parts[place + 1])
-    return "".join(parts)
+    text = "".join(parts)
+    for value in sorted(known, key=len, reverse=True):  # one may be a part of another
+        if value in text:
+            word = re.escape(value)
+            whole = rf"(?<=['\"]){word}(?=['\"])|(?m:(?<=[-+] ){word}$)"
+            is_sure = is_mixed(value) and len(value) >= _REPEATED_LENGTH
+            text = re.sub(_anywhere(value) if is_sure else whole, mark(value, numbers), text)
+    return text
+
+
+def _unescaped(value: str) -> Iterator[str]:
+    """A value as it is without the escapes of a literal, as in the lines of a diff."""
+    plain = re.sub(
+        r"\\([\\'\"tnr])", lambda match: {"t": "\t", "n": "\n", "r": "\n"}.get(match[1], match[1]), value
+    )
+    for line in plain.split("\n"):
+        if len(line) >= _REPEATED_LENGTH:
+            yield line
 
 
 def _anywhere(value: str) -> str:
-    """The pattern of a value that is no part of a longer word, and of no mark."""
+    """The pattern of a value that is no part of a mark, and a short one of no longer word."""
+    if len(value) >= _GLUED_LENGTH and sum(map(str.isdigit, value)) >= 2:
+        return re.escape(value)
     return rf"(?<![\w<]){re.escape(value)}(?!\w)"
 
 
