@@ -26,6 +26,22 @@ def test_comparisons_are_kept_by_frame_and_bounded():
     assert not comparisons
 
 
+class Meta(type):
+    def __eq__(cls, other):
+        raise AssertionError("code of the program ran")
+
+    __hash__ = type.__hash__
+
+
+def test_types_are_not_compared():
+    class Hostile(metaclass=Meta):
+        pass
+
+    comparisons = Comparisons(TEXTS)
+    comparisons.saw(sys._getframe(), "==", [Hostile()], [Hostile()])
+    assert comparisons
+
+
 @pytest.mark.parametrize(
     ("side", "labels"),
     [

@@ -53,6 +53,7 @@ _WHOLE = 60
 _BEFORE = 20
 _AROUND = 4_000
 _IDENTITY = vars(object)["__eq__"]
+_SEQUENCE_IDS = frozenset(map(id, (list, tuple, deque)))
 
 
 class _Kind(NamedTuple):
@@ -182,7 +183,7 @@ class _Walk:
         return _Kind(cls if self._texts.is_of_project(cls) else None, "code", layout=layout_of(cls))
 
     def _parts(self, kind: _Kind, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        if kind.family in (list, tuple, deque):
+        if id(kind.family) in _SEQUENCE_IDS:  # a class of the program may have an equality of its own
             self._sequences(a, b, path, depth, is_certain=is_certain)
         elif kind.family is set:
             self._sets(a, b, path, is_certain=is_certain)
