@@ -309,6 +309,12 @@ def test_lines_of_source_that_are_left_out_are_not_in_the_full_report():
     assert "report.json" not in text
 
 
+def test_the_command_runs_the_tests_that_are_not_listed():
+    text = composed(report_of(observed(*(failure(raised(), f"t.py::test_{n}") for n in range(300)))))
+    assert re.search(r"tests?: .* and \d+ more\n", text)
+    assert "report.json" not in text
+
+
 # Sections of third parties
 
 REPORT = report_of(observed(failure(raised())))

@@ -65,6 +65,8 @@ from loop_close.text import MAX_MESSAGE, code, fence, one_line
 #: the test, other places. 3: more of the source, the values. 4: the source of other places.
 LEVELS = 5
 _BODY = (0, 0, 9, 20, 20)
+# Around a line that stands out the others say less.
+_MARKED_BODY = 16
 # Where the first place is less likely than this, the source of the next one is shown; of the next two below the second.
 _UNCLEAR, _FAR_FROM_CLEAR = 0.5, 0.3
 _LEAST_SHOWN = 0.05
@@ -272,7 +274,7 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
         alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
         cited=cited_lines(cause, at.file, report),
-        most=_SYNTAX if is_syntax else _BODY[level],
+        most=_SYNTAX if is_syntax else min(_BODY[level], _MARKED_BODY if at.mark else _BODY[-1]),
         column=column,
     )
     yield from rows

@@ -22,8 +22,10 @@ _GROWTH = 1.15
 _SHORTEST = 600
 
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
+#: The command runs the tests that are not listed.
 _CUT = lazy.pattern(
-    r"… \d+ (?:more|characters|lines of a traceback)|and \d+ more|left out|cut to keep|…`(?![,.])|\S…\n"
+    r"(?m)… \d+ (?:more|characters|lines of a traceback)|^(?!(?:\d+|Other) tests: ).*and \d+ more"
+    r"|left out|cut to keep|…`(?![,.])|\S…$"
 )
 
 #: The id of the section with the command, which the pointer to the full report may follow without a blank line.
