@@ -239,6 +239,29 @@ def test_reasons_the_counts_first(fields, expected):
     assert list(all_reasons(replace(TOTAL, **fields))) == expected
 
 
+def test_a_sample_of_the_tests_is_called_one():
+    assert list(all_reasons(TOTAL, is_sample=True)) == [
+        "called by all 3 failing and 1 of 806 passing tests recorded"
+    ]
+    alone = replace(TOTAL, passed=(0, 0))
+    assert list(all_reasons(alone, is_sample=True)) == ["called by all 3 failing tests"]
+
+
+@pytest.mark.parametrize(
+    ("subtests", "shown"),
+    [
+        (("", "", "(n=1)"), "2 tests and 1 subtest:"),
+        (("(n=1)", "(n=2)"), "2 subtests:"),
+        (("", ""), "2 tests:"),
+    ],
+)
+def test_subtests_are_counted_apart(subtests, shown):
+    cases = [
+        replace(failure(WRONG.raised, f"{TEST}::test_{n}"), subtest=name) for n, name in enumerate(subtests)
+    ]
+    assert any(line.startswith(shown) for line in block(1, *cases))
+
+
 def test_the_reasons_are_one_sentence():
     suspect = replace(TOTAL, reasons=("returned None in 3 of 4",))
     (_, why, *_) = block(1, WRONG, suspects=[suspect], beside=True)
@@ -561,6 +584,10 @@ def test_of_a_large_object_only_the_class_is_shown():
     exc = replace(WRONG.raised, site=replace(WRONG.raised.site, values=names))
     (shown,) = [line for line in block(3, failure(exc)) if line.startswith("With ")]
     assert shown == f"With `cart = Cart(…)`, `small = {small}`."
+    own = replace(
+        exc, site=replace(exc.site, values=(("self", names[0][1]),))
+    )  # the class is in the name of the test
+    assert not [line for line in block(3, failure(own)) if line.startswith("With ")]
 
 
 TWO = (("got", "'" + "x" * 199 + "3'"), ("want", "'" + "x" * 199 + "4'"))

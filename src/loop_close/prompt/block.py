@@ -172,12 +172,14 @@ def _brief(failure: Failure) -> str:
     return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
 
-def all_reasons(suspect: Suspect, *, is_alone: bool = True) -> Iterator[str]:
+def all_reasons(suspect: Suspect, *, is_alone: bool = True, is_sample: bool = False) -> Iterator[str]:
     """Why it is suspected, in a few words each: the counts first.
 
     :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
+    :param is_sample: calls were not recorded in all tests, to save time.
     """
     counts = _counts(suspect, is_alone=is_alone)
+    counts += " recorded" if is_sample and counts and suspect.passed[1] else ""
     if suspect.constant:  # the counts are those of the function that loads it
         first, *rest = suspect.reasons
         yield from (f"{first}, {counts}" if counts else first, *rest)
@@ -245,7 +247,10 @@ def _why(cause: RootCause, report: Report, *, is_alone: bool) -> Iterator[str]:
     if not cause.suspects:
         yield from _no_suspect(cause, report)
         return
-    reasons = "; ".join(map(_contained, all_reasons(cause.suspects[0], is_alone=is_alone)))
+    calls = report.observation.calls
+    is_sample = calls is not None and calls.passed_over > 0
+    found = all_reasons(cause.suspects[0], is_alone=is_alone, is_sample=is_sample)
+    reasons = "; ".join(map(_contained, found))
     if is_alone:
         yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
     elif reasons:

@@ -503,7 +503,8 @@ def value_lines(failure: Failure) -> Iterator[str]:
     shown = [
         span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
         for (name, text), part in zip(pairs, cut, strict=True)
-        if not part.startswith("…") or name.removesuffix(" = ") not in compared
+        if not (part.startswith("…") and name.removesuffix(" = ") in compared)
+        and not (name == "self = " and part.endswith("(…)"))
     ]
     if shown:
         yield f"With {', '.join(shown)}."
@@ -558,12 +559,15 @@ def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> st
         span(name, 160) + (f" ({count} cases)" if count > 1 else "")
         for name, (_, count) in zip(names, few, strict=True)
     ]
-    number = len(nodeids) - left_out
+    number, inner = len(nodeids) - left_out, sum(f.subtest != "" for f in failures)
     rest = number - sum(count for _, count in few)
     phases = sorted({f.phase for f in failures})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
     what = "file" if phases == ["collect"] else "test"
     total = f"{number} {what}s" if number > 1 else what.capitalize()
+    if 0 < inner <= number:
+        tests = f"{number - inner} {what}{'s' * (number - inner != 1)} and " if inner < number else ""
+        total = f"{tests}{inner} subtest{'s' * (inner != 1)}"
     if left_out:
         total = f"Other {what}{'s' * (number > 1)}"
     if not kept:
