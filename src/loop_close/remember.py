@@ -507,7 +507,7 @@ def begin(
 ) -> Memory:
     """The memory of a run that is about to start.
 
-    :param path: the history's file; None for none.
+    :param path: the history's file; None if no history is kept.
     :param leave_out: absolute paths that are not part of the program, such as what we write; None for what is not.
     :param extra_roots: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.

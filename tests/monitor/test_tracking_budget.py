@@ -1,4 +1,5 @@
 import sys
+from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
 from types import CodeType, FunctionType
@@ -71,6 +72,18 @@ def test_parameters_of_a_function_that_is_known_come_last(now):
     found.spend(0.7 * ALLOWANCE)
     assert not found.allows("a.py::test_a[4]")
     assert found.allows("a.py::test_b[0]")
+
+
+def test_parameters_wait_until_much_less_of_the_budget_is_spent(now):
+    found = Budget()
+    assert all(found.allows(f"a.py::test_a[{n}]") for n in range(3))
+    found.spend(0.7 * ALLOWANCE)
+    allowed = []
+    for _ in range(1000):  # each test takes as much time as lets the next be tracked, if a little were enough
+        now[0] += ALLOWANCE / SHARE / 500
+        allowed.append(found.allows("a.py::test_a[4]"))
+        found.spend(0.01 * ALLOWANCE * allowed[-1])
+    assert 0 < sum(one != other for one, other in pairwise(allowed)) < 12
 
 
 def test_what_is_too_short_for_a_clock_is_counted():

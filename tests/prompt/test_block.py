@@ -240,11 +240,15 @@ def test_reasons_the_counts_first(fields, expected):
 
 
 def test_a_sample_of_the_tests_is_called_one():
-    assert list(all_reasons(TOTAL, is_sample=True)) == [
-        "called by all 3 failing and 1 of 806 passing tests recorded"
-    ]
-    alone = replace(TOTAL, passed=(0, 0))
-    assert list(all_reasons(alone, is_sample=True)) == ["called by all 3 failing tests"]
+    (said,) = all_reasons(TOTAL, is_sample=True)
+    assert said == "called by all 3 recorded failing and 1 of 806 recorded passing tests"
+    (said,) = all_reasons(replace(TOTAL, failed=(1, 1)), is_sample=True)
+    assert said == "called by the failing test and 1 of 806 recorded passing ones"
+
+
+def test_where_subtests_fail_the_failing_tests_have_no_number():
+    (said,) = all_reasons(TOTAL, has_subtests=True)
+    assert said == "called by all failing and 1 of 806 passing tests"
 
 
 @pytest.mark.parametrize(

@@ -493,6 +493,17 @@ def test_results_about_a_password_are_shown(run):
         password, page = "Tr0ub4dor&3xyz", "<p>error:500</p>"
         assert password in page
 
+    def get_user():
+        return "alice.w1"
+
+    def test_g():
+        password = "Tr0ub4dor&3xyz"
+        assert get_user() == "bob.w1" and password == "x"
+
+    def test_h():
+        password = "Tr0ub4dor&3xyz"
+        assert password in "p404x!"
+
     class TestClass(unittest.TestCase):
         def test_e(self):
             self.assertEqual("Tr0ub4dor&3xyz".replace("x", ""), "k1ttenMitten7", "login #3 [bob1]")
@@ -505,5 +516,12 @@ def test_results_about_a_password_are_shown(run):
     done = run({"test_a.py": "    import unittest\n" + source})
     assert told(done.report)["test_a"][1] == [("", "'t00-short'", "'0K-long'")]
     assert told(done.report)["test_b"][1] == [("", "'was changed'", "'was not changed'")]
-    for shown in ("HTTP/1.1 404", "<p>error:500</p>", "login #3 [bob1]", "<p>error:500</p> <redacted"):
+    for shown in (
+        "HTTP/1.1 404",
+        "<p>error:500</p>",
+        "login #3 [bob1]",
+        "<p>error:500</p> <redacted",
+        "bob.w1",
+        "p404x!",
+    ):
         assert shown in json.dumps(done.report)

@@ -302,6 +302,9 @@ NAMED = [
     ("assert user.password == '@@'", H),
     ("assert '@@' == 'other'\n +  where '@@' = <User me>.password", H),
     ("assert '@@' == 'other'\n +  where '@@' = get_password()", H),
+    ("assert b'@@' == b'other'\n +  where b'@@' = get_password()", H),
+    ("JWT_SECRET = '@@'", H),
+    ("AUTH0_CLIENT_SECRET='@@'", H),
     ("assert '@@' == 'other'\n +  where '@@' = <built-in method get of dict>('password')", H),
     ("os.getenv('API_KEY', '@@')", fake(24)),
     ("secret = (\n    '@@'\n)", H),
@@ -581,6 +584,7 @@ UNDETECTABLE = [
 
 _SHA = "0123456789abcdef0123456789abcdef01234567"
 HARMLESS = [
+    "assert 'ok-2done-x' == 'fine'\n +  where 'ok-2done-x' = <function check_password at 0x1>('bob')",
     "assert 'was changed' == 'changed'\n +  where 'was changed' = change_password('x')",
     "assert 't00-short' == 'fine'\n +  where 't00-short' = check_password('x')",
     # messages about passwords

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
@@ -21,8 +21,9 @@ from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, base_of, evaluat
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart
-from loop_close.text.assigned import name_of_result, words
+from loop_close.text.assigned import name_of_result
 from loop_close.text.redact import MARK
+from loop_close.text.shapes import words
 
 #: After so many pairs in a session, only the first few of each test are compared, because every test may fail.
 _IN_SESSION = 200_000
@@ -59,7 +60,7 @@ class _Event(NamedTuple):
 
     :ivar instruction: offset in the bytecode; it only grows within one assertion.
     :ivar found: where the two values differ; None if they did not have to be equal.
-    :ivar strings: those of the two values that are strings.
+    :ivar strings: those of the two values that are strings; ``searched``: the one in which the other was searched.
     """
 
     code: CodeType
@@ -67,6 +68,7 @@ class _Event(NamedTuple):
     instruction: int
     found: Found | None
     strings: tuple[str | bytes, ...]
+    searched: tuple[str | bytes, ...]
 
 
 class Comparisons:
@@ -98,7 +100,9 @@ class Comparisons:
         if frame is None:
             return
         found = self._found(left, right) if operator == "==" else None
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found, _strings((left, right)))
+        searched = _strings([right]) if operator in ("in", "not in") else ()
+        strings = _strings((left, right))
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found, strings, searched)
         events = self._events.pop(id(frame), [])
         is_same = (
             bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
@@ -161,9 +165,11 @@ def differences_of(
         name, values = method
         frames, arguments = _call_in_test(live)
         if frames:
-            sides = [*arguments, *_compared_in(arguments)]
-            is_search = name in _SEARCHES and len(arguments) > 1
-            _note(_strings(values), _with_arguments(sides, frames), frames[-1], texts, is_search=is_search)
+            named = _with_arguments([*arguments, *_compared_in(arguments)], frames)
+            searched: set[str | bytes] = set()
+            if name in _SEARCHES:
+                searched = _searched(_strings(values[1:2]), arguments[1:2], frames[-1])
+            _note(_strings(values), named, frames[-1], texts, searched)
         found = differences(values[0], values[1], texts) if name in _EQUALITIES else Found()
         sides = arguments[:2] if len(arguments) > 1 else []
         return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
@@ -171,7 +177,7 @@ def differences_of(
         return ()
     events = comparisons.of(live[-1], statement)
     compared = [event.found for event in events if event.found is not None]
-    _note_all(statement.test, [text for each in events for text in each.strings], live, texts)
+    _note_all(statement.test, events, live, texts)
     sides, is_equality = [], False
     match statement.test:
         case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(
@@ -207,10 +213,10 @@ def _call_in_test(live: Sequence[LiveFrame]) -> tuple[Sequence[LiveFrame], list[
 
 def _given(call: ast.Call, code: CodeType, *, is_bound: bool) -> dict[str, ast.expr]:
     """The arguments of a call, in the order of the function's parameters."""
-    parameters = code.co_varnames[is_bound : code.co_argcount]
+    parameters = code.co_varnames[is_bound : code.co_argcount + code.co_kwonlyargcount]
     if any(isinstance(each, ast.Starred) for each in call.args):
         return {}
-    given = dict(zip(parameters, call.args, strict=False))
+    given = dict(zip(parameters[: code.co_argcount - is_bound], call.args, strict=False))
     given |= {each.arg: each.value for each in call.keywords if each.arg is not None}
     return {name: given[name] for name in parameters if name in given}
 
@@ -266,43 +272,46 @@ def _note(
     sides: Sequence[ast.expr],
     live: LiveFrame,
     texts: Texts,
-    *,
-    is_search: bool,
+    searched: Collection[str | bytes],
 ) -> None:
     """Note compared strings as credentials, if one side of the comparison has the name of one.
 
     :param strings: those that are known.
     :param sides: the expressions, whose names have values in the frame.
-    :param is_search: the longest string was searched. Where it is no credential itself, it is shown without it.
+    :param searched: the texts that were searched for others: they are shown, without the credentials in them.
     """
     labels = [label for side in sides for label in labels_of(side)]
     noted = [*strings, *_strings(_evaluated(sides, live))] if any(map(is_of_credential, labels)) else []
-    if is_search and not any(map(is_of_credential, labels_of(sides[1]))):
-        longest = max(noted, key=len, default="")
-        noted = [each for each in noted if each != longest] or noted
     for each in noted:
-        for label in labels:
+        for label in labels if each not in searched else ():
             texts.whole_of(each, label)
 
 
-def _note_all(
-    test: ast.expr, strings: Sequence[str | bytes], live: Sequence[LiveFrame], texts: Texts
-) -> None:
-    """Note the credentials of each comparison in an assertion.
+def _searched(strings: Iterable[str | bytes], sides: Sequence[ast.expr], live: LiveFrame) -> set[str | bytes]:
+    """The texts that were searched, as far as they are no credentials themselves."""
+    is_credential = any(is_of_credential(label) for side in sides for label in labels_of(side))
+    return set() if is_credential else {*strings, *_strings(_evaluated(sides, live))}
 
-    :param strings: those that one of them compared, if no names have them in another.
-    """
+
+def _note_all(test: ast.expr, events: Sequence[_Event], live: Sequence[LiveFrame], texts: Texts) -> None:
+    """Note the credentials of each comparison in an assertion, by its own names."""
     compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
     sides = [
         [part for side in (node.left, *node.comparators) for part in _seen_in(side)] for node in compares
     ]
     known = [{*_strings(_evaluated(each, live[-1]))} for each in sides]
     for place, node in enumerate(compares):
-        others = set().union(*known[:place], *known[place + 1 :]) - known[place]
-        mine = [each for each in strings if each not in others]
-        is_search = all(isinstance(op, ast.In | ast.NotIn) for op in node.ops)
+        mine = [each for each in events if place in _owners(each, known)]
+        searched: set[str | bytes] = set()
+        if all(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            searched = _searched(chain(*(each.searched for each in mine)), node.comparators[-1:], live[-1])
         named = _with_arguments([node.left, *node.comparators, *sides[place]], live)
-        _note(mine, named, live[-1], texts, is_search=is_search)
+        _note(chain(*(each.strings for each in mine)), named, live[-1], texts, searched)
+
+
+def _owners(event: _Event, known: Sequence[set[str | bytes]]) -> Collection[int]:
+    """Which comparisons it may be: those of whose names it has a value, else any."""
+    return [n for n, texts in enumerate(known) if not texts.isdisjoint(event.strings)] or range(len(known))
 
 
 def _seen_in(side: ast.expr) -> list[ast.expr]:
@@ -352,8 +361,8 @@ def labels_of(side: ast.expr) -> list[str]:
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
     """The expressions whose values are seen in that of another."""
     match node:
-        case ast.Constant():
-            parts = []
+        case ast.Constant() | ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            parts = []  # a display may be as long as its file
         case ast.NamedExpr(target=target, value=value):
             parts = [target, value]
         case (

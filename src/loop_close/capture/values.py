@@ -145,13 +145,12 @@ def declared_fields(cls: type) -> dict[str, tuple[bool, bool]] | None:
 
 
 # Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
-_ITEM = lazy.pattern(r"\[[0-9]{1,20}\]\Z")
 _INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
 
 
 def is_of_credential(label: str) -> bool:
     """Whether a value of that name is a credential."""
-    return "<redacted 1>" in clean(f"{label} = 'q7Rk2xw9'")
+    return "q7Rk2xw9" not in clean(f"{label} = 'q7Rk2xw9'")
 
 
 class Texts:
@@ -195,14 +194,9 @@ class Texts:
     def whole(self, text: str, label: str = "") -> str:
         """The text without credentials, volatile values and paths of this machine; uncut."""
         text = self._project.tidy(text).replace("\n", " ")
-        # Of a list of passwords only what looks like one is hidden.
-        opening, closing = (" = [", "]") if _ITEM.search(label) else (" = ", "")
-        label = label and f"{_INDEXES.sub('', label)}{opening}"
-        shown = clean(f"{label}{text}{closing if label else ''}", numbers=self.numbers)
-        is_named = shown.startswith(label) and shown.endswith(closing)
-        shown = (
-            shown[len(label) : len(shown) - len(closing)] if is_named else clean(text, numbers=self.numbers)
-        )
+        label = label and f"{_INDEXES.sub('', label)} = "
+        shown = clean(label + text, numbers=self.numbers)
+        shown = shown[len(label) :] if shown.startswith(label) else clean(text, numbers=self.numbers)
         return display(shown)
 
     def renamed(self, text: str, label: str) -> str:

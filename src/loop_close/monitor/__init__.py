@@ -21,7 +21,8 @@ ALLOWANCE = 0.25
 # Cost of a function's return, of one step along a traceback, and of a function whose line events are set at its start,
 # in line callbacks.
 _RETURN, _STEP, _ARMED = 3, 8, 8
-# Once the budget is spent, tests are tracked again when less than this share of it is: to begin and to end costs time.
+# Once a limit is reached, tests are tracked again when less than this share of it is spent. To begin and to end costs
+# time, as Python instruments anew all functions that run after it.
 _RESUMED = 0.8
 # After the first three tests of a function, the next is tracked only if this share of the budget is left.
 _FEW, _RESERVE = 3, 0.4
@@ -43,6 +44,7 @@ class Budget:
         self._likely = frozenset(likely)
         self._is_unlimited = is_unlimited
         self._is_used_up = False
+        self._is_kept = False  # what is left is for the first tests of each function
         self._failing: set[str] = set()
         self._times: dict[str, int] = {}
 
@@ -54,15 +56,20 @@ class Budget:
         if nodeid.partition("::")[0] in self._failing and self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE:
             return True
         allowed = max(SHARE * now, ALLOWANCE)
-        self._is_used_up = self.spent >= (_RESUMED * allowed if self._is_used_up else allowed)
+        self._is_used_up = self._is_beyond(allowed, was=self._is_used_up)
+        self._is_kept = self._is_beyond((1 - _RESERVE) * allowed, was=self._is_kept)
         if self._is_used_up:
             return False
         function = nodeid.partition("[")[0]
         times = self._times.get(function, 0)
-        if times >= _FEW and self.spent >= (1 - _RESERVE) * allowed:
+        if times >= _FEW and self._is_kept:
             return False
         self._times[function] = times + 1
         return True
+
+    def _is_beyond(self, limit: float, *, was: bool) -> bool:
+        """Whether more is spent than a limit; once it is, until much less is."""
+        return self.spent >= (_RESUMED * limit if was else limit)
 
     def failed(self, nodeid: str) -> None:
         """Record that a test failed: others of its file are likely to fail too."""

@@ -113,8 +113,9 @@ def block_lines(
     lines = [*heading, *_where(cause, report), *_why(cause, report, is_alone=is_alone), *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
-    is_listed = not is_alone or len({failure.phase for failure in _failures(cause)} - {"call"}) > 0
-    is_listed |= not names_tests(report.observation)
+    # Tests are not listed that the command names.
+    is_listed = not (is_alone and names_tests(report.observation))
+    is_listed |= any(failure.phase != "call" for failure in _failures(cause))
     lines += _proof(cause, at, level, is_only=not is_listed and len(_failures(cause)) == 1)
     path = _path_to(failure.raised, at)
     if level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE):
@@ -130,7 +131,6 @@ def block_lines(
         lines += _more_sources(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
     lines += _one_fault(number, report)
-    # Nor are tests listed that the command below names.
     tests = ""
     if is_listed:
         tests = row_of_tests(_failures(cause), level, _named_test(cause, at, level, is_alone=is_alone))
@@ -172,14 +172,16 @@ def _brief(failure: Failure) -> str:
     return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
 
 
-def all_reasons(suspect: Suspect, *, is_alone: bool = True, is_sample: bool = False) -> Iterator[str]:
+def all_reasons(
+    suspect: Suspect, *, is_alone: bool = True, is_sample: bool = False, has_subtests: bool = False
+) -> Iterator[str]:
     """Why it is suspected, in a few words each: the counts first.
 
     :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
     :param is_sample: calls were not recorded in all tests, to save time.
+    :param has_subtests: some fail, so that pytest has another number of failing tests than we.
     """
-    counts = _counts(suspect, is_alone=is_alone)
-    counts += " recorded" if is_sample and counts and suspect.passed[1] else ""
+    counts = _counts(suspect, is_alone=is_alone, is_sample=is_sample, has_subtests=has_subtests)
     if suspect.constant:  # the counts are those of the function that loads it
         first, *rest = suspect.reasons
         yield from (f"{first}, {counts}" if counts else first, *rest)
@@ -193,17 +195,18 @@ def all_reasons(suspect: Suspect, *, is_alone: bool = True, is_sample: bool = Fa
     yield from suspect.reasons
 
 
-def _counts(suspect: Suspect, *, is_alone: bool) -> str:
+def _counts(suspect: Suspect, *, is_alone: bool, is_sample: bool, has_subtests: bool) -> str:
     (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
-    every = "both" if all_failed == 2 else f"all {all_failed:,}"
+    every = "all" if has_subtests else "both" if all_failed == 2 else f"all {all_failed:,}"
     some = every if failed == all_failed else f"{failed:,} of {all_failed:,}"
-    others = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
+    recorded = "recorded " if is_sample else ""
+    others = f" and {passed:,} of {all_passed:,} {recorded}passing" if all_passed else ""
     if failed == all_failed == 1:
         return f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
     if all_failed and is_alone:
-        return f"called by {some} failing{others} tests"
+        return f"called by {some} {recorded}failing{others} tests"
     if all_failed:
-        return f"called by {some} of its failing tests{others}{' ones' if others else ''}"
+        return f"called by {some} of its {recorded}failing tests{others}{' ones' if others else ''}"
     return ""
 
 
@@ -249,7 +252,8 @@ def _why(cause: RootCause, report: Report, *, is_alone: bool) -> Iterator[str]:
         return
     calls = report.observation.calls
     is_sample = calls is not None and calls.passed_over > 0
-    found = all_reasons(cause.suspects[0], is_alone=is_alone, is_sample=is_sample)
+    has_subtests = any(failure.subtest for failure in _failures(cause))
+    found = all_reasons(cause.suspects[0], is_alone=is_alone, is_sample=is_sample, has_subtests=has_subtests)
     reasons = "; ".join(map(_contained, found))
     if is_alone:
         yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
@@ -279,7 +283,7 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
         alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
         cited=cited_lines(cause, at.file, report),
-        most=_SYNTAX if is_syntax else min(_BODY[level], _MARKED_BODY if at.mark else _BODY[-1]),
+        most=_SYNTAX if is_syntax else min(_BODY[level], _MARKED_BODY) if at.mark else _BODY[level],
         column=column,
     )
     yield from rows

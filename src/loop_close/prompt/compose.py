@@ -24,7 +24,7 @@ _SHORTEST = 600
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
 #: The command runs the tests that are not listed.
 _CUT = lazy.pattern(
-    r"(?m)… \d+ (?:more|characters|lines of a traceback)|^(?!(?:\d+|Other) tests: ).*and \d+ more"
+    r"(?m)… \d+ (?:more|characters|lines of a traceback)|^(?!(?:\d+|Other) (?:sub)?tests?\b[^:`]*: ).*and \d+ more"
     r"|left out|cut to keep|…`(?![,.])|\S…$"
 )
 

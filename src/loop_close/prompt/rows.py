@@ -485,7 +485,7 @@ _MAX_VALUES = 5
 _VALUES = 220
 _LEAST_VALUE = 50
 # An object that does not fit: its first attributes say little, its class is enough.
-_OBJECT = lazy.pattern(r"([A-Za-z_][\w.]*\().*…\Z", re.DOTALL)
+_OBJECT = lazy.pattern(r"\A([A-Za-z_][\w.]*\().*…\Z", re.DOTALL)
 # A shorter value is in many messages by chance.
 _SHORT = 5
 

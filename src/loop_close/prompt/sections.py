@@ -278,9 +278,10 @@ def _coverage(calls: Calls, all_failing: int) -> str:
     if not calls.passed_over:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
     failing = len(calls.failed)
-    tests = f"{f'only {failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
+    only = "only " * (failing < all_failing)
+    tests = f"{f'{only}{failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
     tests += f" and {calls.passed:,} passing ones"
-    rerun = " The command below records those of failing tests." if failing < all_failing else ""
+    rerun = " The command below records all failing tests." if failing < all_failing else ""
     return f"To save time, lines were recorded in {tests}.{rerun} `--loop-close-suspects on` records all."
 
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from loop_close.lazy import NamedTuple
-
-#: A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
-LONG = 256
-#: No token of a vendor is shorter.
-SHORTEST = 15
-#: Patterns are compiled when they are first needed: most texts need few of them.
-compiled = cache(re.compile)
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a list that is written as text."""
-    return frozenset(text.split())
-
+from loop_close.text.shapes import (
+    ANY_UUID,
+    LONG,
+    SENTENCE,
+    SHORTEST,
+    compiled,
+    is_mixed,
+    is_placeholder,
+    is_random,
+    is_sentence,
+    is_shaped,
+    is_test_value,
+    words,
+)
 
 _NAME_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 # Where one of the names below may begin, in lower case. A search for it is much faster than one for the names.
@@ -139,41 +139,7 @@ _OTHER_KEYS = (
 _CODE = (
     r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
 )
-_PLACEHOLDER = (
-    r"\*+|\[redacted\]|<[^<>]*>|\{[^{}]*\}|\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|%s|%\(\w+\)s|None|null"
-    r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]"
-)
 _PATH = r"[/~.]|[A-Za-z]:[\\/]|$"
-_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
-_DIGEST = r"[0-9a-f]+"
-_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-# Words of values that tests use for any credential, and of validation messages.
-_TEST_WORDS = words(
-    """
-    a an the my your our some any test tests testing tester secret secrets password passwords passwd pass pwd pw key
-    keys api token tokens example sample dummy fake foo bar baz qux abc xyz change changed changeme invalid wrong
-    bad good correct incorrect right old new valid none null nil true false default placeholder value values string
-    str text bytes int bool object required missing blank empty optional unknown expired hidden masked redacted
-    removed filtered user username admin root postgres mysql guest demo here insert something anything not is no yes
-    ok todo tbd hash private public access auth client id app server service session cookie random mock stub first
-    second other another different same plain encrypted weak strong short long too hello world bearer basic
-    credential credentials field error failed login name type number identifier me it x y z
-    """
-)
-_SENTENCE = words(
-    """
-    is are was were be been must should shall can cannot may might will would not no this that these the a an your
-    field required invalid incorrect wrong too at least most than characters does do did don't doesn't has have had
-    please enter forgot for of to with in on from by it its must match matches need needs provide missing expected
-    got
-    """
-)
-
-
-def is_random(value: str) -> bool:
-    """Letters of both cases and digits, or many digits and letters in a row: no word, no name of a CSS class."""
-    mixed = bool(re.search("[0-9]", value) and re.search("[A-Z]", value) and re.search("[a-z]", value))
-    return mixed or bool(re.search("[A-Za-z0-9]{20}", value) and re.search("[0-9]", value))
 
 
 def _is_same(tail: str) -> bool:
@@ -181,67 +147,6 @@ def _is_same(tail: str) -> bool:
     return all(
         len(word) == 1 or word.lower() in _SAME or (word.isdigit() and len(word) < 5) for word in words
     )
-
-
-def is_placeholder(value: str) -> bool:
-    """Whether the value is hidden already, or to be filled in."""
-    rest = re.sub(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}", "", value[:LONG])  # fields to be filled in
-    return compiled(_PLACEHOLDER).fullmatch(value) is not None or re.fullmatch(r"\W*", rest) is not None
-
-
-def is_test_value(value: str) -> bool:
-    """Too short for a credential, or nothing but words that tests use for any."""
-    if len(value) <= 3 or (len(value) == 4 and value.isdigit()):
-        return True
-    if len(value) > 60 or re.search(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]", value):
-        return False
-    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", value).lower())
-    return bool(words) and _TEST_WORDS.issuperset(words)
-
-
-def _is_scrambled(value: str) -> bool:
-    """Letters of both cases in no order: in ``camelCase`` words have three small letters, and vowels."""
-    if len(value) < 20 or not value.isalnum() or value.islower() or value.isupper():
-        return False
-    runs = re.findall("[a-z]+", value)
-    is_cut_short = len(runs) >= 4 and sum(len(run) < 3 for run in runs) * 2 > len(runs)
-    return is_cut_short or re.search("(?i)[b-df-hj-np-tv-xz]{6}", value) is not None
-
-
-def _is_sentence(value: str) -> bool:
-    return " " in value and not _SENTENCE.isdisjoint(re.findall("[a-z']+", value[:LONG].lower()))
-
-
-def is_mixed(value: str) -> bool:
-    """Whether it has letters, and digits or signs besides."""
-    if re.search("[A-Za-z]", value) is None:
-        return False
-    is_padded = re.search("[A-Za-z]{7}={1,2}$", value) is not None and value.lower() != value != value.upper()
-    return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
-
-
-def is_shaped(value: str, key: str) -> bool:
-    """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
-    if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
-        return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
-    if key != "key" and _is_scrambled(value):
-        return True
-    if (
-        sum(map(str.isdigit, value)) < 2
-        or not is_mixed(value)
-        or compiled(_WORDS_THEN_NUMBER).fullmatch(value)
-    ):
-        return False
-    if "/" in value and not (
-        re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
-    ):
-        return False
-    if re.match("(?:sha[0-9]{1,3}|md5)[-=:]", value):
-        return False
-    if key != "key":
-        return True
-    is_digest = len(value) in (32, 40, 64, 128) and compiled(_DIGEST).fullmatch(value)
-    return re.search("[A-Za-z0-9]{16}", value) is not None and not is_digest
 
 
 class _Name(NamedTuple):
@@ -268,6 +173,9 @@ def named_values(text: str, folded: str) -> Iterator[tuple[int, int]]:
         match = compiled(_NAME).match(text, core.start()) if core.start() >= position else None
         if match is None:
             continue
+        if match["weak"] is not None and match["tail"]:
+            strong = compiled(_NAME).search(text, match.start("tail"), match.end())
+            match = strong if strong is not None and strong["strong"] is not None else match
         position = match.end()
         kind = next(name for name in ("strong", "short", "weak") if match[name] is not None)
         before = text[max(0, match.start() - 60) : match.start()]
@@ -373,11 +281,11 @@ def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
     if len(value) < SHORTEST + 1 and not (is_setting and match["sign"] != ","):
         is_secret = False
     if named.word in ("sess", "session", "sid") and (
-        compiled(_UUID).fullmatch(value) or value.startswith("S-1-")
+        compiled(ANY_UUID).fullmatch(value) or value.startswith("S-1-")
     ):
         is_secret = False
     if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
-        is_secret = is_secret and is_random(value) and not compiled(_UUID).fullmatch(value)
+        is_secret = is_secret and is_random(value) and not compiled(ANY_UUID).fullmatch(value)
     return *match.span("secret"), is_secret
 
 
@@ -389,7 +297,7 @@ def _quoted_value(named: _Name) -> tuple[int, int, bool] | None:
     is_secret = (
         bool(value) and value[0] not in " ),]" and not is_placeholder(value) and not is_test_value(value)
     )
-    is_secret = is_secret and not _is_sentence(value) and not re.fullmatch("[a-z_.-]+[=:]|[A-Z_]+[=:]", value)
+    is_secret = is_secret and not is_sentence(value) and not re.fullmatch("[a-z_.-]+[=:]|[A-Z_]+[=:]", value)
     if sign in ("==", "===", "!=", "!=="):
         is_secret = is_secret and is_mixed(value)
     elif sign == ",":
@@ -436,7 +344,7 @@ def _element_value(named: _Name) -> tuple[int, int, bool] | None:
     if match is None:
         return None
     value = match["secret"]
-    return *match.span("secret"), not (is_placeholder(value) or is_test_value(value) or _is_sentence(value))
+    return *match.span("secret"), not (is_placeholder(value) or is_test_value(value) or is_sentence(value))
 
 
 def _other_value(named: _Name) -> tuple[int, int, bool] | None:
@@ -469,7 +377,7 @@ def _argument_value(named: _Name) -> tuple[int, int, bool] | None:
     if prefix.startswith("-") and (not head or head[-1] in " \t\n'\"[("):
         after = named.text[match.end() : match.end() + 3].strip("'\"")
         is_last = not after.strip() or "\n" in after or after.lstrip().startswith("-")
-        is_secret = is_mixed(value) or (is_last and not value.isupper() and value.lower() not in _SENTENCE)
+        is_secret = is_mixed(value) or (is_last and not value.isupper() and value.lower() not in SENTENCE)
     elif re.search(r"(?:\bENV|\bsetenv|\bset -\w+|\bSET|\bconfig(?:ure)? set)[ \t]+$", head):
         is_secret = True
     else:
@@ -557,15 +465,17 @@ def _is_constant(value: str) -> bool:
     return value.isupper() and value.replace("_", "").isalpha()
 
 
-_WHERE = r"(?:where |and   )(?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<call>[^\n]{1,300})"
+_WHERE = (
+    r"(?:where |and   )[bB]?(?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<call>[^\n]{1,300})"
+)
 _CALL = r"(?P<function>[^()]*+)\((?:['\"](?P<argument>[\w.-]{1,60})['\"])?.*\)"
-# The first word of functions that say something about a credential, or do something with it; what one is given.
-_SAYING = words("check validate verify is has hash mask hide redact strip describe")
-_DOING = words(
-    "change set update delete remove add save store put write send type enter fill try apply confirm render show "
+# What functions begin with that say something about a credential, or do something with it.
+_QUERY_VERBS = words("check validate verify is has hash mask hide redact strip describe")
+_ACTION_VERBS = words(
+    "change reset set update delete remove add save store put write send type enter fill try apply confirm render show "
     "require compare match list log print expire revoke lock unlock open close handle process on post login compile run"
 )
-_GIVEN = r"(?:^|_)(?:with|by|from|without|using|via|in|to)_+$"
+_AFTER_PREPOSITION = r"(?:^|_)(?:with|by|from|without|using|via|in|to)_+$"
 
 
 def name_of_result(function: str) -> str:
@@ -573,13 +483,20 @@ def name_of_result(function: str) -> str:
 
     Of ``change_password`` it is ``token``: only the shape of the value tells whether it is a credential.
     """
-    name = function.rpartition(".")[2].lstrip("_")
+    plain = re.sub(r"^<(?:\S*function|built-in method) | (?:at|of) .*", "", function)
+    name = plain.rpartition(".")[2].lstrip("_")
     found = compiled(_NAME).search(name)
     first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
     if found is None or found["weak"] is not None or found.start() == 0:
-        return "" if first in _SAYING else name
-    is_given = re.search(_GIVEN, name[: found.start()].lower())
-    return "" if first in _SAYING else "token" if is_given or first in _DOING or found["short"] else name
+        return "" if first in _QUERY_VERBS else name
+    is_given = re.search(_AFTER_PREPOSITION, name[: found.start()].lower())
+    return (
+        ""
+        if first in _QUERY_VERBS
+        else "token"
+        if is_given or first in _ACTION_VERBS or found["short"]
+        else name
+    )
 
 
 def introspected_values(text: str) -> Iterator[tuple[int, int]]:

@@ -12,17 +12,16 @@ from collections.abc import Iterator, MutableMapping, Sequence
 
 from loop_close import lazy
 from loop_close.text import sanitize, stripped
-from loop_close.text.assigned import (
+from loop_close.text.assigned import introspected_values, named_values
+from loop_close.text.shapes import (
     LONG,
     SHORTEST,
     compiled,
-    introspected_values,
     is_mixed,
     is_placeholder,
     is_random,
     is_shaped,
     is_test_value,
-    named_values,
     words,
 )
 from loop_close.text.tokens import TOKENS, UUID, CredentialRule, random_looking
@@ -32,9 +31,9 @@ MARK = lazy.pattern(r"<redacted ([1-9][0-9]{0,8})>")
 
 # So many different values are also looked for elsewhere in the text, if they are as long.
 _REPEATED, _REPEATED_LENGTH = 20, 6
-# So many of the values that have a name elsewhere, if they are as long.
-_KNOWN, _KNOWN_LENGTH = 200, 4
-_GLUED_LENGTH = 10
+# So many values that other texts showed with their names are looked for, if they are as long. Longer ones are also
+# looked for within words.
+_KNOWN, _KNOWN_LENGTH, _IN_WORDS_LENGTH = 200, 4, 10
 # What pytest and unittest write for the middle of a long value, and what is left of it beside that. So many characters
 # of it tell which value it is.
 _PART = 6
@@ -355,12 +354,12 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
     """Replace the credentials that other texts showed with their names, also what pytest or unittest left of them.
 
     A short value, and a word without digits and signs, are only replaced where they are a whole literal or a whole
-    line of a diff. So are the lines of a value of several lines.
+    line of a diff. The lines of a value of several lines are replaced, too.
 
     :param numbers: the numbers of these credentials; those of shortened ones are added.
     """
     known = [value for value in numbers if len(value) >= _KNOWN_LENGTH][-_KNOWN:]
-    known += [plain for value in known if "\\" in value for plain in _unescaped(value)]
+    known += [line for value in known if "\\" in value for line in _lines_of(value)][-_KNOWN:]
     parts = compiled(_GAP).split(text) if known else [text]
 
     def hidden(left: re.Match[str]) -> str:
@@ -380,8 +379,8 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
     return text
 
 
-def _unescaped(value: str) -> Iterator[str]:
-    """A value as it is without the escapes of a literal, as in the lines of a diff."""
+def _lines_of(value: str) -> Iterator[str]:
+    """The lines of a value without the escapes of a literal, as a diff has them."""
     plain = re.sub(
         r"\\([\\'\"tnr])", lambda match: {"t": "\t", "n": "\n", "r": "\n"}.get(match[1], match[1]), value
     )
@@ -391,9 +390,9 @@ def _unescaped(value: str) -> Iterator[str]:
 
 
 def _anywhere(value: str) -> str:
-    """The pattern of a value that is no part of a mark, and a short one of no longer word."""
-    if len(value) >= _GLUED_LENGTH and sum(map(str.isdigit, value)) >= 2:
-        return re.escape(value)
+    """The pattern of a value that is no part of a mark. A short one is no part of a word, either."""
+    if len(value) >= _IN_WORDS_LENGTH and sum(map(str.isdigit, value)) >= 2:
+        return rf"(?<!<){re.escape(value)}"
     return rf"(?<![\w<]){re.escape(value)}(?!\w)"
 
 
@@ -425,6 +424,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield from _cookie_values(text)
 
 
+# Values that JSON shows without a name that tells.
 _PRIVATE_MEMBER = (
     r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
     r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"

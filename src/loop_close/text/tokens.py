@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from loop_close.lazy import NamedTuple
-from loop_close.text.assigned import is_random
+from loop_close.text.shapes import is_random
 
 
 def _always(match: re.Match[str]) -> bool:
