@@ -31,7 +31,7 @@ _FEW = 1_000
 #: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
 _FRAMES = 16
 _EVENTS = 8
-#: Longer strings are no passwords, and keys of several lines are found by their shape.
+#: Longer strings are not passwords, and keys of several lines are found by their shape.
 _LONGEST_SECRET = 2_000
 #: The modules on the stack between an assertion and the plugin.
 _RUNNERS = ("pluggy", "_pytest", "loop_close")
@@ -72,9 +72,9 @@ class _Event(NamedTuple):
 
 
 class Comparisons:
-    """The differences of failing assertions, kept from pytest's hook until the exception is read.
+    """What failing assertions compared, kept from pytest's hook until the exception is read.
 
-    A failing assertion may be caught. So the differences are stored by the frame of the assertion, which is the
+    A failing assertion may be caught. So it is stored by the frame of the assertion, which is the
     innermost frame of its traceback.
 
     :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
@@ -90,7 +90,7 @@ class Comparisons:
         return bool(self._events)
 
     def saw(self, frame: FrameType | None, operator: str, left: Any, right: Any) -> None:
-        """Keep what there is to say of two values that an assertion compared.
+        """Keep the differences and the strings of two values that an assertion compared.
 
         :param frame: the frame of the caller, which the assertion called.
         :param operator: as in Python. Differences are those of ``==``.
@@ -165,11 +165,12 @@ def differences_of(
         name, values = method
         frames, arguments = _call_in_test(live)
         if frames:
-            named = _with_arguments([*arguments, *_compared_in(arguments)], frames)
+            sides = [*arguments, *chain(*map(_sides, _compares(arguments)))]
+            strings = [*_strings(values), *_strings(_evaluated(sides, frames[-1]))]
             searched: set[str | bytes] = set()
             if name in _SEARCHES:
                 searched = _searched(_strings(values[1:2]), arguments[1:2], frames[-1])
-            _note(_strings(values), named, frames[-1], texts, searched)
+            _note(strings, _with_arguments(sides, frames), texts, searched)
         found = differences(values[0], values[1], texts) if name in _EQUALITIES else Found()
         sides = arguments[:2] if len(arguments) > 1 else []
         return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
@@ -268,50 +269,41 @@ def _named(difference: Difference, sides: Sequence[ast.expr], texts: Texts) -> D
 
 
 def _note(
-    strings: Iterable[str | bytes],
-    sides: Sequence[ast.expr],
-    live: LiveFrame,
-    texts: Texts,
-    searched: Collection[str | bytes],
+    strings: Iterable[str | bytes], sides: Iterable[ast.expr], texts: Texts, searched: Collection[str | bytes]
 ) -> None:
     """Note compared strings as credentials, if one side of the comparison has the name of one.
 
-    :param strings: those that are known.
-    :param sides: the expressions, whose names have values in the frame.
     :param searched: the texts that were searched for others: they are shown, without the credentials in them.
     """
     labels = [label for side in sides for label in labels_of(side)]
-    noted = [*strings, *_strings(_evaluated(sides, live))] if any(map(is_of_credential, labels)) else []
-    for each in noted:
-        for label in labels if each not in searched else ():
-            texts.whole_of(each, label)
+    if any(map(is_of_credential, labels)):
+        for each in strings:
+            for label in labels if each not in searched else ():
+                texts.whole_of(each, label)
 
 
 def _searched(strings: Iterable[str | bytes], sides: Sequence[ast.expr], live: LiveFrame) -> set[str | bytes]:
-    """The texts that were searched, as far as they are no credentials themselves."""
+    """The texts that were searched; none if a name says that they are credentials themselves."""
     is_credential = any(is_of_credential(label) for side in sides for label in labels_of(side))
     return set() if is_credential else {*strings, *_strings(_evaluated(sides, live))}
 
 
 def _note_all(test: ast.expr, events: Sequence[_Event], live: Sequence[LiveFrame], texts: Texts) -> None:
     """Note the credentials of each comparison in an assertion, by its own names."""
-    compares = [node for node in ast.walk(test) if isinstance(node, ast.Compare)]
-    sides = [
-        [part for side in (node.left, *node.comparators) for part in _seen_in(side)] for node in compares
-    ]
-    known = [{*_strings(_evaluated(each, live[-1]))} for each in sides]
+    compares = _compares([test])
+    known = [_strings(_evaluated(chain(*map(_seen_in, _sides(node))), live[-1])) for node in compares]
     for place, node in enumerate(compares):
         mine = [each for each in events if place in _owners(each, known)]
         searched: set[str | bytes] = set()
         if all(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
             searched = _searched(chain(*(each.searched for each in mine)), node.comparators[-1:], live[-1])
-        named = _with_arguments([node.left, *node.comparators, *sides[place]], live)
-        _note(chain(*(each.strings for each in mine)), named, live[-1], texts, searched)
+        strings = [*chain(*(each.strings for each in mine)), *known[place]]  # in this order they are numbered
+        _note(strings, _with_arguments(_sides(node), live), texts, searched)
 
 
-def _owners(event: _Event, known: Sequence[set[str | bytes]]) -> Collection[int]:
+def _owners(event: _Event, known: Sequence[Sequence[str | bytes]]) -> Collection[int]:
     """Which comparisons it may be: those of whose names it has a value, else any."""
-    return [n for n, texts in enumerate(known) if not texts.isdisjoint(event.strings)] or range(len(known))
+    return [n for n, texts in enumerate(known) if not {*texts}.isdisjoint(event.strings)] or range(len(known))
 
 
 def _seen_in(side: ast.expr) -> list[ast.expr]:
@@ -319,10 +311,12 @@ def _seen_in(side: ast.expr) -> list[ast.expr]:
     return parts if parts == [side] else [side, *parts]
 
 
-def _compared_in(expressions: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    for node in chain(*map(ast.walk, expressions)):
-        if isinstance(node, ast.Compare):
-            yield from (node.left, *node.comparators)
+def _compares(expressions: Iterable[ast.expr]) -> list[ast.Compare]:
+    return [node for node in chain(*map(ast.walk, expressions)) if isinstance(node, ast.Compare)]
+
+
+def _sides(node: ast.Compare) -> list[ast.expr]:
+    return [node.left, *node.comparators]
 
 
 def _with_arguments(sides: Sequence[ast.expr], live: Sequence[LiveFrame]) -> list[ast.expr]:

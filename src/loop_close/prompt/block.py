@@ -65,7 +65,7 @@ from loop_close.text import MAX_MESSAGE, code, fence, one_line
 #: the test, other places. 3: more of the source, the values. 4: the source of other places.
 LEVELS = 5
 _BODY = (0, 0, 9, 20, 20)
-# Around a line that stands out the others say less.
+# A marked line needs less source around it.
 _MARKED_BODY = 16
 # Where the first place is less likely than this, the source of the next one is shown; of the next two below the second.
 _UNCLEAR, _FAR_FROM_CLEAR = 0.5, 0.3
@@ -131,10 +131,10 @@ def block_lines(
         lines += _more_sources(cause, report, shown) if level >= 4 else ()
         lines += _advice(cause, advisers)
     lines += _one_fault(number, report)
-    tests = ""
     if is_listed:
-        tests = row_of_tests(_failures(cause), level, _named_test(cause, at, level, is_alone=is_alone))
-    return [*lines, *([tests] if tests else []), *past_lines(cause, report.progress)]
+        named = _named_test(cause, at, level, is_alone=is_alone)
+        lines += filter(None, [row_of_tests(_failures(cause), level, named)])
+    return [*lines, *past_lines(cause, report.progress)]
 
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
@@ -179,7 +179,7 @@ def all_reasons(
 
     :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
     :param is_sample: calls were not recorded in all tests, to save time.
-    :param has_subtests: some fail, so that pytest has another number of failing tests than we.
+    :param has_subtests: some subtests fail. pytest counts them apart, so its number of failing tests differs.
     """
     counts = _counts(suspect, is_alone=is_alone, is_sample=is_sample, has_subtests=has_subtests)
     if suspect.constant:  # the counts are those of the function that loads it

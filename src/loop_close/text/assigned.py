@@ -487,16 +487,12 @@ def name_of_result(function: str) -> str:
     name = plain.rpartition(".")[2].lstrip("_")
     found = compiled(_NAME).search(name)
     first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
+    if first in _QUERY_VERBS:
+        return ""
     if found is None or found["weak"] is not None or found.start() == 0:
-        return "" if first in _QUERY_VERBS else name
+        return name
     is_given = re.search(_AFTER_PREPOSITION, name[: found.start()].lower())
-    return (
-        ""
-        if first in _QUERY_VERBS
-        else "token"
-        if is_given or first in _ACTION_VERBS or found["short"]
-        else name
-    )
+    return "token" if is_given or first in _ACTION_VERBS or found["short"] else name
 
 
 def introspected_values(text: str) -> Iterator[tuple[int, int]]:

@@ -390,7 +390,7 @@ def _lines_of(value: str) -> Iterator[str]:
 
 
 def _anywhere(value: str) -> str:
-    """The pattern of a value that is no part of a mark. A short one is no part of a word, either."""
+    """The pattern of a value outside of marks; of a short one also outside of words."""
     if len(value) >= _IN_WORDS_LENGTH and sum(map(str.isdigit, value)) >= 2:
         return rf"(?<!<){re.escape(value)}"
     return rf"(?<![\w<]){re.escape(value)}(?!\w)"
@@ -424,7 +424,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield from _cookie_values(text)
 
 
-# Values that JSON shows without a name that tells.
+# Values that JSON shows under names of one or two letters.
 _PRIVATE_MEMBER = (
     r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
     r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"

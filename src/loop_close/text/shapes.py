@@ -39,7 +39,7 @@ _TEST_WORDS = words(
     credential credentials field error failed login name type number identifier me it x y z
     """
 )
-#: Words of sentences, none of names.
+#: Words that sentences have, and names do not.
 SENTENCE = words(
     """
     is are was were be been must should shall can cannot may might will would not no this that these the a an your
