@@ -34,12 +34,11 @@ from loop_close.prompt.block import (
     LEGENDS,
     LEVELS,
     all_reasons,
-    attempts_at,
     block_lines,
     brief_line,
-    past_lines,
 )
 from loop_close.prompt.compose import estimate_tokens
+from loop_close.prompt.loop import attempts_at, past_lines
 from loop_close.prompt.place import (
     edited_in,
     name_of,
@@ -132,6 +131,16 @@ def test_without_a_suspect_the_heading_is_the_exception_and_its_location(found, 
 def test_the_heading_is_the_probable_place_with_its_probability(suspect, expected):
     (heading, *_) = block(3, failure(verdict()), suspects=[suspect], beside=True)
     assert heading == expected
+
+
+def test_a_decorated_function_is_named_by_the_line_of_its_definition():
+    lines = ("@cache", "@call(", "    define=1)", "async  def total(cart):", "    return 0")
+    decorated = replace(TOTAL, source=source(*lines, start=TOTAL.line))
+    (heading, *_) = block(3, failure(verdict()), suspects=[decorated], beside=True)
+    assert heading == "## 1. Probably `total()` at `src/shop/cart.py:11` (62 %)"
+    made = replace(TOTAL, source=source("@cache", "x = 1", start=TOTAL.line))
+    (heading, *_) = block(3, failure(verdict()), suspects=[made], beside=True)
+    assert heading == "## 1. Probably `total()` at `src/shop/cart.py:8` (62 %)"
 
 
 def test_a_single_cause_has_its_heading_in_the_title_and_says_how_probable():
@@ -240,8 +249,10 @@ def test_reasons_the_counts_first(fields, expected):
 
 
 def test_a_sample_of_the_tests_is_called_one():
-    (said,) = all_reasons(TOTAL, is_sample=True)
+    (said,) = all_reasons(TOTAL, is_sample=True, all_failing=4)
     assert said == "called by all 3 recorded failing and 1 of 806 recorded passing tests"
+    (said,) = all_reasons(TOTAL, is_sample=True, all_failing=3)
+    assert said == "called by all 3 failing and 1 of 806 recorded passing tests"
     (said,) = all_reasons(replace(TOTAL, failed=(1, 1)), is_sample=True)
     assert said == "called by the failing test and 1 of 806 recorded passing ones"
 
@@ -445,8 +456,8 @@ def test_the_call_that_made_the_checked_value_is_shown_where_no_traceback_shows_
     [
         (0, {}, "no passing one."),
         (1, {}, "1 passing one."),
-        (4, {}, "4 passing ones."),
-        (4, {"cut": 2}, "at least 4 passing ones."),
+        (2, {}, "2 passing ones."),
+        (2, {"cut": 2}, "at least 2 passing ones."),
         (0, {"cut": 2}, ""),
         (0, {"passed_over": 2}, ""),
     ],
@@ -1070,6 +1081,20 @@ def lines_of(number, *suspects):
     report = replace(report_of(observed(SHOWN)), causes=causes)
     lines = block_lines(number, causes[number - 1], 2, report, {})
     return [line for line in lines if "also the first place" in line]
+
+
+def test_a_later_root_cause_with_the_same_place_refers_to_the_first():
+    causes = tuple(cause_of(SHOWN, suspects=(replace(TOTAL, score=score), TAX)) for score in (0.9, 0.4))
+    report = replace(report_of(observed(SHOWN)), causes=causes)
+    lines = block_lines(2, causes[1], 4, report, {}, [(TOTAL.file, TOTAL.function, TOTAL.line)])
+    assert lines[:2] == [
+        "## 2. Possibly `total()` at `src/shop/cart.py:10` (40 %)",
+        "The same place as in root cause 1.",
+    ]
+    assert not [line for line in lines if line.startswith(("Called", "Other places", "Source", ":8"))]
+    assert [line for line in lines if line.startswith("Shown by")]
+    # Where the source is not shown, nor is that of the first, and each says why.
+    assert not [line for line in block_lines(2, causes[1], 1, report, {}) if "same place" in line]
 
 
 def place(name, score):

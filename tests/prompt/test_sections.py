@@ -255,8 +255,8 @@ def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(sc
         report_of(observed(failure(raised()), calls=calls)),
         Suspect(file="a.py", line=1, function="f", score=score),
     )
-    only = "only " * bool(omitted)
-    said = f"To save time, lines were recorded in {only}1 of {1 + omitted} failing tests and 7 passing ones."
+    tests = f"only 1 of {1 + omitted} failing tests" if omitted else "the failing test"
+    said = f"To save time, lines were recorded in {tests} and 7 passing ones."
     if omitted:
         said += " The command below records all failing tests."
     is_said |= bool(omitted)  # a suspect may then be that of other tests

@@ -319,6 +319,8 @@ def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[
 
 #: More than these are not shown for one root cause.
 _MOST = 3
+#: Nor those that more than so many times as many passing tests raised.
+_MOST_PASSING = 2
 #: The least contrast: the share of the failing tests that raised it, less the square root of that of the passing ones.
 #: All failing and a quarter of the passing tests reach it, or half of the failing and no passing tests.
 _LEAST = 0.5
@@ -340,12 +342,16 @@ class SwallowedIn(NamedTuple):
 def swallowed_for(cause: RootCause, calls: Calls | None) -> tuple[Swallowed, ...]:
     """The exceptions that are worth showing for a root cause, at most three, those with the highest contrast first.
 
-    Most of its failing tests raised each, few or no passing tests did, and no traceback of its failures shows it.
+    Most of its failing tests raised each, at most twice as many passing tests did, and no traceback of its failures
+    shows it.
 
     :returns: the records, their ``failed`` without tests of other root causes.
     """
+    if calls is None:
+        return ()
     found = [each for each, _ in _by_contrast(_failures(cause), calls)]
-    return tuple(found[:_MOST])
+    rare = [each for each in found if (_passed(each, calls) or 0) <= _MOST_PASSING * len(each.failed)]
+    return tuple(rare[:_MOST])
 
 
 def swallowed_in(cause: RootCause, calls: Calls | None) -> dict[Name, SwallowedIn]:

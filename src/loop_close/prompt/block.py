@@ -21,23 +21,28 @@ from loop_close.facts import (
     test_function,
     values,
 )
-from loop_close.memory import KnownTest, Progress
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
-from loop_close.progress.fingerprints import test_key
 from loop_close.prompt import line_of, safe, short, span, spans
-from loop_close.prompt.exceptions import (
+from loop_close.prompt.failure import (
     BRIEF,
+    comparison_row,
+    difference_row,
     generated_lines,
+    message_rows,
     missing_lines,
     other_lines,
     related,
     relative_lines,
+    row_of_tests,
     swallowed_lines,
+    value_lines,
 )
+from loop_close.prompt.loop import past_lines
 from loop_close.prompt.place import (
     PROBABLE,
     ProbablePlace,
     cited_lines,
+    earlier_with_same_place,
     frames_of,
     how_sure,
     name_of,
@@ -47,17 +52,7 @@ from loop_close.prompt.place import (
     representative,
     shared_place,
 )
-from loop_close.prompt.rows import (
-    MARKED,
-    NOT_RUN,
-    comparison_row,
-    difference_row,
-    function_rows,
-    message_rows,
-    row_of_tests,
-    statement_rows,
-    value_lines,
-)
+from loop_close.prompt.source import MARKED, NOT_RUN, function_rows, statement_rows
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import MAX_MESSAGE, code, fence, one_line
 
@@ -66,7 +61,7 @@ from loop_close.text import MAX_MESSAGE, code, fence, one_line
 LEVELS = 5
 _BODY = (0, 0, 9, 20, 20)
 # A marked line needs less source around it.
-_MARKED_BODY = 16
+_MARKED_BODY = 13
 # Where the first place is less likely than this, the source of the next one is shown; of the next two below the second.
 _UNCLEAR, _FAR_FROM_CLEAR = 0.5, 0.3
 _LEAST_SHOWN = 0.05
@@ -110,7 +105,9 @@ def block_lines(
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
         return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
-    lines = [*heading, *_where(cause, report), *_why(cause, report, is_alone=is_alone), *_findings(cause)]
+    same = earlier_with_same_place(report.causes, number) if at.source_key in shown else 0
+    why = [f"The same place as in root cause {same}."] if same else _why(cause, report, is_alone=is_alone)
+    lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
     if level >= 2 and at.source_key not in shown:
         lines += _source(cause, at, report, level)
     # Tests are not listed that the command names.
@@ -118,7 +115,7 @@ def block_lines(
     is_listed |= any(failure.phase != "call" for failure in _failures(cause))
     lines += _proof(cause, at, level, is_only=not is_listed and len(_failures(cause)) == 1)
     path = _path_to(failure.raised, at)
-    if level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE):
+    if not same and (level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE)):
         lines += _others(cause, path)  # before all that names functions which are less likely
     if path is not None and (level < 2 or not any(_is_in(path[1], each) for each in cause.suspects[1:])):
         lines.append(f"{path[0].capitalize()} at {_with_text(path[1])}")
@@ -126,9 +123,9 @@ def block_lines(
         lines += [*generated_lines(failure.raised), *missing_lines(failure.raised)]
     lines += relative_lines(failure.raised, level)
     if level >= 2:
-        lines += swallowed_lines(cause, report)
+        lines += swallowed_lines(cause, report) if not same else ()
         lines += other_lines(cause)
-        lines += _more_sources(cause, report, shown) if level >= 4 else ()
+        lines += _more_sources(cause, report, shown) if level >= 4 and not same else ()
         lines += _advice(cause, advisers)
     lines += _one_fault(number, report)
     if is_listed:
@@ -173,15 +170,27 @@ def _brief(failure: Failure) -> str:
 
 
 def all_reasons(
-    suspect: Suspect, *, is_alone: bool = True, is_sample: bool = False, has_subtests: bool = False
+    suspect: Suspect,
+    *,
+    is_alone: bool = True,
+    is_sample: bool = False,
+    has_subtests: bool = False,
+    all_failing: int = 0,
 ) -> Iterator[str]:
     """Why it is suspected, in a few words each: the counts first.
 
     :param is_alone: whether the failing tests are all of the run's, and not those of one root cause among others.
     :param is_sample: calls were not recorded in all tests, to save time.
     :param has_subtests: some subtests fail. pytest counts them apart, so its number of failing tests differs.
+    :param all_failing: how many tests fail, also those of which no calls were recorded.
     """
-    counts = _counts(suspect, is_alone=is_alone, is_sample=is_sample, has_subtests=has_subtests)
+    counts = _counts(
+        suspect,
+        is_alone=is_alone,
+        is_sample=is_sample,
+        has_subtests=has_subtests,
+        all_failing=all_failing,
+    )
     if suspect.constant:  # the counts are those of the function that loads it
         first, *rest = suspect.reasons
         yield from (f"{first}, {counts}" if counts else first, *rest)
@@ -195,7 +204,9 @@ def all_reasons(
     yield from suspect.reasons
 
 
-def _counts(suspect: Suspect, *, is_alone: bool, is_sample: bool, has_subtests: bool) -> str:
+def _counts(
+    suspect: Suspect, *, is_alone: bool, is_sample: bool, has_subtests: bool, all_failing: int
+) -> str:
     (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
     every = "all" if has_subtests else "both" if all_failed == 2 else f"all {all_failed:,}"
     some = every if failed == all_failed else f"{failed:,} of {all_failed:,}"
@@ -203,10 +214,11 @@ def _counts(suspect: Suspect, *, is_alone: bool, is_sample: bool, has_subtests: 
     others = f" and {passed:,} of {all_passed:,} {recorded}passing" if all_passed else ""
     if failed == all_failed == 1:
         return f"called by {'the' if is_alone else 'its'} failing test{others}{' ones' if others else ''}"
+    of_sample = "recorded " if all_failed < all_failing else ""
     if all_failed and is_alone:
-        return f"called by {some} {recorded}failing{others} tests"
+        return f"called by {some} {of_sample}failing{others} tests"
     if all_failed:
-        return f"called by {some} of its {recorded}failing tests{others}{' ones' if others else ''}"
+        return f"called by {some} of its {of_sample}failing tests{others}{' ones' if others else ''}"
     return ""
 
 
@@ -252,8 +264,14 @@ def _why(cause: RootCause, report: Report, *, is_alone: bool) -> Iterator[str]:
         return
     calls = report.observation.calls
     is_sample = calls is not None and calls.passed_over > 0
-    has_subtests = any(failure.subtest for failure in _failures(cause))
-    found = all_reasons(cause.suspects[0], is_alone=is_alone, is_sample=is_sample, has_subtests=has_subtests)
+    failures = _failures(cause)
+    found = all_reasons(
+        cause.suspects[0],
+        is_alone=is_alone,
+        is_sample=is_sample,
+        has_subtests=any(failure.subtest for failure in failures),
+        all_failing=len({failure.nodeid for failure in failures}),
+    )
     reasons = "; ".join(map(_contained, found))
     if is_alone:
         yield f"Probability {percent(cause.suspects[0].score)}{f': {reasons}' if reasons else ''}."
@@ -552,39 +570,3 @@ def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]
 
 def _failures(cause: RootCause) -> list[Failure]:
     return [each.failure for each in cause.evidence if each.failure is not None]
-
-
-def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
-    """What is remembered of the cause: how long it has been there, and the values that it went through. One line."""
-    known = _oldest(cause, progress)
-    first = cause.evidence[0].failure
-    if progress is None or known is None or first is None:
-        return
-    runs = [s.run for s in progress.episode.steps if s.run >= known.since and not s.is_killed]
-    parts = [f"Failing for {len(runs)} runs, since run {known.since}."] if len(runs) > 1 else []
-    if len(known.values) > 1:
-        test = "" if known.mark.test == test_key(first) else f" in {span(known.mark.test, 160)}"
-        shown = ", ".join(span(value, 40) for _, value in known.values[-3:])
-        want = f"; wanted {span(known.mark.want, 40)}" if known.mark.want else ""
-        parts.append(f"Got {shown}{want}{test}.")
-    parts += ["It had passed in this loop."] if known.was_broken else []
-    if parts:
-        yield " ".join(parts)
-
-
-def attempts_at(cause: RootCause, progress: Progress | None) -> int:
-    """How many times the code was edited while the cause was there, and it stayed."""
-    known = _oldest(cause, progress)
-    if progress is None or known is None:
-        return 0
-    steps = [s for s in progress.episode.steps if s.run > known.since and s.is_counted]
-    return sum(s.edits.kind in ("effective", "unknown") for s in steps)
-
-
-def _oldest(cause: RootCause, progress: Progress | None) -> KnownTest | None:
-    """What is known of the test that has been failing longest, of those that went through most values."""
-    if progress is None:
-        return None
-    keys = {test_key(e.failure) for e in cause.evidence if e.failure is not None}
-    found = [progress.episode.tests[key] for key in sorted(keys) if key in progress.episode.tests]
-    return min(found, key=lambda k: (k.since, -len(k.values)), default=None)

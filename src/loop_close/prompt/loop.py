@@ -8,8 +8,9 @@ from typing import Any
 from loop_close import lazy
 from loop_close.conventions import is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
-from loop_close.model import Report
+from loop_close.model import Report, RootCause
 from loop_close.progress.compare import same_code_as, worth_telling
+from loop_close.progress.fingerprints import test_key
 from loop_close.progress.tampering import KINDS
 from loop_close.prompt import plain_values, safe, span, spans, spans_apart
 from loop_close.prompt.compose import estimate_tokens
@@ -459,3 +460,42 @@ def tests_document(changes: Sequence[ChangedTest]) -> list[dict[str, Any]]:
     """The changes as plain values, as the report and ``status --json`` have them."""
     names = ("file", "test", "kind", "what", "before", "after", "line", "state")
     return [{**plain_values(change, *names), "accepted": change.state == "accepted"} for change in changes]
+
+
+# --- what is remembered of a root cause
+
+
+def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
+    """What is remembered of the cause: how long it has been there, and the values that it went through. One line."""
+    known = _oldest(cause, progress)
+    first = cause.evidence[0].failure
+    if progress is None or known is None or first is None:
+        return
+    runs = [s.run for s in progress.episode.steps if s.run >= known.since and not s.is_killed]
+    parts = [f"Failing for {len(runs)} runs, since run {known.since}."] if len(runs) > 1 else []
+    if len(known.values) > 1:
+        test = "" if known.mark.test == test_key(first) else f" in {span(known.mark.test, 160)}"
+        shown = ", ".join(span(value, 40) for _, value in known.values[-3:])
+        want = f"; wanted {span(known.mark.want, 40)}" if known.mark.want else ""
+        parts.append(f"Got {shown}{want}{test}.")
+    parts += ["It had passed in this loop."] if known.was_broken else []
+    if parts:
+        yield " ".join(parts)
+
+
+def attempts_at(cause: RootCause, progress: Progress | None) -> int:
+    """How many times the code was edited while the cause was there, and it stayed."""
+    known = _oldest(cause, progress)
+    if progress is None or known is None:
+        return 0
+    steps = [s for s in progress.episode.steps if s.run > known.since and s.is_counted]
+    return sum(s.edits.kind in ("effective", "unknown") for s in steps)
+
+
+def _oldest(cause: RootCause, progress: Progress | None) -> KnownTest | None:
+    """What is known of the test that has been failing longest, of those that went through most values."""
+    if progress is None:
+        return None
+    keys = {test_key(e.failure) for e in cause.evidence if e.failure is not None}
+    found = [progress.episode.tests[key] for key in sorted(keys) if key in progress.episode.tests]
+    return min(found, key=lambda k: (k.since, -len(k.values)), default=None)

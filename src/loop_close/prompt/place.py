@@ -25,6 +25,7 @@ _MOST_FAILURES = 200
 # Of two places of one root cause, so much of the probability of the first makes the second as good a place to look.
 _NEAR = 0.5
 _MOST_CAUSES = 10
+_DEFINITION = lazy.pattern(r"\s*(?:async\s+def|def|class)\s")
 _LINE = lazy.pattern(r"\bline ([0-9]{1,6})\b")
 
 
@@ -89,7 +90,7 @@ def probable_place(cause: RootCause, progress: Progress | None = None) -> Probab
         line, why = _line_and_why(cause, progress)
         return ProbablePlace(
             first.file,
-            line or first.line,
+            line or _line_of_definition(first),
             first.function,
             first.score,
             first.line,
@@ -99,6 +100,17 @@ def probable_place(cause: RootCause, progress: Progress | None = None) -> Probab
         )
     file, line, function = failure_place(representative(cause))
     return ProbablePlace(file, line, function, mark=line)
+
+
+def _line_of_definition(suspect: Suspect) -> int:
+    """The line of its ``def`` or ``class``: a function begins with its decorators."""
+    source = suspect.source
+    if source is None or source.start != suspect.line or not source.lines[0].lstrip().startswith("@"):
+        return suspect.line
+    numbers = (
+        number for number, text in zip(source.numbers, source.lines, strict=True) if _DEFINITION.match(text)
+    )
+    return next(numbers, suspect.line)
 
 
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
@@ -185,6 +197,13 @@ def are_one_place(causes: Sequence[RootCause]) -> bool:
 
 def _identity(place: Suspect) -> tuple[str, str, int, str]:
     return place.file, place.function, place.line, place.constant
+
+
+def earlier_with_same_place(causes: Sequence[RootCause], number: int) -> int:
+    """The number of the first root cause before one, from 1, whose first suspect is the same; 0 if there is none."""
+    first = [_identity(cause.suspects[0]) if cause.suspects else None for cause in causes[:number]]
+    found = first.index(first[-1]) + 1
+    return found if first[-1] is not None and found < number else 0
 
 
 def shared_place(causes: Sequence[RootCause], number: int) -> tuple[Suspect, list[int]] | None:

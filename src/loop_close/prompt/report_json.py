@@ -25,8 +25,8 @@ from loop_close.model import (
 )
 from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.prompt import plain_values, safe
-from loop_close.prompt.block import all_reasons, attempts_at
-from loop_close.prompt.loop import effect, tests_document
+from loop_close.prompt.block import all_reasons
+from loop_close.prompt.loop import attempts_at, effect, tests_document
 from loop_close.prompt.place import representative, rerun_command
 from loop_close.prompt.sections import known_document
 from loop_close.syntax.meaning import MODULE

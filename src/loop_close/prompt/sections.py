@@ -277,11 +277,11 @@ def _coverage(calls: Calls, all_failing: int) -> str:
     """Of how many tests the lines are known, and why not of all."""
     if not calls.passed_over:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
-    failing = len(calls.failed)
-    only = "only " * (failing < all_failing)
-    tests = f"{f'{only}{failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
+    failing, rerun = len(calls.failed), " The command below records all failing tests."
+    tests = f"{f'only {failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
+    if failing == all_failing:
+        tests, rerun = "the failing test" if failing == 1 else f"all {failing:,} failing tests", ""
     tests += f" and {calls.passed:,} passing ones"
-    rerun = " The command below records all failing tests." if failing < all_failing else ""
     return f"To save time, lines were recorded in {tests}.{rerun} `--loop-close-suspects on` records all."
 
 

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 from records import any_text, source
 
 from loop_close.prompt import loop, short
-from loop_close.prompt import rows as rows_module
-from loop_close.prompt.rows import function_rows, statement_rows
+from loop_close.prompt import source as source_module
+from loop_close.prompt.source import function_rows, statement_rows
 
 SHORT = """\
 def total(cart):
@@ -155,21 +155,23 @@ def test_a_line_has_its_number_if_it_is_the_first_or_marked_or_cited_or_does_not
 
 
 def test_after_an_omission_or_the_docstring_a_line_has_its_number():
-    assert rows(LONG, marked=line(LONG, "e2()"), most=16) == [
+    assert rows(LONG, marked=line(LONG, "e2()"), most=14) == [
         "   :9     def total(",
         "              self,",
         "              cart,",
-        "     … 4 lines",
-        "   20             return 0",
-        "     … 7 lines",
+        "     … 12 lines",
         "   28         for item in cart:",
         "                  try:",
-        "     … 3 lines",
-        "   33             except KeyError:",
+        "                      b1()",
+        "                      b2()",
+        "                      b3()",
+        "                  except KeyError:",
         "                      c1()",
         "                      if item.is_free:",
-        "     … 3 lines",
-        "   39                 else:",
+        "                          d1()",
+        "                          d2()",
+        "                          d3()",
+        "                      else:",
         "                          e1()",
         ">  41                     e2()",
         "                          goods += item.price",
@@ -402,7 +404,7 @@ def test_hostile_source_stays_inside_of_its_fence(texts, marked, ran):
 
 REAL = [
     inspect.getsource(module).split("\n")
-    for module in (rows_module, loop, json.decoder, typing, textwrap, inspect)
+    for module in (source_module, loop, json.decoder, typing, textwrap, inspect)
 ]
 
 
@@ -427,7 +429,7 @@ def test_any_slice_of_real_source_is_bounded_and_counted(found, data):
     if not any(text.strip() for text in found.lines):
         assert shown == []
         return
-    assert len(shown) <= most + 8
+    assert len(shown) <= 6 * most + 8  # an omission may be shown instead, if it has six lines
     kept = numbers(shown)
     assert kept == sorted({*kept})
     for _, number, text in numbered(shown[1:-1]):  # a row without a number can be counted from that above
@@ -529,7 +531,46 @@ def test_a_line_that_is_not_there_has_no_statement(at_line):
 
 
 def test_of_source_that_cannot_be_parsed_the_line_is_the_statement():
-    assert statement_rows(source("def f(:", "    assert total(", "        1)"), 2) == ["assert total("]
+    assert statement_rows(source("def f(:", "    assert total(", "        1"), 2) == ["assert total("]
+
+
+def test_the_source_of_a_long_test_may_begin_inside_of_a_statement():
+    cut = source(
+        "            1,",
+        "            2,",
+        "        ]",
+        "        for each in (3, 4):",
+        "            assert each in [",
+        "                5]",
+    )
+    assert statement_rows(cut, 5) == ["assert each in [", "    5]"]
+    assert statement_rows(cut, 2) == ["2,"]
+
+
+def test_comments_are_left_out_before_code():
+    calls = "".join(f"    {name}()\n" for name in "abcdefgh")
+    text = f"def f():\n{calls}    # So\n    # it is.\n    i()\n    j()\n    return 1\n"
+    shown = rows(text, marked=line(text, "h()"), most=9)
+    assert shown == [
+        "   :8 def f():",
+        "     … 4 lines",
+        "   13     e()",
+        "          f()",
+        "          g()",
+        ">  16     h()",
+        "          # So",
+        "          # it is.",
+        "          i()",
+        "          j()",
+        "          return 1",
+    ]
+    text = text.replace("is.", "is.\n    # Or\n    # not.")  # a long one
+    assert rows(text, marked=line(text, "h()"), most=9)[-4:] == [
+        ">  16     h()",
+        "          # So",
+        "     … 5 lines",
+        "   23     return 1",
+    ]
 
 
 @pytest.mark.parametrize(("more", "expected"), [(1, "… 1 more line"), (2, "… 2 more lines")])

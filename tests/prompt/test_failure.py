@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from records import exceptions, frame, raised
 
-from loop_close.prompt.exceptions import generated_lines, missing_lines
+from loop_close.prompt.failure import generated_lines, missing_lines
 
 HOME = {"name": "parse_dat", "home": "src/shop/dates.py"}
 NEAR = ("parse_date", "parse_dates")

@@ -1,30 +1,25 @@
-"""The details of failures as lines: source, statement, message, values, the tests."""
+"""Source as rows: functions with marks, and the statement of a test."""
 
 from __future__ import annotations
 
 import ast
-import re
-import textwrap
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from heapq import nsmallest
-from itertools import chain, groupby, pairwise, zip_longest
+from itertools import chain, groupby, pairwise
 
-from loop_close import lazy
-from loop_close.facts import differences, failure_place, is_a, test_function, values
 from loop_close.lazy import dataclass
-from loop_close.model import Difference, Failure, SourceLines
-from loop_close.progress.fingerprints import comparison
-from loop_close.prompt import MAX_LINE, message_lines, safe, safe_lines, short, span
+from loop_close.model import SourceLines
+from loop_close.prompt import MAX_LINE, safe_lines, short
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.syntax.makers import makers_of
-from loop_close.text import MAX_MESSAGE, cut_apart, fence, one_line
+from loop_close.text import fence
 
 # How near to the marked line a line of a long function has to be to come before a ``return``.
 _NEAR = 2
 # So many lines in a row that no test ran, or of one comment, are shown as they are.
 _MAX_DULL = 3
+# So few lines of code between two that are shown are shown, too: the fault may be there.
+_MAX_GAP = 3
 # Of a longer signature the first lines are shown.
 _MAX_SIGNATURE = 3
 _MOST_OF_STATEMENT = 8
@@ -94,7 +89,7 @@ def function_rows(
     comments = _comments(source, parsed, body)
     folded = _folded(source, parsed, body, skipped, comments) - {marked}
     kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
-    kept += _kept(source, parsed, body, marked, most, skipped, folded)
+    kept += _kept(source, parsed, body, marked, most, skipped, folded, comments)
     docstring = range(head.stop, body.start)
 
     def omission(last: int, following: int) -> list[str]:
@@ -170,7 +165,7 @@ def _assignments(source: SourceLines, line: int) -> list[tuple[int, int]]:
 
 
 def _statement(source: SourceLines, line: int) -> tuple[int, int]:
-    parsed = _parsed(source)
+    parsed = _parsed(source) or _parsed_end(source, line)
     found = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
     if parsed is None or found is None:
         return line, line
@@ -178,6 +173,17 @@ def _statement(source: SourceLines, line: int) -> tuple[int, int]:
     if not first <= line <= last:  # of an ``except`` or a ``case`` no statement is the header
         return line, line
     return max(source.start, first), min(last, source.numbers.stop - 1)
+
+
+def _parsed_end(source: SourceLines, line: int) -> _Parsed | None:
+    """The syntax from a later line on, up to ``line``: what is kept of a long function may begin in a statement."""
+    indents = [len(text) - len(text.lstrip()) if text.strip() else 1_000 for text in source.lines]
+    for at in range(1, line - source.start + 1):
+        if indents[at] == min(indents[at:]) < 1_000:
+            found = _parsed(SourceLines(start=source.start + at, lines=source.lines[at:]))
+            if found is not None:
+                return found
+    return None
 
 
 def _own_lines(statement: ast.stmt) -> tuple[int, int]:
@@ -248,26 +254,34 @@ def _kept(
     marked: int,
     most: int,
     skipped: Collection[int],
-    folded: Collection[int],
+    folded: set[int],
+    comments: Collection[int],
 ) -> list[int]:
-    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows.
+    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows, then short gaps.
 
-    A ``return`` that ran comes before other lines, one that did not after those that ran.
+    A ``return`` that ran comes before other lines, one that did not after those that ran; comments come last.
     """
     wanted, rest = [n for n in _returns(parsed) if n not in skipped], [n for n in body if n not in folded]
     if marked in body:
         near = [n for n in range(marked - _NEAR, marked + _NEAR + 1) if n not in folded]
         wanted = [marked, *_headers(source, parsed, marked), *near, *wanted]
         rest.sort(key=lambda number: abs(number - marked))
-    rest.sort(key=skipped.__contains__)
+    rest.sort(key=lambda number: (number in skipped, number in comments))
     kept: list[int] = []
     for number in dict.fromkeys([*wanted, *rest]):
         more = sorted([*kept, number])
         omissions = sum(n + 1 < m for n, m in pairwise([body.start - 1, *more, body.stop]))
         if number in body and len(more) + omissions <= most:
             kept = more
-    gaps = [n + 1 for n, following in pairwise([body.start - 1, *kept, body.stop]) if following == n + 2]
-    return sorted([*kept, *gaps])  # to count one line takes as much room as to show it
+    gaps = [range(n + 1, following) for n, following in pairwise([body.start - 1, *kept, body.stop])]
+    shown = (gap for gap in gaps if folded.isdisjoint(gap) and _is_short(source, gap, comments))
+    return sorted([*kept, *chain.from_iterable(shown)])
+
+
+def _is_short(source: SourceLines, gap: range, comments: Collection[int]) -> bool:
+    """Whether lines that are left out have so little code that they are better shown."""
+    lines = {number for number in gap if _line(source, number).strip()}
+    return len(lines - {*comments}) <= _MAX_GAP and len(lines) <= 2 * _MAX_GAP
 
 
 def _headers(source: SourceLines, parsed: _Parsed | None, line: int) -> list[int]:
@@ -359,238 +373,3 @@ def _row(source: SourceLines, number: int, mark: str, *, has_number: bool, is_fi
     if is_first and margin[:1].isspace():
         margin = f"{f':{number}':>{len(margin)}}"
     return f"{margin} {short(_line(source, number).rstrip())}".rstrip()
-
-
-# --- the message
-
-# By level of detail.
-_MESSAGE_LINES = (0, 3, 4, 6, 6)
-_MESSAGE_CHARS = (0, 240, 320, 480, 480)
-
-
-def message_rows(failure: Failure, level: int) -> list[str]:
-    """The message with its type, its first lines; instead of pytest's diff the places where the values differ."""
-    raised = failure.raised
-    is_doctest = is_a(raised, "DocTestFailure") and "\nExpected:\n" in failure.message
-    lines = _of_doctest(failure.message) if is_doctest else _without_traceback(message_lines(failure.message))
-    if lines and lines[0].endswith("…") and not is_doctest:
-        whole = safe(failure.message).lstrip().partition("\n")[0].rstrip()
-        lines[0] = comparison_row(whole, failure) if whole.startswith(lines[0][:-1]) else lines[0]
-    if raised is not None and raised.type != "AssertionError":
-        first = lines[0] if lines else ""
-        name = one_line(safe(raised.type), 100)
-        lines = [f"{name}: {first}" if first else name, *lines[1:]]
-    found = differences(failure)
-    # Of values that differ as a whole a short message says it all.
-    if any(each.path for each in found) or (found and len(lines) > 2):
-        first = short(lines[0]) if lines else ""
-        lines = [first, *(difference_row(each) for each in found if not _is_said(each, first))]
-    kept: list[str] = []
-    size = 0
-    for line in lines[: _MESSAGE_LINES[level]]:
-        size += len(line) + 1
-        if kept and size > _MESSAGE_CHARS[level]:
-            break
-        kept.append(line[: _MESSAGE_CHARS[level]])
-    more = len(lines) - len(kept)
-    return [*kept, *([f"… {more} more line{'s' * (more != 1)}"] if more else [])]
-
-
-def _without_traceback(lines: list[str]) -> list[str]:
-    """The message without the frames of a traceback in it, as a thread's has: its last line says what was raised."""
-    first = next(
-        (n for n, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), None
-    )
-    if first is None or len(lines) - first < 3:
-        return lines
-    return [*lines[:first], f"… {len(lines) - first - 1} lines of a traceback", lines[-1]]
-
-
-def _of_doctest(message: str) -> list[str]:
-    """Of a doctest's failure its example and what differs: the exceptions, or the first line of the output.
-
-    Its options are not known, so lines are compared without regard to space first. Where the expected output has
-    ``...``, the ends are shown of both.
-    """
-    example, _, rest = safe(message, 100_000).partition("\nExpected:\n")
-    sides = [textwrap.dedent(side).splitlines() for side in rest.partition("\nGot:\n")[::2]]
-    expected, got = sides
-    where = ""
-    if expected[:1] == ["Traceback (most recent call last):"]:
-        texts = [(side or [""])[-1] for side in sides]
-    elif any("..." in line for line in expected) or len(expected) == len(got) == 1:
-        ends = (" … ".join(dict.fromkeys((side[0], side[-1]))) if side else "(nothing)" for side in sides)
-        texts = [*ends]
-    else:
-        lines = ([line.replace("<BLANKLINE>", "") for line in side] for side in sides)
-        pairs = [*zip_longest(*lines)] or [(None, None)]  # the message may have been cut before them
-        loosely = (n for n, (one, other) in enumerate(pairs) if (one or "").split() != (other or "").split())
-        exactly = (n for n, (one, other) in enumerate(pairs) if one != other)
-        number = next(chain(loosely, exactly), 0)
-        texts, where = _texts_of(*pairs[number]), f", line {number + 1}"
-    heads = (f"Expected{where}", f"Got{where}")
-    shown = (f"{head}: {text}" for head, text in zip(heads, cut_apart(texts, MAX_LINE), strict=True))
-    return [*(short(line) for line in example.splitlines()[:2]), *shown]
-
-
-def _texts_of(left: str | None, right: str | None) -> list[str]:
-    """Two lines for comparison, as literals if only their space differs; None for none."""
-    is_space = left is not None and right is not None and left.split() == right.split()
-    sides = (left, right)
-    return ["(no such line)" if side is None else repr(side) if is_space else side for side in sides]
-
-
-def comparison_row(line: str, failure: Failure, limit: int = MAX_LINE) -> str:
-    """A bounded line of a message; of one that is a comparison both sides, cut around what differs in them."""
-    statement = failure.raised.site.statement if failure.raised is not None and failure.raised.site else ""
-    found = comparison(line, statement) if len(line) > limit else None
-    if found is None:
-        return one_line(line, limit)
-    before, _, rest = line.partition(found.left)
-    between, _, after = rest.rpartition(found.right)
-    return _side_by_side((before, found.left, between, found.right, after), limit)
-
-
-def _side_by_side(parts: tuple[str, str, str, str, str], limit: int) -> str:
-    """Two values with what stands around them: if that is too long, both are cut around what differs in them."""
-    before, left, between, right, after = parts
-    room = limit - len(before) - len(between) - len(after)
-    if room < limit // 2 or len(left) + len(right) <= room:
-        return one_line("".join(parts), limit)
-    left, right = cut_apart([left, right], max(room // 2, room - min(len(left), len(right))))
-    return f"{before}{left}{between}{right}{after}"
-
-
-def _is_said(found: Difference, message: str) -> bool:
-    """Whether the message has both values whole, as ``assert 4 == 3``."""
-    sides = re.split("==|!=", message.removeprefix("assert "), maxsplit=1)
-    return not found.path and [side.strip() for side in sides] == [found.left, found.right]
-
-
-def difference_row(found: Difference, limit: int = 500) -> str:
-    """Where two values differ, as ``left["a"]: 3 != 4``.
-
-    :param limit: the most characters; what is shown of path and values without it is less.
-    """
-    path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
-    if not left or not right:
-        return one_line(f"only in the {'left' if left else 'right'} value: {path} = {left or right}", limit)
-    return _side_by_side((f"left{path}: ", left, " != ", right, ""), limit)
-
-
-# --- the values
-
-_MAX_VALUES = 5
-# Characters of all the values, and the fewest that one may have: the beginning of a large object says little.
-_VALUES = 220
-_LEAST_VALUE = 50
-# An object that does not fit: its first attributes say little, its class is enough.
-_OBJECT = lazy.pattern(r"\A([A-Za-z_][\w.]*\().*…\Z", re.DOTALL)
-# A shorter value is in many messages by chance.
-_SHORT = 5
-
-
-def value_lines(failure: Failure) -> Iterator[str]:
-    """The values of the names in the failing statement."""
-    said = safe(failure.message)
-    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
-    limit = max(_LEAST_VALUE, min(120, _VALUES // max(1, min(len(found), _MAX_VALUES))))
-    pairs = [_safe_pair(name, value) for name, value in found[:_MAX_VALUES]]
-    longest = max((len(name) for name, text in pairs if len(name) + len(text) > limit), default=0)
-    cut = cut_apart([text for _, text in pairs], max(_LEAST_VALUE // 2, limit - longest))
-    cut = [_OBJECT.sub(r"\1…)", part) for part in cut]
-    compared = _compared_names(failure)
-    shown = [
-        span(f"{name}{text if len(name) + len(text) <= limit else part}", limit)
-        for (name, text), part in zip(pairs, cut, strict=True)
-        if not (part.startswith("…") and name.removesuffix(" = ") in compared)
-        and not (name == "self = " and part.endswith("(…)"))
-    ]
-    if shown:
-        yield f"With {', '.join(shown)}."
-
-
-def _safe_pair(name: str, value: str) -> tuple[str, str]:
-    """``name = `` and the value, each on one line; of a credential by its name nothing is left."""
-    line = one_line(safe(f"{name} = {value}"), MAX_MESSAGE)
-    start = f"{one_line(safe(name), MAX_MESSAGE)} = "
-    return (start, line.removeprefix(start)) if line.startswith(start) else ("", line)
-
-
-def _compared_names(failure: Failure) -> set[str]:
-    """The names that the failing statement compares, where the message says where their values differ first."""
-    site = failure.raised.site if failure.raised is not None else None
-    if site is None or not any(each.path for each in differences(failure)):
-        return set()
-    match next(iter(_statements(site.statement)), None):
-        case ast.Assert(test=ast.Compare(left=left, comparators=others)):
-            return {ast.unparse(side) for side in (left, *others)}
-        case ast.Expr(value=ast.Call(args=sides)):
-            return {ast.unparse(side) for side in sides}
-    return set()
-
-
-def _statements(statement: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(statement).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-# --- the tests
-
-_TESTS = (1, 1, 2, 2, 2)  # by level of detail
-
-
-def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> str:
-    """Which tests a root cause accounts for; the cases of one parametrized test are counted, not listed.
-
-    :param named: the node id of a test that the block has named, which is left out.
-    """
-    if not any(f.nodeid for f in failures):
-        return _places(failures, level)
-    nodeids = [f.nodeid for f in failures]
-    functions = Counter(filter(None, map(test_function, nodeids)))
-    ids = {test_function(nodeid): nodeid for nodeid in nodeids}
-    left_out = functions.pop(named, 0)
-    few = nsmallest(_TESTS[level] - bool(left_out), functions.items())
-    names = _beside([function if count > 1 else ids[function] for function, count in few])
-    kept = [
-        span(name, 160) + (f" ({count} cases)" if count > 1 else "")
-        for name, (_, count) in zip(names, few, strict=True)
-    ]
-    number, inner = len(nodeids) - left_out, sum(f.subtest != "" for f in failures)
-    rest = number - sum(count for _, count in few)
-    phases = sorted({f.phase for f in failures})
-    when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
-    what = "file" if phases == ["collect"] else "test"
-    total = f"{number} {what}s" if number > 1 else what.capitalize()
-    if 0 < inner <= number:
-        tests = f"{number - inner} {what}{'s' * (number - inner != 1)} and " if inner < number else ""
-        total = f"{tests}{inner} subtest{'s' * (inner != 1)}"
-    if left_out:
-        total = f"Other {what}{'s' * (number > 1)}"
-    if not kept:
-        return ""
-    return f"{total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
-
-
-def _beside(nodeids: Sequence[str]) -> list[str]:
-    """The node ids, each without the file if that is the same as before: ``a.py::test_x``, ``test_y``."""
-    files = [nodeid.partition("::")[0] for nodeid in nodeids]
-    return [
-        nodeid.removeprefix(f"{file}::")
-        if number and file == files[number - 1] and "::" in nodeid
-        else nodeid
-        for number, (file, nodeid) in enumerate(zip(files, nodeids, strict=True))
-    ]
-
-
-def _places(failures: Sequence[Failure], level: int) -> str:
-    """Other places of the same finding, for failures without a test."""
-    places = [f"{file}:{line}" for file, line, _ in map(failure_place, failures) if file]
-    others = [p for p in dict.fromkeys(places) if p != places[0]]
-    kept = [span(p) for p in others[: 2 * _TESTS[level]]]
-    rest = len(others) - len(kept)
-    more = f" and {rest} more place{'s' * (rest != 1)}" if rest else ""
-    return f"Also at {', '.join(kept)}{more}" if kept else ""
