@@ -1083,6 +1083,27 @@ def lines_of(number, *suspects):
     return [line for line in lines if "also the first place" in line]
 
 
+def test_a_statement_that_the_source_shows_marked_is_not_shown_again():
+    conftest = frame(
+        "tests/conftest.py", "db", 4, source=source("def db():", "    return connect()", start=3)
+    )
+    suspect = Suspect(
+        file="tests/conftest.py", line=3, function="db", end_line=4, score=0.9, source=conftest.source
+    )
+    lines = block(3, failure(raised("OSError", "no file", [conftest]), phase="setup"), suspects=[suspect])
+    assert lines[1:] == [
+        "```python",
+        "   :3 def db():",
+        ">   4     return connect()",
+        "```",
+        "`>`: raised here.",
+        "```text",
+        "OSError: no file",
+        "```",
+        "Test (setup): `tests/test_cart.py::test_total`",
+    ]
+
+
 def test_a_later_root_cause_with_the_same_place_refers_to_the_first():
     causes = tuple(cause_of(SHOWN, suspects=(replace(TOTAL, score=score), TAX)) for score in (0.9, 0.4))
     report = replace(report_of(observed(SHOWN)), causes=causes)

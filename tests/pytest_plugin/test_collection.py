@@ -28,7 +28,7 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     assert done.ret == 2
     assert done.title == f"# 1 file cannot be collected: {cause}"
     assert done.report["stall_reason"] == f"1 {kind} detected"
-    assert done.says("File: `test_a.py`", "(`1 error during collection`): 1 test did not run.")
+    assert done.says("--loop-close test_a.py`", "(`1 error during collection`): 1 test did not run.")
     assert done.report["verdict"] == "first-failure"
 
 
@@ -67,7 +67,7 @@ def test_parameters_that_do_not_fit_are_a_collection_error(run):
     source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
     done = run({"test_a.py": source})
     assert done.title.startswith("# 1 file cannot be collected: ")
-    assert done.says("File: `test_a.py`")
+    assert done.says("--loop-close test_a.py`")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from loop_close.syntax.vocabulary import relevance, words_of
 _LARGE = 64
 # The steepness of weights by contrast: with 0.1 less contrast, a function counts about a third.
 _STEEP = 10.0
-# Test code that was edited is less likely at fault than code under test that was.
+# Test code that was edited is less likely at fault than code under test that was, unless it raised the exception.
 _TEST_CODE = 0.6
 
 
@@ -212,7 +212,7 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
         "once_raised": float(clue.raised > 0),
         "framed": clue.framed,
         "judged": clue.judged,
-        "edited": (_TEST_CODE if clue.is_test else 1.0) * (clue.edited > 0),
+        "edited": (_TEST_CODE if clue.is_test and not clue.raised else 1.0) * (clue.edited > 0),
     }
 
 
@@ -220,7 +220,7 @@ def _is_outside(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> b
     """Whether it was edited and is nothing that is counted: test code, or the body of a module or class that ran."""
     if (
         not clue.edited
-        or clue.is_new
+        or (clue.is_new and not clue.is_test)
         or spectrum is not None
         or (clue.file, clue.function) in known.functions
     ):

@@ -73,6 +73,9 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
     for (file, function), (run, edit) in edited.items():
         clue = _clue(found, file, function)
         clue.edited, clue.is_new, clue.is_test = run, edit.change == "added", is_test_file(file)
+        if clue.is_test:
+            raised = sum(_is_raised_by(edit, failure) for failure in failures) / len(failures)
+            clue.raised = clue.framed = raised  # the frames of other test code say nothing
     return found
 
 
@@ -178,7 +181,8 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[tuple[s
     """Functions, class bodies and module bodies, by file and qualified name: the last such edit, and the run after it.
 
     Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
-    no tests, and the conftests above them. New test code is left out: its failures say what is still to be done.
+    no tests, and the conftests above them. New test code is left out, as its failures say what is still to be done;
+    but not a new fixture or helper that raised the exception.
     """
     runs = _runs_before(failures, episode)
     found = {}
@@ -206,7 +210,7 @@ def _runs_before(failures: Sequence[Failure], episode: Episode) -> set[int]:
 
 def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
     if edit.change == "added":
-        return False
+        return any(_is_raised_by(edit, failure) for failure in failures)
     folder, _, name = edit.file.rpartition("/")
     if name == _CONFTEST:
         return any(f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/")) for failure in failures)
@@ -217,6 +221,16 @@ def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
             (failure.file, written_name(failure)) == (edit.file, edit.function) for failure in failures
         )
     return True
+
+
+def _is_raised_by(edit: Edit, failure: Failure) -> bool:
+    """Whether a fixture or helper of the tests raised the exception itself, and not to say that a test fails."""
+    raised = failure.raised
+    if raised is None or is_a(raised, "AssertionError") or is_a(raised, "Failed"):
+        return False
+    frames = [frame for frame in raised.frames if not frame.is_hidden][-1:]
+    names = {(frame.file, base_name(frame.function)) for frame in frames}
+    return (edit.file, edit.function) in names and (failure.file, written_name(failure)) not in names
 
 
 def written_name(failure: Failure) -> str:

@@ -251,7 +251,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue is None:
         return
     if clue.edited:
-        yield "edited right before this began to fail"
+        yield f"{'added' if clue.is_new else 'edited'} right before this began to fail"
     if clue.raised >= _MOSTLY:
         yield RAISED_IN_IT
     elif clue.refused >= _MOSTLY:

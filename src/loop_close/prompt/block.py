@@ -108,12 +108,13 @@ def block_lines(
     same = earlier_with_same_place(report.causes, number) if at.source_key in shown else 0
     why = [f"The same place as in root cause {same}."] if same else _why(cause, report, is_alone=is_alone)
     lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
-    if level >= 2 and at.source_key not in shown:
-        lines += _source(cause, at, report, level)
+    rows = [*_source(cause, at, report, level)] if level >= 2 and at.source_key not in shown else []
+    lines += rows
     # Tests are not listed that the command names.
     is_listed = not (is_alone and names_tests(report.observation))
-    is_listed |= any(failure.phase != "call" for failure in _failures(cause))
-    lines += _proof(cause, at, level, is_only=not is_listed and len(_failures(cause)) == 1)
+    is_listed |= any(failure.phase not in ("call", "collect") for failure in _failures(cause))
+    is_only = not is_listed and len(_failures(cause)) == 1
+    lines += _proof(cause, at, level, is_only=is_only, has_source=bool(rows))
     path = _path_to(failure.raised, at)
     if not same and (level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE)):
         lines += _others(cause, path)  # before all that names functions which are less likely
@@ -392,10 +393,13 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
-def _proof(cause: RootCause, at: ProbablePlace, level: int, *, is_only: bool = False) -> Iterator[str]:
+def _proof(
+    cause: RootCause, at: ProbablePlace, level: int, *, is_only: bool, has_source: bool
+) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it.
 
     :param is_only: it is the only one, which the command names.
+    :param has_source: the source of the place is shown, with the statement if the line that counts is the test's.
     """
     failure = representative(cause)
     raised = failure.raised
@@ -416,7 +420,8 @@ def _proof(cause: RootCause, at: ProbablePlace, level: int, *, is_only: bool = F
         names += [f"in {span(f'{qualname(failure.nodeid)}{case}')}"] if case else []
     if names:
         yield f"Shown by {' '.join(names)}:"
-    if not is_shown or test is None or test.source is None:
+    is_above = has_source and test is not None and (test.file, test.line) == (at.file, at.mark)
+    if not is_shown or is_above or test is None or test.source is None:
         yield from fence("\n".join(said) or "(no message)")
     else:
         # An exception that the code under test raised says itself what was called.

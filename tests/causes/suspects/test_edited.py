@@ -1,7 +1,9 @@
 import pytest
-from records import SRC, TEST, failure, verdict
+from records import SRC, TEST, failure, frame, in_test, observed, raised, verdict
 
 from loop_close.causes.clues import edited_before
+from loop_close.causes.rank import found_for, scored, suspects_among
+from loop_close.judge import report_of
 from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 
 NODEID = f"{TEST}::TestCart::test_total"
@@ -60,3 +62,46 @@ def test_a_whole_file_is_no_function():
 )
 def test_test_code_that_the_failing_test_may_use(file, function, counts):
     assert bool(runs(step(4, function, file=file))) is counts
+
+
+CONFTEST = "tests/conftest.py"
+
+
+def suspects(exc, *edits, phase="setup"):
+    """The suspects of one failure, after a run in which a constant and test code changed."""
+    test = failure(exc, NODEID, phase)
+    steps = (Step(run=4, is_full=True, edits=Edits(kind="effective", edits=edits)),)
+    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)}
+    (cause,) = report_of(observed(test)).causes
+    found = suspects_among(scored(found_for(cause, None, Episode(first=1, steps=steps, tests=known))))
+    return [(each.function, each.reasons) for each in found]
+
+
+CONSTANT = Edit(file=SRC, function="<module>")
+FIXTURE = Edit(file=CONFTEST, function="db", change="added")
+
+
+def test_a_new_fixture_that_raised_the_exception_comes_first():
+    found = suspects(raised("OSError", frames=[frame(CONFTEST, "db", 4)]), CONSTANT, FIXTURE)
+    assert found == [
+        ("db", ("added right before this began to fail", "the exception was raised in it")),
+        ("<module>", ("edited right before this began to fail",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "exc",
+    [
+        raised("OSError", frames=[frame(CONFTEST, "db", 4), frame()]),  # raised by what it calls
+        raised("AssertionError", frames=[frame(CONFTEST, "db", 4)]),
+        raised("Failed", frames=[frame(CONFTEST, "db", 4)]),
+    ],
+)
+def test_a_new_helper_that_says_what_is_still_to_be_done_is_no_suspect(exc):
+    assert "db" not in dict(suspects(exc, CONSTANT, FIXTURE))
+
+
+def test_a_new_test_is_no_suspect():
+    exc = raised("NameError", frames=[in_test("TestCart.test_total")])
+    added = Edit(file=TEST, function="TestCart.test_total", change="added")
+    assert "TestCart.test_total" not in dict(suspects(exc, CONSTANT, added, phase="call"))
