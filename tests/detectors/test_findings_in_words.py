@@ -84,7 +84,6 @@ def test_no_advice(observation):
             failing(None, message="Different tests were collected between gw0 and gw1", **COLLECT),
             "every worker",
         ),
-        (failing(raised(), **COLLECT), "do not run at all"),
         (checked("ruff", "E501"), "ruff check --fix"),
         (checked("ruff", "F821"), "of the program"),
         (checked("flake8", "E999"), "of the program"),

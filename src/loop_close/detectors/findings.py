@@ -107,7 +107,7 @@ def _collection_advice(evidence: Evidence) -> str:
         return "A fixture is found in the test's own module and class, in a conftest.py at or above it, or in a plugin."
     if COLLECTIONS_DIFFER.search(failure.message):
         return "Test ids must be the same in every worker: not from the order of a set, the clock or a random value."
-    return "Tests that cannot be collected do not run at all, so nothing is known about them yet."
+    return ""
 
 
 COLLECTION_ERROR = Detector(
