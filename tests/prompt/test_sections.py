@@ -123,6 +123,15 @@ CHECKED = [
             [COST],
             "# 2 tests fail: 2 root causes, first probably cost() in src/shop/shipping.py:15",
         ),
+        (
+            observed(
+                failure(raised()),
+                failure(raised("E", frames=[frame("b.py")]), "t.py::b"),
+                counts=Counts(failed=2),
+            ),
+            [replace(COST, score=0.2)],
+            "# 2 tests fail: 2 root causes, the first with no clear place, at best cost() in src/shop/shipping.py:15",
+        ),
         (observed(failure(None, "", "session"), exit_code=3), [], "# 1 internal error (exit 3)"),
     ],
 )

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from loop_close.prompt import safe
+from loop_close.prompt import failing, number_of, safe
 from loop_close.prompt.place import POSSIBLE, how_sure, percent
 from loop_close.prompt.report_json import SCHEMA
-from loop_close.prompt.sections import failing, number_of
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import one_line
 

@@ -134,6 +134,21 @@ def known_words(number: int) -> str:
     return f"{number:,} known failure{'s' * (number != 1)}" if number else ""
 
 
+def failing(tests: int, subtests: int) -> str:
+    """How many tests and subtests fail: in sum what pytest counts as failed."""
+    if not subtests:
+        return number_of(tests, "test fails", "tests fail")
+    inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
+    if not tests:
+        return f"{inner} fail{'s' * (subtests == 1)}"
+    return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
+
+
+def number_of(number: int, one: str, more: str) -> str:
+    """``1 error``, ``2 errors``; empty for none."""
+    return f"{number:,} {one if number == 1 else more}" if number else ""
+
+
 def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
     """``The tests pass: 36 passed, 2 skipped``, in pytest's words for the outcomes."""
     named = ((passed, "passed"), (skipped, "skipped"), (xfailed, "xfailed"), (xpassed, "xpassed"))

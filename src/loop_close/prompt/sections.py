@@ -26,9 +26,11 @@ from loop_close.model import (
 from loop_close.prompt import (
     edits_not_run_line,
     edits_not_run_words,
+    failing,
     green_title,
     known_words,
     line_of,
+    number_of,
     plain_values,
     safe,
     span,
@@ -42,6 +44,7 @@ from loop_close.prompt.place import (
     PROBABLE,
     are_one_place,
     command_for,
+    how_sure,
     name_of,
     percent,
     place_in_words,
@@ -95,7 +98,8 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     if number == 1 and first == report.causes[0].kind:  # which has been said
         yield f"# {one_line(said, 160)} ({known})"
         return
-    causes = "" if number == 1 else f"{number} root causes, first "
+    with_none = "the first with " if first.startswith(how_sure(0)) else "first "
+    causes = "" if number == 1 else f"{number} root causes, {with_none}"
     if number > 1 and are_one_place(report.causes):
         causes = f"{number} kinds of failure, all "
     yield f"# {one_line(said, 120)}: {causes}{first}"
@@ -202,21 +206,6 @@ def _loop(report: Report) -> str:
     reason = progress.breaker.reason or "no progress"
     words = {"stuck": f"stuck: {reason}", "no-progress": reason}
     return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
-
-
-def failing(tests: int, subtests: int) -> str:
-    """How many tests and subtests fail: in sum what pytest counts as failed."""
-    if not subtests:
-        return number_of(tests, "test fails", "tests fail")
-    inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
-    if not tests:
-        return f"{inner} fail{'s' * (subtests == 1)}"
-    return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
-
-
-def number_of(number: int, one: str, more: str) -> str:
-    """``1 error``, ``2 errors``; empty for none."""
-    return f"{number:,} {one if number == 1 else more}" if number else ""
 
 
 def facts(report: Report, tokens: int) -> Iterator[str]:
