@@ -83,9 +83,9 @@ class Candidate:
 
         Of the spectrum: ``function``, ``line_score`` (of the oddest line, run or left out), ``naish`` (Naish's measure,
         from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (it returned None).
-        Of the clues: ``raised``, ``once_raised``, ``framed``, ``judged``, ``edited``, ``outside`` (edited, calls not
-        counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls by
-        itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``,
+        Of the clues: ``raised``, ``once_raised``, ``missing``, ``framed``, ``judged``, ``edited``, ``outside`` (edited,
+        calls not counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls
+        by itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``,
         ``swallowed``. ``constant``: it is a statement outside of functions.
     """
 
@@ -210,6 +210,7 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
     return {
         "raised": clue.raised,
         "once_raised": float(clue.raised > 0),
+        "missing": clue.missing,
         "framed": clue.framed,
         "judged": clue.judged,
         "edited": (_TEST_CODE if clue.is_test and not clue.raised else 1.0) * (clue.edited > 0),

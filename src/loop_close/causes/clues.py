@@ -39,7 +39,8 @@ class Clue:
 
     :ivar file: with ``line``, the first line of the function, as far as it is known.
     :ivar raised: it is the innermost project function of the traceback of an exception, where something it did
-        failed; ``refused``: where a ``raise`` of its own objects to what it was given.
+        failed; ``refused``: where a ``raise`` of its own objects to what it was given; ``missing``: where a name or a
+        module was missing that it names.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
     :ivar judged: the failing statement judges what it returned; ``is_checked`` where that is one of a test.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
@@ -52,6 +53,7 @@ class Clue:
     at: int = 0
     raised: float = 0.0
     refused: float = 0.0
+    missing: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
     is_checked: bool = False
@@ -114,6 +116,8 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
                     is_refused = _is_raise(frame) and not is_a(link, "NotImplementedError")
                     clue.raised += 0.0 if is_refused else share
                     clue.refused += share if is_refused else 0.0
+                    if not is_refused and (is_a(link, "NameError") or is_a(link, "ImportError")):
+                        clue.missing += share
 
 
 def _is_raise(frame: Frame) -> bool:

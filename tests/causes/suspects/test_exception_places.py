@@ -1,9 +1,10 @@
 import pytest
 from called import CART
-from records import failure, frame, in_test, raised, verdict
+from records import failure, frame, in_test, observed, raised, verdict
 
 from loop_close.causes.clues import is_named
 from loop_close.causes.locate import handlers, raising_place
+from loop_close.judge import report_of
 from loop_close.model import Evidence, RootCause, Site
 
 
@@ -54,3 +55,13 @@ def test_what_raised_another_exception_over_one():
 def test_what_raised_one_again():
     again = raised(frames=[in_test(), frame(CART, "pay"), frame(CART, "fail", is_handing_on=True)])
     assert handlers([failure(again)]) == {(CART, "fail")}
+
+
+@pytest.mark.parametrize("name", ["NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError"])
+def test_where_a_name_is_missing_is_surer_than_where_another_exception_was_raised(name):
+    bases = {"UnboundLocalError": ("NameError",), "ModuleNotFoundError": ("ImportError",)}.get(name, ())
+    scores = []
+    for exc in (raised(), raised(name, bases=bases)):
+        (cause,) = report_of(observed(failure(exc))).causes
+        scores.append([each.score for each in cause.suspects])
+    assert scores == [[0.664], [0.873]]
