@@ -1083,6 +1083,13 @@ def lines_of(number, *suspects):
     return [line for line in lines if "also the first place" in line]
 
 
+def test_a_test_that_fails_in_its_teardown_too_is_one_test():
+    names = [f"{TEST}::test_{letter}" for letter in "abc"]
+    found = [failure(raised(), name, phase) for name in names for phase in ("call", "teardown")]
+    row = block(2, *found)[-1]
+    assert row == "3 tests: `tests/test_cart.py::test_a`, `test_b` and 1 more"
+
+
 def test_a_statement_that_the_source_shows_marked_is_not_shown_again():
     conftest = frame(
         "tests/conftest.py", "db", 4, source=source("def db():", "    return connect()", start=3)

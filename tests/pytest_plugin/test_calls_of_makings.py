@@ -338,3 +338,60 @@ def test_modules_that_tests_import_are_not_told_by_line(run):
             assert HALVES[2] == 1
         """
     assert suspects(run(project(tests), own_process=True)) == [[]]
+
+
+ROWS = """\
+def fill(row, value):
+    row["n"] = value
+    return row
+
+def empty():
+    return {}
+"""
+AUDIT = """\
+class Audit:
+    def __init__(self):
+        self.entries = {}
+
+    def add(self, user, event):
+        self.entries.setdefault(user, []).append(event)
+
+    def last(self, user):
+        events = self.entries.get(user, [])
+        return events[0] if events else None
+"""
+
+
+def test_a_function_that_was_given_the_checked_value_is_not_said_to_have_returned_it(run):
+    tests = """\
+from rows import empty, fill
+
+def test_leaves_the_row():
+    row = {"n": None}
+    fill(row, 3)
+    assert row["n"] is None
+
+def test_fill(): assert fill({}, 3) == {"n": 3}
+def test_empty(): assert empty() == {}
+"""
+    done = run({"rows.py": ROWS, "test_rows.py": tests}, own_process=True)
+    assert reasons(done, "fill")[-1] == "the failing statement checks a value that it made or was given"
+    done = run({"rows.py": ROWS, "test_rows.py": tests.replace('{"n": 3}', "{}")}, own_process=True)
+    said = [each for each in reasons(done, "fill") if "statement" in each]
+    assert said == ["the failing statement calls it and checks its return value"]
+
+
+def test_a_function_whose_value_is_checked_is_named_though_all_passing_tests_call_it(run):
+    tests = """\
+from audit import Audit
+
+def test_last():
+    audit = Audit()
+    audit.add("jo", "x")
+    audit.add("jo", "y")
+    assert audit.last("jo") == "y"
+
+def test_none(): assert Audit().last("jo") is None
+"""
+    done = run({"audit.py": AUDIT, "test_audit.py": tests}, own_process=True)
+    assert suspects(done) == [["Audit.add", "Audit.last"]]

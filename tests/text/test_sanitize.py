@@ -179,7 +179,8 @@ def test_stripped_leaves_out_what_is_escaped():
     [
         ("", 200, ""),
         ("a b", 200, "a b"),
-        ("  a\n\t b\u00a0 c ", 200, "a b c"),
+        ("  a\n\t b\u00a0 c ", 200, "a b\u00a0 c"),
+        ("'[  7]' !=\n    '[   7]'", 200, "'[  7]' != '[   7]'"),
         ("abc", 3, "abc"),
         ("abcd", 3, "ab…"),
         ("ab cd", 4, "ab…"),

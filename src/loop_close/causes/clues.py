@@ -42,7 +42,8 @@ class Clue:
         failed; ``refused``: where a ``raise`` of its own objects to what it was given; ``missing``: where a name or a
         module was missing that it names.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
-    :ivar judged: the failing statement judges what it returned; ``is_checked`` where that is one of a test.
+    :ivar judged: the failing statement judges what it returned or may have changed; ``checked`` where that is a
+        statement of a test, ``called`` where that statement calls it by its name.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
         none; ``is_new``: it was not there before; ``is_test``: it is test code.
     """
@@ -56,7 +57,8 @@ class Clue:
     missing: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
-    is_checked: bool = False
+    checked: float = 0.0
+    called: float = 0.0
     edited: int = 0
     is_new: bool = False
     is_test: bool = False
@@ -142,7 +144,15 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
-            clue.is_checked |= is_by_test
+            clue.checked += share * is_by_test
+            clue.called += share * (is_by_test and _is_called(origin, failure))
+
+
+def _is_called(origin: Origin, failure: Failure) -> bool:
+    """Whether the failing statement calls the function, or the class, by its name."""
+    name = origin.function.removesuffix(".__init__").rpartition(".")[2]
+    texts = (link.site.statement for link in links(failure.raised) if link.site is not None)
+    return any(f"{name}(" in text for text in texts)
 
 
 def _is_function(origin: Origin) -> bool:

@@ -123,7 +123,7 @@ def _explains(candidate: Candidate) -> bool:
         is_called
         or candidate.none_before is not None
         or (clue is not None and (clue.framed > 0 or clue.edited > 0))
-        or (clue is not None and spectrum is None and clue.judged > 0)
+        or (clue is not None and clue.judged > 0)
     )
 
 
@@ -261,8 +261,14 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     elif clue.framed:
         yield "on the traceback"
     # What is on a traceback did not return.
-    if clue.judged >= _MOSTLY and clue.is_checked and not clue.framed:
-        yield "the failing statement calls it and checks its return value"
+    if clue.checked >= _MOSTLY and not clue.framed:
+        is_called = clue.called >= _MOSTLY
+        what = (
+            "calls it and checks its return value"
+            if is_called
+            else "checks a value that it made or was given"
+        )
+        yield f"the failing statement {what}"
 
 
 def _loaded(candidate: Candidate, loaded: Loaded) -> str:

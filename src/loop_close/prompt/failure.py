@@ -218,6 +218,10 @@ def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> st
     """
     if not any(f.nodeid for f in failures):
         return _places(failures, level)
+    phases = sorted({f.phase for f in failures})
+    failures = [
+        *{(f.nodeid, f.subtest): f for f in failures}.values()
+    ]  # a test may fail in its teardown, too
     nodeids = [f.nodeid for f in failures]
     functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}
@@ -230,7 +234,6 @@ def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> st
     ]
     number, inner = len(nodeids) - left_out, sum(f.subtest != "" for f in failures)
     rest = number - sum(count for _, count in few)
-    phases = sorted({f.phase for f in failures})
     when = f" ({', '.join(phases)})" if phases in (["setup"], ["teardown"]) else ""
     what = "file" if phases == ["collect"] else "test"
     total = f"{number} {what}s" if number > 1 else what.capitalize()

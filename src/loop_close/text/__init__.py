@@ -89,11 +89,11 @@ def _safe(text: str, replacements: Callable[[list[int]], Mapping[int, str | None
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Sanitize and fold to a single line.
+    """Sanitize and join the lines to one. Spaces inside of a line stay, as two values may differ in them alone.
 
     :param limit: the most characters to give back; a longer text ends in ``…``, which counts.
     """
-    folded = " ".join(sanitize(text).split())
+    folded = " ".join(filter(None, map(str.strip, sanitize(text).replace("\t", " ").split("\n"))))
     if len(folded) <= limit:
         return folded
     return folded[: max(limit - 1, 0)].rstrip() + "…"
