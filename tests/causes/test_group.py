@@ -196,3 +196,22 @@ def test_thousands_of_failures_take_no_time_to_speak_of():
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz ", k=60)) for _ in range(1500)]
     found = many(1500, lambda n: out_of(message=words[n]))
     assert len(grouped(*found)) > 1000
+
+
+MISMATCH = "ScopeMismatch: the function scoped fixture base was requested by the session scoped fixture data"
+
+
+@pytest.mark.parametrize(
+    ("type", "message", "number"),
+    [
+        ("Failed", MISMATCH, 1),
+        ("InvalidRequestError", MISMATCH, 1),
+        ("AssertionError", MISMATCH, 2),
+        ("Failed", "no", 2),
+    ],
+)
+def test_equal_long_words_that_tests_meet_in_two_places_are_of_one_fault(type, message, number):
+    found = [
+        failure(raised(type, message, [in_test(name)]), f"{TEST}::{name}") for name in ("test_a", "test_b")
+    ]
+    assert len(grouped(*found)) == number

@@ -25,6 +25,8 @@ from loop_close.text.normalize import mask, similar, stabilize
 
 _MAX_COMPARED = 50
 _MAX_MESSAGE = 2_000
+# Shorter messages are often equal by chance.
+_LONG_MESSAGE = 80
 _Item = TypeVar("_Item")
 
 
@@ -161,7 +163,13 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     thing = missing_thing(raised)
     if thing:
         return ((kind, *thing),)
-    return tuple((kind, *key) for key in _keys(failure, raised))
+    return tuple((kind, *key) for key in (*_keys(failure, raised), *_message_key(raised)))
+
+
+def _message_key(raised: Raised) -> Iterator[Key]:
+    """Equal long words of a library or of pytest, such as about a fixture's scope, are about one fault."""
+    if len(raised.message) >= _LONG_MESSAGE and raised.template is None and raised.type != "AssertionError":
+        yield "message", raised.type, stabilize(raised.message[:_MAX_MESSAGE])
 
 
 def missing_thing(raised: Raised) -> Key | None:
