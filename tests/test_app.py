@@ -269,8 +269,8 @@ def test_what_was_edited_outside_of_functions_has_the_line(tmp_path):
     [
         ("", (0, 0, 0), 20),
         ("+    price += 390", (0, 0, 0), 201),
-        ("+    price += 390", (300, 1, 0), 200),
-        ("+    price += 390", (180, 1, 0), 80),
+        ("", (300, 1, 0), 200),
+        ("+    price += 390", (180, 1, 0), 201),
     ],
 )
 def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, diff, odd, expected):

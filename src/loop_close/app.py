@@ -319,7 +319,7 @@ def _with_source(suspect: Suspect, progress: Progress | None, root: Path) -> Sus
     lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:
         odd, at = suspect.odd[0], edited_in(lines, suspect, progress)
-        middle = odd - first if odd else at or body_start(lines)
+        middle = at if at is not None else odd - first if odd else body_start(lines)
         cut = max(0, min(middle - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
     return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else None)

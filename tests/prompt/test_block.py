@@ -370,12 +370,24 @@ def test_the_line_that_was_edited(steps, expected):
     assert edited_in(PLAIN, replace(suspect, edited=0), loop) is None
 
 
-@pytest.mark.parametrize(("odd", "expected"), [((0, 0, 0), 11), ((15, 3, 0), 15)])
-def test_the_edited_line_is_marked_unless_the_counts_know_better(odd, expected):
+@pytest.mark.parametrize("odd", [(0, 0, 0), (15, 3, 0)])
+def test_the_edited_line_is_marked_whatever_the_counts_say(odd):
+    """It may decide in which line the failing tests go on."""
     suspect = replace(TOTAL, edited=6, odd=odd, source=source(*PLAIN, start=8))
     loop = progress(Step(run=6, unresolved=1, edits=BEFORE), Step(run=7, unresolved=1))
     lines = block(3, WRONG, suspects=[suspect], loop=loop)
-    assert [int(line[1:5]) for line in lines if line.startswith(">")] == [expected]
+    assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11]
+    assert any(LEGENDS["edited"] in line for line in lines)
+
+
+def test_where_lines_were_removed_the_next_one_is_marked_as_such():
+    context = "\n".join(f" {line}" for line in PLAIN[2:3])
+    removed = edited(diff=f"{context}\n-    gone(11)\n {PLAIN[3]}")
+    suspect = replace(TOTAL, edited=6, source=source(*PLAIN, start=8))
+    loop = progress(Step(run=6, unresolved=1, edits=removed), Step(run=7, unresolved=1))
+    lines = block(3, WRONG, suspects=[suspect], loop=loop)
+    assert [line.partition(" ")[2].strip() for line in lines if line.startswith(">")] == [f"11 {PLAIN[3]}"]
+    assert any(LEGENDS["removed"] in line for line in lines)
 
 
 def test_a_syntax_error_has_a_caret():

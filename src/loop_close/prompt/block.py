@@ -83,6 +83,7 @@ LEGENDS = {
     "raised": "`>`: raised here.",
     "odd": "`>`: run more often by failing tests.",
     "edited": "`>`: edited before this began to fail.",
+    "removed": "`>`: lines above it were removed before this began to fail.",
 }
 
 

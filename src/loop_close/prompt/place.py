@@ -52,7 +52,8 @@ class ProbablePlace:
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
     :ivar start: the line in which the function of a suspect begins, 0 if it is unknown.
     :ivar mark: the line that counts, 0 for none.
-    :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``; empty for others.
+    :ivar why: why that line counts: ``raised``, ``odd`` (it sets failing tests apart), ``edited``, ``removed`` (lines
+        above it were removed); empty for others.
     :ivar constant: what a statement outside of functions binds; empty for others.
     """
 
@@ -116,8 +117,8 @@ def _line_of_definition(suspect: Suspect) -> int:
 def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str]:
     """The line of the first suspect that counts, 0 for none, and why.
 
-    The first that is known of these: the line that raised the exception, the line that sets the failing tests apart,
-    the edited line, the line on the traceback.
+    The first that is known of these: the line that raised the exception, the edited line, the line that sets the
+    failing tests apart, the line on the traceback.
     """
     suspect = cause.suspects[0]
     if suspect.constant:
@@ -126,11 +127,18 @@ def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:
         return own[-1].line, "raised"
+    source = suspect.source
+    at = (
+        edited_in(source.lines, suspect, progress)
+        if source is not None and suspect.function != MODULE
+        else None
+    )
+    if at is not None and source is not None:
+        rows = [row for diff in _diffs(suspect, progress) for row in diff.split("\n")]
+        is_there = any(row[:1] == "+" for row in rows)
+        return source.start + at, "edited" if is_there else "removed"
     if suspect.odd[0] or suspect.function == MODULE:
         return suspect.odd[0] or suspect.line, "odd" if suspect.odd[0] else ""
-    at = edited_in(suspect.source.lines, suspect, progress) if suspect.source is not None else None
-    if at is not None and suspect.source is not None:
-        return suspect.source.start + at, "edited"
     return (own[-1].line, "") if own else (0, "")
 
 
@@ -168,14 +176,18 @@ def edited_in(lines: Sequence[str], suspect: Suspect, progress: Progress | None)
 
     :returns: None if it was not edited, or if the line cannot be found.
     """
-    steps = progress.episode.steps if progress is not None and suspect.edited else ()
-    edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
-    diffs = [
-        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
-    ]
-    first, *others = diffs or [""]
+    first, *others = _diffs(suspect, progress) or [""]
     found = (edited_at(lines, diff) for diff in (first, *reversed(others)))
     return next((at for at in found if at is not None), None)
+
+
+def _diffs(suspect: Suspect, progress: Progress | None) -> list[str]:
+    """The recorded edits of a function since right before it began to fail, the first one first."""
+    steps = progress.episode.steps if progress is not None and suspect.edited else ()
+    edits = (edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits)
+    return [
+        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
+    ]
 
 
 def place_in_words(cause: RootCause, progress: Progress | None) -> str:
