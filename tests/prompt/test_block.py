@@ -133,6 +133,15 @@ def test_the_heading_is_the_probable_place_with_its_probability(suspect, expecte
     assert heading == expected
 
 
+@pytest.mark.parametrize(("odd", "is_said"), [((10, 3, 0), True), ((9, 3, 0), False)])
+def test_beside_the_line_that_raised_no_other_line_is_named(odd, is_said):
+    exc = raised("TypeError", frames=[in_test(source=TESTED), frame(line=10, source=BODY)])
+    lines = block(3, failure(exc), suspects=[replace(TOTAL, odd=odd)])
+    assert ("run by 3 failing" in lines[0]) is is_said
+    (marked,) = [line for line in lines if line.startswith(">")]
+    assert marked.startswith(">  10")
+
+
 def test_a_decorated_function_is_named_by_the_line_of_its_definition():
     lines = ("@cache", "@call(", "    define=1)", "async  def total(cart):", "    return 0")
     decorated = replace(TOTAL, source=source(*lines, start=TOTAL.line))

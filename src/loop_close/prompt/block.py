@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from itertools import dropwhile, takewhile
 
 from loop_close import lazy
@@ -78,7 +79,7 @@ _WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z
 # Members of an exception group in one line: its own message says only how many they are.
 _HELD = 4
 #: What the marks in the source mean; each once in a prompt.
-LEGEND = "`-`: not run by failing tests."
+LEGEND = "`-`: not run by these failing tests."
 LEGENDS = {
     "raised": "`>`: raised here.",
     "odd": "`>`: run more often by failing tests.",
@@ -107,7 +108,7 @@ def block_lines(
     if level == 0:
         return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
     same = earlier_with_same_place(report.causes, number) if at.source_key in shown else 0
-    why = [f"The same place as in root cause {same}."] if same else _why(cause, report, is_alone=is_alone)
+    why = [f"The same place as in root cause {same}."] if same else _why(cause, at, report, is_alone=is_alone)
     lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
     rows = [*_source(cause, at, report, level)] if level >= 2 and at.source_key not in shown else []
     lines += rows
@@ -259,16 +260,20 @@ def _no_suspect(cause: RootCause, report: Report) -> Iterator[str]:
         yield f"None of the {len(ran):,} functions that {it} ran stands out."
 
 
-def _why(cause: RootCause, report: Report, *, is_alone: bool) -> Iterator[str]:
-    """Why the first suspect is suspected, in one sentence; without one, that none stands out."""
+def _why(cause: RootCause, at: ProbablePlace, report: Report, *, is_alone: bool) -> Iterator[str]:
+    """Why the first suspect is suspected, in one sentence; without one, that none stands out.
+
+    Of an exception, another line than that which raised it would only confuse.
+    """
     if not cause.suspects:
         yield from _no_suspect(cause, report)
         return
     calls = report.observation.calls
     is_sample = calls is not None and calls.passed_over > 0
-    failures = _failures(cause)
+    failures, suspect = _failures(cause), cause.suspects[0]
+    is_another = at.why == "raised" and suspect.odd[0] != at.mark
     found = all_reasons(
-        cause.suspects[0],
+        replace(suspect, odd=(0, 0, 0)) if is_another else suspect,
         is_alone=is_alone,
         is_sample=is_sample,
         has_subtests=any(failure.subtest for failure in failures),
