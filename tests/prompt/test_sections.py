@@ -311,11 +311,25 @@ def test_other_findings():
     empty = verdict(origin("sum_up", is_empty=True))
     report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
     assert rendered("other-findings", report) == [
-        "- 1 unhandled exception outside of a test: `coroutine 'f' was never awaited` at `src/a.py:3`",
+        "- 1 warning: `coroutine 'f' was never awaited` at `src/a.py:3`",
         f"- 1 function without a body: `sum_up` at `{SRC}:8`",
         f"- 3 TODO comments: `# TODO: one` at `{SRC}:8`; `# TODO: two` at `{SRC}:9`; …",
     ]
     assert rendered("other-findings", report_of(observed(failure(raised())))) == []
+
+
+def test_equal_warnings_are_shown_once():
+    message = "coroutine 'f' was never awaited"
+    warnings = [
+        Warned(category="RuntimeWarning", message=message, nodeid=nodeid, file="src/a.py", line=3)
+        for nodeid in ("a", "b")
+    ]
+    thread = Warned(category="PytestUnhandledThreadExceptionWarning", message="in Thread-1")
+    report = report_of(observed(failure(raised()), warnings=(*warnings, thread)))
+    assert rendered("other-findings", report) == [
+        "- 1 unhandled exception outside of a test, 2 warnings: "
+        "`in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`"
+    ]
 
 
 def test_faults_of_extensions_are_signals():

@@ -179,8 +179,15 @@ FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
 def test_coroutine_never_awaited_is_told_on_a_green_run(run):
     done = run({"test_a.py": FORGOTTEN}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
-    assert done.says("- 1 unhandled exception outside of a test: `coroutine 'fetch' was never awaited`")
+    assert done.says("- 1 warning: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
     assert done.report["verdict"] == "green"
+
+
+def test_equal_coroutines_never_awaited_are_told_once(run):
+    source = "async def fetch(): return 1\ndef call(): fetch()\ndef test_a(): call()\ndef test_b(): call()\n"
+    done = run({"test_a.py": source}, own_process=True)
+    assert done.prompt.count("was never awaited") == 1
+    assert done.says("- 2 warnings: `coroutine 'fetch' was never awaited` at `test_a.py:2`")
 
 
 def test_coroutine_never_awaited_is_told_beside_the_failure(run):

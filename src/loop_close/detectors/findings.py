@@ -354,11 +354,9 @@ CRASH = Detector(
     advise=_crash_advice,
 )
 
-_CATEGORIES = (
-    "PytestUnraisableExceptionWarning",
-    "PytestUnhandledThreadExceptionWarning",
-    "PytestUnhandledCoroutineWarning",
-)
+#: Warnings of pytest that stand for an exception.
+_EXCEPTIONS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
+_CATEGORIES = (*_EXCEPTIONS, "PytestUnhandledCoroutineWarning")
 #: Stands for a category where the text is from asyncio's log.
 _LOGGER = "asyncio"
 _NEVER_AWAITED = lazy.pattern(r"coroutine '[^'\n]{1,200}' was never awaited")
@@ -412,6 +410,11 @@ def _gist(message: str) -> str:
     return f"{outer[0]}: {outer[-1]}" if outer else text
 
 
+def _unhandled_label(evidence: Evidence) -> str:
+    is_warning = evidence.failure is None and evidence.label.endswith("Warning")
+    return "warning" if is_warning and evidence.label not in _EXCEPTIONS else _UNHANDLED_LABEL
+
+
 def _unhandled_advice(evidence: Evidence) -> str:
     return next((text for words, text in _ADVICE if words in f"{evidence.label} {evidence.snippet}"), "")
 
@@ -432,14 +435,16 @@ _ADVICE = (
     ("nraisable", _FINALIZER),
     ("Exception ignored ", _FINALIZER),
 )
+_UNHANDLED_LABEL = "unhandled exception outside of a test"
 UNHANDLED_ASYNC = Detector(
     id="unhandled-async",
-    label="unhandled exception outside of a test",
+    label=_UNHANDLED_LABEL,
     priority=100,
     description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
     hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was not "
     "awaited.",
     detect=_unhandled,
+    label_for=_unhandled_label,
     advise=_unhandled_advice,
 )
 

@@ -375,7 +375,8 @@ def _other_findings(report: Report, tokens: int, labels: Mapping[str, Detector])
             kinds[evidence.kind].append(evidence)
     for kind, found in list(kinds.items())[:_FINDINGS]:
         name = labels[kind].count_of(found) if kind in labels else f"{len(found)} {kind}"
-        yield f"- {one_line(name, 60)}: {'; '.join(_finding(e) for e in found[:2])}{'; …' if len(found) > 2 else ''}"
+        shown = [*dict.fromkeys(map(_finding, found))]  # a warning may come once in each test
+        yield f"- {one_line(name, 60)}: {'; '.join(shown[:2])}{'; …' if len(shown) > 2 else ''}"
 
 
 def _finding(evidence: Evidence) -> str:
