@@ -400,17 +400,39 @@ def test_exit_status_that_hides_failures_is_explained(run):
     assert done.says("# 1 test fails", "`conftest.py set it to 0 (pytest_sessionfinish)`")
 
 
+PRODUCT = "def half(n):\n    return n / 2\n\ndef other(n):\n    n += 1\n    n += 2\n    return n\n"
+HALF = "from product import half\ndef test_a(): assert half(2) == 1\ndef test_b(): pass\n"
+
+
 def test_coverage_below_the_limit_is_the_reason_of_the_exit_status(run):
     pytest.importorskip("pytest_cov")
-    source = "from product import half\ndef test_a(): assert half(2) == 1\n"
-    product = "def half(n):\n    return n / 2\n\ndef other(n):\n    n += 1\n    n += 2\n    return n\n"
-    files = {"product.py": product, "test_a.py": source}
+    files = {"product.py": PRODUCT, "test_a.py": HALF.partition("def test_b")[0]}
     done = run(files, "--cov=product", "--cov-fail-under=90", plugins=("pytest_cov",), own_process=True)
     assert done.ret == 1
     assert done.title.startswith("# 1 coverage error, 1 passes")
     assert done.says("Required test coverage of 90% not reached. Total coverage: ")
     assert done.report["stall_reason"] == "1 coverage shortfall detected"
     assert done.report["exit_reason"] == ""
+
+
+MEASURED = ("--cov=product", "--cov-fail-under=90", "-k", "test_a", "-q", "test_a.py")
+
+
+def test_command_after_too_little_coverage_measures_it_again(run):
+    pytest.importorskip("pytest_cov")
+    files = {"product.py": PRODUCT, "test_a.py": HALF}
+    done = run(files, *MEASURED, plugins=("pytest_cov",), own_process=True)
+    assert done.rerun.endswith(" --loop-close --cov=product --cov-fail-under=90 -k test_a test_a.py")
+    assert done.says("`--cov-report=term-missing` lists these lines.")
+    listed = run(files, *MEASURED, "--cov-report=term-missing", plugins=("pytest_cov",), own_process=True)
+    assert listed.says("The coverage report lists these lines.")
+
+
+def test_command_after_a_failing_test_does_not_measure_coverage(run):
+    pytest.importorskip("pytest_cov")
+    files = {"product.py": PRODUCT, "test_a.py": HALF.replace("== 1", "== 2")}
+    done = run(files, *MEASURED, plugins=("pytest_cov",), own_process=True)
+    assert done.rerun.endswith(" --loop-close test_a.py::test_a")
 
 
 @pytest.mark.parametrize(

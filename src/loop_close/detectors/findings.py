@@ -221,14 +221,27 @@ def _is_below_limit(failure: Failure) -> bool:
     return failure.phase == "check" and (failure.tool, failure.code) == ("coverage", "fail-under")
 
 
+def _coverage_advice(evidence: Evidence) -> str:
+    """Where the lines that did not run are listed: only some reports have the column for them."""
+    table = next((text for _, text in evidence.failure.sections), "") if evidence.failure else ""
+    option = (
+        "--cov-report=term-missing" if evidence.snippet.startswith("Required test") else "coverage report -m"
+    )
+    lists = "The coverage report" if "Missing" in table.partition("\n")[0] else f"`{option}`"
+    return f"{_COVERAGE_HINT} {lists} lists these lines. The limit itself is the project's decision."
+
+
+_COVERAGE_HINT = (
+    "The tests pass, but too little code runs in them: tests are missing for the lines that did not run."
+)
 COVERAGE_BELOW = Detector(
     id="coverage-below",
     label="coverage shortfall",
     priority=120,
     description="coverage below the limit that the project sets (fail_under)",
-    hint="The tests pass, but too little code runs in them: tests are missing for the lines that the coverage "
-    "report lists as missed. The limit itself is the project's decision.",
+    hint=f"{_COVERAGE_HINT} The limit itself is the project's decision.",
     detect=claim_each("coverage-below", _is_below_limit),
+    advise=_coverage_advice,
 )
 
 

@@ -46,6 +46,8 @@ _DROPPED = {
     "--show-progress", "--old-summary", "--force-sugar", "--loop-close", "--loop-close-failed",
     "--loop-close-json", "--loop-close-ci",
 }  # fmt: skip
+#: Options that a missed limit of coverage depends on: those of pytest-cov, and these, which choose tests.
+_MEASURED = ("--cov", "--no-cov", "-k", "-m", "--deselect")
 #: Options of pytest-xdist: they matter to a test that ended the process of its worker.
 _WORKERS = frozenset(("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--px", "--maxschedchunk"))
 #: Options of pytest that a re-run keeps. An option of a plugin may select tests: then node ids behind it mean less.
@@ -72,10 +74,13 @@ _SECRET = lazy.pattern(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNO
 _MAX_LENGTH = 400
 
 
-def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[str, ...], bool]:
+def rerun_words(
+    config: pytest.Config, *, is_worker_dead: bool, is_uncovered: bool = False
+) -> tuple[tuple[str, ...], bool]:
     """The words before the selection: how pytest was started and the options that change what tests do.
 
     :param is_worker_dead: a test ended the process of its xdist worker: without workers it would end the re-run.
+    :param is_uncovered: only the limit of coverage was missed. Then the same tests have to be measured again.
     :returns: the words, and whether node ids behind them run just these tests.
     """
     runner, environment = runner_of(os.environ)
@@ -88,6 +93,7 @@ def rerun_words(config: pytest.Config, *, is_worker_dead: bool) -> tuple[tuple[s
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
     ):
         is_dropped = name in _DROPPED if name else not is_outside
+        is_dropped = is_dropped and not (is_uncovered and (not name or name.startswith(_MEASURED)))
         if is_dropped or (name in _WORKERS and not is_worker_dead) or _SECRET.search(name):
             continue
         if name == "--loop-close-history" and any("://" in word for word in words):

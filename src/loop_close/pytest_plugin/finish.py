@@ -204,7 +204,12 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     incomplete = _incomplete(recorder, session)
     calls, why_no_calls = collect_calls(recorder, session, incomplete)
     counts, config = recorder.counts, recorder.config
-    words, takes_ids = rerun_words(config, is_worker_dead=any(map(is_dead_worker, recorder.failures)))
+    uncovered = tuple(coverage_failures(config))
+    words, takes_ids = rerun_words(
+        config,
+        is_worker_dead=any(map(is_dead_worker, recorder.failures)),
+        is_uncovered=bool(uncovered) and not recorder.failures,
+    )
     shown = Counts(
         passed=counts.passed,
         failed=counts.failures,
@@ -223,7 +228,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=recorder.memory.source if recorder.memory is not None else "pytest",
         provenance=replace(made, packages=installed(sys.path)) if is_of_several else made,
-        failures=(*recorder.failures, *coverage_failures(config)),
+        failures=(*recorder.failures, *uncovered),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
         counts=shown,
