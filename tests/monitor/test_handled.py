@@ -152,6 +152,49 @@ def test_raised_again_and_handled_further_up(watch):
     assert note.caught == "b.py:4"
 
 
+MANAGED = """
+import contextlib
+
+@contextlib.contextmanager
+def manager():
+    try:
+        yield
+    except KeyError:
+        raise
+
+@contextlib.asynccontextmanager
+async def waiting():
+    with manager():
+        yield
+
+def f():
+    with manager():
+        g()
+
+async def wait():
+    async with waiting():
+        g()
+"""
+
+
+def test_context_manager_that_hands_it_on_is_no_handler(watch):
+    """contextlib takes its own frame, and those of the generator, out of the traceback."""
+    begin(watch)
+    manager = made(MANAGED, file="/elsewhere/a.py", g=made(RAISE, "g", error=ValueError))
+    runner = made(HANDLE.replace("*args", ""), g=manager, file="/elsewhere/b.py", __name__="runner")
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=runner)()
+    assert [note.caught for note in swallowed(watch).values()] == ["runner"]
+
+
+def test_asynchronous_context_manager_that_hands_it_on_is_no_handler(watch):
+    begin(watch)
+    manager = made(MANAGED, "wait", "/elsewhere/a.py", g=made(RAISE, "g", error=ValueError))
+    run = HANDLE.replace("*args", "").replace("g()", "g().send(None)")
+    runner = made(run, g=manager, file="/elsewhere/b.py", __name__="runner")
+    made("def t():\n    f()\n", "t", "/project/test_a.py", f=runner)()
+    assert [note.caught for note in swallowed(watch).values()] == ["runner"]
+
+
 TWICE = """
 def f():
     kept = []

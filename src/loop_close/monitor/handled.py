@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from bisect import bisect_right
@@ -44,6 +45,11 @@ _ARGS = vars(BaseException)["args"].__get__
 _QUALNAME, _MRO = (vars(type)[name].__get__ for name in ("__qualname__", "__mro__"))
 # The first instruction of an ``except`` or ``with``. Other handlers only clean up and re-raise.
 _PUSH = opmap.get("PUSH_EXC_INFO")
+# These only hand an exception on, and remove themselves from its traceback.
+_HANDING_ON = (
+    contextlib._GeneratorContextManager.__exit__.__code__,
+    contextlib._AsyncGeneratorContextManager.__aexit__.__code__,
+)
 _FRAME, _ID = sys._getframe, id  # tests may patch them
 
 
@@ -68,7 +74,7 @@ class _Entry:
 
     :ivar what: their common key: (id of the code object, offset of the instruction, id of the type).
     :ivar handler: the id of the handler's code object.
-    :ivar handled: None if the exceptions reached the test, or are not errors; ``note`` likewise.
+    :ivar handled: None if the exceptions reached the test, are handed on, or are not errors; ``note`` likewise.
     :ivar times: how many there were.
     """
 
@@ -237,7 +243,8 @@ class HandledExceptions:
     ) -> _Entry:
         kind, offset = type(exception), key[-1]
         handled = note = None
-        if self._is_swallowed(frame, exception) and not _is_control(kind):
+        is_handed_on = any(code is each for each in _HANDING_ON)
+        if not is_handed_on and self._is_swallowed(frame, exception) and not _is_control(kind):
             if self._kept < _MOST_KEPT:
                 self._kept += 1
                 handled, note = (
