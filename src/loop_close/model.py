@@ -127,7 +127,8 @@ class Raised:
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
         ``home`` (the file that should define the missing name; for a missing argument, the file of the function);
         ``generated`` (the frames in code without a file after the last project frame, as ``<template>:3 in root``,
-        one per line).
+        one per line; only if the last of them raised the exception);
+        ``generated_caller`` (the last such frame in a template, if library code that it called raised).
     :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
     :ivar template: the raised message in the source of the ``raise`` statement, with values replaced by ``{}``; None

@@ -456,7 +456,6 @@ class Line:
         ("render('1 / 0', '<doctest a[0]>')", None),
         ("render('1 / 0', 'made.html')", None),
         ("render('1 / 0')", "<template>:5 in outer\n<template>:3 in root"),
-        ("render('__import__(\\'json\\').loads(\\'\\')')", "<template>:5 in outer\n<template>:3 in root"),
         ("Line(net=1)", "<string>:"),
         ("render('1 / 0', '<' + 'a' * 500)", "<" + "a" * 99 + ":5 in outer\n<" + "a" * 99 + ":3 in root"),
     ],
@@ -466,3 +465,24 @@ def test_generated_code(written, line, expected):
     found = written.fail(f"from made_code import *\ndef test_it():\n    {line}\n")
     generated = found.details.get("generated")
     assert generated == expected or (expected == "<string>:" and generated.startswith("<string>:"))
+    assert "generated_caller" not in found.details
+
+
+LOADS = "__import__('json').loads('')"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"render({LOADS!r})", "<template>:3 in root"),
+        (f"render({LOADS!r}, '<string>.generated.py')", "<string>.generated.py:3 in root"),
+        (f"exec({LOADS!r})", "<string>:1 in <module>"),
+        (f"render({LOADS!r}, '<sqlalchemy generated warned() wrapper>')", None),
+        (f"render({LOADS!r}, '<string>')", None),
+    ],
+)
+def test_generated_code_that_called_the_library(written, line, expected):
+    written.write("src/made_code.py", MADE)
+    found = written.fail(f"from made_code import *\ndef test_it():\n    {line}\n")
+    assert found.details.get("generated_caller") == expected
+    assert "generated" not in found.details

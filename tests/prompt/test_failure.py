@@ -100,6 +100,8 @@ def test_generated_code():
     assert list(generated_lines(exc)) == [
         "Raised in generated code `<template>:3 in root`, called from `<x>:1 in a`."
     ]
+    exc = raised(details={"generated_caller": "<template>:3 in root"})
+    assert list(generated_lines(exc)) == ["Called from generated code `<template>:3 in root`."]
 
 
 def test_text_that_cannot_be_parsed():

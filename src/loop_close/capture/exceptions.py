@@ -60,6 +60,8 @@ _CANNOT_IMPORT = lazy.pattern(
 )
 # Not the modules that are frozen into Python itself, nor what a person types or writes into a docstring.
 _GENERATED = lazy.pattern(r"<(?!frozen |stdin>|console>|doctest |ipython)")
+# Of these a person wrote the text: templates of Jinja and Tornado, and what ``exec`` or ``eval`` ran.
+_WRITTEN = lazy.pattern(r".*(?i:template|\.generated\.py:)|.* in <module>$")
 _MAX_GENERATED = 3
 _MAX_NAME = 100
 _MAX_TEXT = 300
@@ -248,7 +250,7 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
         found = {"environment": exc.args[0]}
     elif type(exc).__name__ == "FixtureLookupError":
         found = {"fixture": getattr(exc, "argname", None)}
-    found["generated"] = "\n".join(_generated(live))
+    found |= _generated(live)
     return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
 
 
@@ -263,14 +265,20 @@ def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:
     return {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
 
 
-def _generated(live: list[LiveFrame]) -> list[str]:
-    """The last frames in generated code, if no frame of the project follows; outermost first."""
+def _generated(live: list[LiveFrame]) -> dict[str, str]:
+    """The last frames in generated code, if no frame of the project follows; outermost first.
+
+    Library code that they called may have raised. Then a wrapper that a library generated says nothing.
+    """
     last = next((n for n, each in enumerate(reversed(live)) if each.file is not None), len(live))
     inner = live[len(live) - last :]
     made = [each for each in inner if _GENERATED.match(each.code.co_filename)]
-    return [
+    names = [
         f"{each.code.co_filename[:_MAX_NAME]}:{each.line} in {each.code.co_name[:_MAX_NAME]}" for each in made
-    ][-_MAX_GENERATED:]
+    ]
+    if made and made[-1] is live[-1]:
+        return {"generated": "\n".join(names[-_MAX_GENERATED:])}
+    return {"generated_caller": next(filter(_WRITTEN.match, reversed(names)), "")}
 
 
 def _import_details(exc: ImportError) -> dict[str, Any]:

@@ -326,12 +326,14 @@ def _home(raised: Raised) -> str:
 
 
 def generated_lines(raised: Raised) -> Iterator[str]:
-    """Where in code without a file the exception was raised, and the line of such code that cannot be parsed."""
+    """The code without a file that raised the exception or led to it, and the line of it that cannot be parsed."""
     details = raised.details
     *above, made = details.get("generated", "").split("\n")
     if made:
         called = f", called from {span(above[-1], 160)}" if above else ""
         yield f"Raised in generated code {span(made, 160)}{called}."
+    elif "generated_caller" in details:
+        yield f"Called from generated code {span(details['generated_caller'], 160)}."
     text = details.get("text", "").split("\n")[0].rstrip()
     if is_a(raised, "SyntaxError") and not is_about_a_file(raised) and text:
         line, column = _number(details.get("line")), _number(details.get("column"))
