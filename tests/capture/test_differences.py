@@ -3,6 +3,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import re
 import types
 from typing import Any
 
@@ -306,6 +307,12 @@ def test_part_of_a_credential_is_not_shown():
     secret = "-----BEGIN PRIVATE KEY-----\n" + "MIIEabc\n" * 9 + "-----END PRIVATE KEY-----\n"
     (found,) = differences(secret, secret.replace("MIIEabc\n", "MIIEabd\n", 1), TEXTS).certain
     assert "MIIE" not in found.left
+
+
+def test_text_around_a_whole_credential_is_shown():
+    cookie = f"theme=dark; csrftoken=Zx81kfiwpqTTlmn2; lang=en {LONG}"
+    (found,) = differences(cookie, cookie.replace("dark", "light"), TEXTS).certain
+    assert re.fullmatch(r"'theme=dark; csrftoken=<redacted \d+>; lang=en .*'", found.left)
 
 
 ATOMS = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | st.text(max_size=90)

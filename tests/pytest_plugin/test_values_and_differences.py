@@ -248,6 +248,51 @@ def test_credentials_are_in_neither(run):
     assert found["test_b"][1] == [('["api_key"]', "'<redacted 1>'", "'<redacted 2>'")]
 
 
+SHORTENED = """
+import dataclasses
+import unittest
+
+COOKIE = "theme=dark; sessionid=8f14e45fceea167a5a36dedd4bea2543; csrftoken=Zx81kfiwpqTTlmn2"
+LONG = "a" * 5_000 + " csrftoken=Zx81kfiwpqTTlmn2"
+
+@dataclasses.dataclass
+class Login:
+    user: str
+    password: str
+    level: int
+
+def get(value):
+    return value
+
+def test_string():
+    assert get(COOKIE) == ""
+
+def test_end_of_a_long_string():
+    assert get(LONG) == ""
+
+def test_search():
+    assert "light" in get(COOKIE)
+
+def test_object():
+    assert get(Login("jo", "geheim-4711-xyz", 1)) == Login("jo", "geheim-4711-abc", 2)
+
+def test_dictionary():
+    assert get({"a": 1, "b": 2, "c": 3, "secret": "abcDEF123ghi"}) == {"a": 3, "b": 1, "c": 2}
+
+class TestUnit(unittest.TestCase):
+    def test_unit(self):
+        self.assertEqual(COOKIE, COOKIE[:11] + "!" + COOKIE[12:40])
+"""
+ENDS = ("=8f1", "543;", "=Zx8", "lmn2", "xyz'", "abc'", "ghi'")
+
+
+def test_ends_of_credentials_in_shortened_values_are_not_shown(run):
+    found = run({"test_a.py": SHORTENED})
+    assert "6 failed" in found.stdout
+    shown = f"{json.dumps(found.report)}\n{found.prompt}"
+    assert [end for end in ENDS if end in shown] == [], shown
+
+
 def test_credentials_known_by_their_names_are_nowhere_in_the_failure(run):
     source = """
     import unittest

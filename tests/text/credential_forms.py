@@ -532,6 +532,9 @@ NAMED = [
     ("X-Amz-Security-Token: @@", fake(40) + "/" + fake(40) + "=="),
     ("X-Hub-Signature-256: sha256=@@", hexed(64)),
     ("Cookie: sessionid=@@; theme=dark", lower(32)),
+    ("'sessionid=@@; theme=dark'", hexed(32)),
+    ("session_id = '@@'", hexed(16)),
+    ("{'sessionId': '@@', 'user': 'me'}", fake(24)),
     ("Cookie: theme=dark; _gitlab_session=@@", hexed(32)),
     ("Set-Cookie: session=@@; Path=/; HttpOnly", "eyJ" + fake(20) + ".Zx1" + fake(3) + "." + fake(27)),
     ("Set-Cookie: connect.sid=@@; Path=/", "s%3A" + fake(32) + "." + fake(43)),
@@ -648,6 +651,8 @@ HARMLESS = [
     "public_key='ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@host'",
     "session_timeout=3600",
     "cookie_name='sessionid'",
+    "session_id='session-2026-01-01-0001'",
+    "session_id=f47ac10b-58cc-4372-a567-0e02b2c3d479",
     # short test values
     "password='secret'",
     "password='test'",

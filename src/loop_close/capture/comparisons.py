@@ -61,6 +61,7 @@ class _Event(NamedTuple):
     :ivar instruction: offset in the bytecode; it only grows within one assertion.
     :ivar found: where the two values differ; None if they did not have to be equal.
     :ivar strings: those of the two values that are strings; ``searched``: the one in which the other was searched.
+    :ivar exact: the texts of the two values, with credentials.
     """
 
     code: CodeType
@@ -69,6 +70,7 @@ class _Event(NamedTuple):
     found: Found | None
     strings: tuple[str | bytes, ...]
     searched: tuple[str | bytes, ...]
+    exact: tuple[str, ...]
 
 
 class Comparisons:
@@ -102,7 +104,8 @@ class Comparisons:
         found = self._found(left, right) if operator == "==" else None
         searched = _strings([right]) if operator in ("in", "not in") else ()
         strings = _strings((left, right))
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found, strings, searched)
+        exact = (*self.texts.exact_of(left), *self.texts.exact_of(right)) if self._left > 1 else ()
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found, strings, searched, exact)
         events = self._events.pop(id(frame), [])
         is_same = (
             bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
@@ -171,6 +174,7 @@ def differences_of(
             if name in _SEARCHES:
                 searched = _searched(_strings(values[1:2]), arguments[1:2], frames[-1])
             _note(strings, _with_arguments(sides, frames), texts, searched)
+        texts.note(chain(*map(texts.exact_of, values)))
         found = differences(values[0], values[1], texts) if name in _EQUALITIES else Found()
         sides = arguments[:2] if len(arguments) > 1 else []
         return tuple(_named(each, sides, texts) for each in found.certain or found.possible)
@@ -179,6 +183,7 @@ def differences_of(
     events = comparisons.of(live[-1], statement)
     compared = [event.found for event in events if event.found is not None]
     _note_all(statement.test, events, live, texts)
+    texts.note(chain(*(event.exact for event in events)))
     sides, is_equality = [], False
     match statement.test:
         case ast.Compare(left=left, ops=ops, comparators=[*_, right]) if all(

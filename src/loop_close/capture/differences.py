@@ -35,7 +35,7 @@ from loop_close.capture.values import (
 from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.redact import mark, redact
+from loop_close.text.redact import MARK, mark, redact
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
@@ -318,13 +318,16 @@ class _Walk:
         return Difference(path=self._path(path), left=shown[0], right=shown[1])
 
     def _piece(self, text: Any, start: int, end: int, label: str) -> str:
-        """A part of a string as a literal; empty below zero. Parts of credentials are not shown."""
+        """A part of a string as a literal; empty below zero. It is not shown if it cuts a credential."""
         if end < 0:
             return ""
         around, piece = text[max(0, start - _AROUND) : end + _AROUND], text[start:end]
-        for whole, part in ((around, piece), (repr(around), repr(piece)[1:-1])):
-            hidden = redact(whole) if type(whole) is str else whole
-            if hidden != whole and part not in hidden:
+        quoted = repr(piece)
+        forms = [(around, redact(piece), piece)] if type(text) is str else []
+        forms.append((repr(around), redact(quoted)[1:-1], quoted[1:-1]))
+        for whole, shown, part in forms:
+            hidden = redact(whole)
+            if hidden != whole and MARK.sub("<>", shown) not in MARK.sub("<>", hidden):
                 return mark(part, self._texts.numbers)
         return self._texts.fit(repr(piece[:_AROUND]), label)
 

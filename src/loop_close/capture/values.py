@@ -171,6 +171,17 @@ class Texts:
         """
         return self.fit(self._raw(value, _LEVELS), label)
 
+    def exact_of(self, value: Any) -> tuple[str, ...]:
+        """What is shown of a value somewhere, with the credentials in it: its text, and the end of a long string."""
+        text = self._raw(value, _LEVELS)
+        is_string = type(value) is str or type(value) is bytes  # "in" would run code of a metaclass
+        return (text, repr(value[-_ROOM:])) if is_string and len(value) > _ROOM else (text,)
+
+    def note(self, exact: Iterable[str]) -> None:
+        """Note the credentials that have a name in one of the texts: a part of one alone has none."""
+        for text in exact:
+            clean(text, numbers=self.numbers)
+
     def whole_of(self, value: Any, label: str = "") -> str:
         """The uncut text of a value."""
         return self.whole(self._raw(value, _LEVELS), label)

@@ -235,7 +235,7 @@ def _value_of(named: _Name) -> tuple[int, int, bool] | None:
     """Where the value of a name is, and whether it is a credential; None if there is no value."""
     if named.kind != "strong" and not _is_whole_word(named):
         return None
-    if compiled(_ABOUT).search(named.tail):
+    if compiled(_ABOUT).search(named.tail) and not _is_session_id(named):
         return None
     if named.kind == "weak":
         return _shaped_value(named)
@@ -264,6 +264,10 @@ def _is_whole_word(named: _Name) -> bool:
     return not before.isalpha() or (is_capital and (before.islower() or named.word == "sess"))
 
 
+def _is_session_id(named: _Name) -> bool:
+    return named.word in ("sess", "session") and named.tail.lower() in ("id", "_id", "-id")
+
+
 def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
     match = compiled(_SHAPED).match(named.text, named.end)
     if match is None:
@@ -284,7 +288,9 @@ def _shaped_value(named: _Name) -> tuple[int, int, bool] | None:
         compiled(ANY_UUID).fullmatch(value) or value.startswith("S-1-")
     ):
         is_secret = False
-    if named.tail and not _is_same(named.tail) and named.tail.lower() not in ("id", "_id", "s"):
+    if _is_session_id(named):  # who has it is signed in; "session-2026-01" is only a name
+        is_secret = is_secret and re.search("[A-Za-z0-9]{16}", value) is not None
+    elif named.tail and not _is_same(named.tail) and named.tail.lower() != "s":
         is_secret = is_secret and is_random(value) and not compiled(ANY_UUID).fullmatch(value)
     return *match.span("secret"), is_secret
 
@@ -511,3 +517,28 @@ def _is_name_of(name: str, value: str) -> bool:
         return is_shaped(value, name)
     found = compiled(_NAME).search(name)
     return bool(found and found["strong"] is not None and not compiled(_ABOUT).search(found["tail"]))
+
+
+# Values that JSON shows under names of one or two letters.
+_PRIVATE_MEMBER = (
+    r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
+    r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
+)
+
+
+def cookie_values(text: str) -> Iterator[tuple[int, int]]:
+    """The values of cookies that look random, whatever their names."""
+    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
+        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:|-]{16,}+)", header["pairs"]):
+            if is_shaped(match["secret"], "cookie"):
+                start = header.start("pairs")
+                yield start + match.start("secret"), start + match.end("secret")
+
+
+def jwk_values(text: str) -> Iterator[tuple[int, int]]:
+    """The private members of JSON Web Keys (RFC 7517): ``d`` and the primes, and ``k`` of a symmetric key."""
+    for members in re.finditer(r"\{(?P<members>[^{}]*+)", text):
+        if "kty" in members["members"]:
+            for match in compiled(_PRIVATE_MEMBER).finditer(members["members"]):
+                start = members.start("members")
+                yield start + match.start("secret"), start + match.end("secret")

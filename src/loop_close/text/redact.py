@@ -12,7 +12,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 
 from loop_close import lazy
 from loop_close.text import sanitize, stripped
-from loop_close.text.assigned import introspected_values, named_values
+from loop_close.text.assigned import cookie_values, introspected_values, jwk_values, named_values
 from loop_close.text.shapes import (
     LONG,
     SHORTEST,
@@ -20,7 +20,6 @@ from loop_close.text.shapes import (
     is_mixed,
     is_placeholder,
     is_random,
-    is_shaped,
     is_test_value,
     words,
 )
@@ -37,6 +36,8 @@ _KNOWN, _KNOWN_LENGTH, _IN_WORDS_LENGTH = 200, 4, 10
 # What pytest and unittest write for the middle of a long value, and what is left of it beside that. So many characters
 # of it tell which value it is.
 _PART = 6
+# So few characters at the gap are hidden if the value begins or ends with them; so many are looked at.
+_FEWEST_LEFT, _MOST_LEFT = 2, 200
 _GAP = r"(\.\.\.|\[[0-9]{1,9} chars\])"
 _BEFORE_GAP, _AFTER_GAP = r"(?<![^'\"\s])[^'\"\s]{4,}+\Z", r"\A[^'\"\s]{4,}+"
 # pprint and formatters wrap a long string over literals of several lines.
@@ -367,6 +368,13 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
         return mark(left[0], numbers) if any(end in value for value in known for end in ends) else left[0]
 
     for place in range(1, len(parts), 2):
+        before, after = parts[place - 1], parts[place + 1]
+        size = max((_left_of(value, before, is_start=True) for value in known), default=0)
+        if size:
+            parts[place - 1] = before[:-size] + mark(before[-size:], numbers)
+        size = max((_left_of(value, after, is_start=False) for value in known), default=0)
+        if size:
+            parts[place + 1] = mark(after[:size], numbers) + after[size:]
         parts[place - 1] = compiled(_BEFORE_GAP).sub(hidden, parts[place - 1])
         parts[place + 1] = compiled(_AFTER_GAP).sub(hidden, parts[place + 1])
     text = "".join(parts)
@@ -377,6 +385,22 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
             is_sure = is_mixed(value) and len(value) >= _REPEATED_LENGTH
             text = re.sub(_anywhere(value) if is_sure else whole, mark(value, numbers), text)
     return text
+
+
+def _left_of(value: str, text: str, *, is_start: bool) -> int:
+    """How many characters of a text beside a gap are the start or the end of a value; 0 for a part of a word."""
+    most = min(len(value), len(text), _MOST_LEFT)
+    if (
+        text[-_FEWEST_LEFT:] if is_start else text[:_FEWEST_LEFT]
+    ) not in value:  # most often, and much faster
+        return 0
+    for size in range(most, _FEWEST_LEFT - 1, -1):
+        beside = text[-size - 1 : -size] if is_start else text[size : size + 1]
+        if not beside.isalnum() and (
+            text.endswith(value[:size]) if is_start else text.startswith(value[-size:])
+        ):
+            return size
+    return 0
 
 
 def _lines_of(value: str) -> Iterator[str]:
@@ -419,34 +443,9 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
     if "where " in text:
         yield from introspected_values(text)
     if '"kty' in folded or "'kty" in folded:
-        yield from _jwk_values(text)
+        yield from jwk_values(text)
     if "cookie" in folded:
-        yield from _cookie_values(text)
-
-
-# Values that JSON shows under names of one or two letters.
-_PRIVATE_MEMBER = (
-    r"[\"'](?:k|d|p|q|dp|dq|qi)\\{0,3}[\"']\s{0,20}:\s{0,20}"
-    r"\\{0,3}[\"'](?P<secret>[\w-]{16,}+)(?=\\{0,3}[\"'])"
-)
-
-
-def _cookie_values(text: str) -> Iterator[tuple[int, int]]:
-    """The values of cookies that look random, whatever their names."""
-    for header in re.finditer(r"(?i:cookie)[\"']?[ \t]{0,3}[:=,][ \t]{0,3}(?P<pairs>[^\n]{1,4000})", text):
-        for match in re.finditer(r"[\w.-]{1,60}=(?P<secret>[\w.%+/=~:|-]{16,}+)", header["pairs"]):
-            if is_shaped(match["secret"], "cookie"):
-                start = header.start("pairs")
-                yield start + match.start("secret"), start + match.end("secret")
-
-
-def _jwk_values(text: str) -> Iterator[tuple[int, int]]:
-    """The private members of JSON Web Keys (RFC 7517): ``d`` and the primes, and ``k`` of a symmetric key."""
-    for members in re.finditer(r"\{(?P<members>[^{}]*+)", text):
-        if "kty" in members["members"]:
-            for match in compiled(_PRIVATE_MEMBER).finditer(members["members"]):
-                start = members.start("members")
-                yield start + match.start("secret"), start + match.end("secret")
+        yield from cookie_values(text)
 
 
 def _guarded(rules: Sequence[tuple[str, CredentialRule]], text: str) -> list[CredentialRule]:
