@@ -172,8 +172,8 @@ TIMEOUT = Detector(
     label="timeout",
     priority=90,
     description="a test or a call in it that ran into a time limit",
-    hint="The frame shown is where the time limit was reached. A loop that does not end, a lock that is not released, "
-    "a queue that stays empty, a network or subprocess that does not answer are the usual reasons.",
+    hint="Usual reasons for a timeout: a loop that does not end, a lock that is not released, a queue that stays "
+    "empty, a network or subprocess that does not answer.",
     detect=claim_each("timeout", _is_timeout),
 )
 
@@ -355,7 +355,7 @@ def _crash_advice(evidence: Evidence) -> str:
 _KILLED = "SIGKILL comes from outside of the process: from the kernel when memory is short, a time limit, or a person."
 _DIED = (
     "The process ended without an exception to show: look at C extensions, ctypes, native libraries, endless "
-    "recursion in C code, memory use, and calls of os._exit or os.abort near the frame shown."
+    "recursion in C code, memory use, and calls of os._exit or os.abort."
 )
 CRASH = Detector(
     id="crash",
