@@ -1104,6 +1104,11 @@ def lines_of(number, *suspects):
     return [line for line in lines if "also the first place" in line]
 
 
+def test_an_assertion_of_the_code_under_test_without_a_message_is_named():
+    exc = raised("AssertionError", "", [in_test(source=TESTED), frame(line=10, source=BODY)])
+    assert "E  AssertionError" in block(3, failure(exc))
+
+
 def test_a_test_that_fails_in_its_teardown_too_is_one_test():
     names = [f"{TEST}::test_{letter}" for letter in "abc"]
     found = [failure(raised(), name, phase) for name in names for phase in ("call", "teardown")]
@@ -1138,7 +1143,7 @@ def test_a_later_root_cause_with_the_same_place_refers_to_the_first():
     lines = block_lines(2, causes[1], 4, report, {}, [(TOTAL.file, TOTAL.function, TOTAL.line)])
     assert lines[:2] == [
         "## 2. Possibly `total()` at `src/shop/cart.py:10` (40 %)",
-        "The same place as in root cause 1.",
+        "The same place as in section 1.",
     ]
     assert not [line for line in lines if line.startswith(("Called", "Other places", "Source", ":8"))]
     assert [line for line in lines if line.startswith("Shown by")]

@@ -108,7 +108,7 @@ def block_lines(
     if level == 0:
         return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
     same = earlier_with_same_place(report.causes, number) if at.source_key in shown else 0
-    why = [f"The same place as in root cause {same}."] if same else _why(cause, at, report, is_alone=is_alone)
+    why = [f"The same place as in section {same}."] if same else _why(cause, at, report, is_alone=is_alone)
     lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
     rows = [*_source(cause, at, report, level)] if level >= 2 and at.source_key not in shown else []
     lines += rows

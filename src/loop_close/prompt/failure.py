@@ -45,7 +45,7 @@ def message_rows(failure: Failure, level: int) -> list[str]:
     if lines and lines[0].endswith("…") and not is_doctest:
         whole = safe(failure.message).lstrip().partition("\n")[0].rstrip()
         lines[0] = comparison_row(whole, failure) if whole.startswith(lines[0][:-1]) else lines[0]
-    if raised is not None and raised.type != "AssertionError":
+    if raised is not None and (raised.type != "AssertionError" or not any(lines)):
         first = lines[0] if lines else ""
         name = one_line(safe(raised.type), 100)
         lines = [f"{name}: {first}" if first else name, *lines[1:]]
