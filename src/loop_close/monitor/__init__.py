@@ -16,10 +16,8 @@ from time import process_time
 SHARE = 0.03
 #: The share for files with failing tests, whose calls matter most.
 SHARE_AFTER_FAILURE = 0.25
-#: Minimum in CPU seconds, for short runs. This part of it may be spent at once, the rest evenly over the collected
-#: tests: the last ones fail as often as the first, and more often where they are the newest.
+#: Minimum in CPU seconds, for short runs.
 ALLOWANCE = 0.25
-AT_ONCE = 0.3
 # Cost of a function's return, of one step along a traceback, and of a function whose line events are set at its start,
 # in line callbacks.
 _RETURN, _STEP, _ARMED = 3, 8, 8
@@ -49,22 +47,15 @@ class Budget:
         self._is_kept = False  # what is left is for the first tests of each function
         self._failing: set[str] = set()
         self._times: dict[str, int] = {}
-        self._begun, self._expected = 0, 1
-
-    def expect(self, number: int) -> None:
-        """Set how many tests are going to run."""
-        self._expected = max(1, number)
 
     def allows(self, nodeid: str) -> bool:
         """Whether the test that begins now is tracked."""
-        self._begun += 1
         if self._is_unlimited or nodeid in self._likely:
             return True
         now = _CPU()
         if nodeid.partition("::")[0] in self._failing and self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE:
             return True
-        part = AT_ONCE + (1 - AT_ONCE) * min(1.0, self._begun / self._expected)
-        allowed = max(SHARE * now, part * ALLOWANCE)
+        allowed = max(SHARE * now, ALLOWANCE)
         self._is_used_up = self._is_beyond(allowed, was=self._is_used_up)
         self._is_kept = self._is_beyond((1 - _RESERVE) * allowed, was=self._is_kept)
         if self._is_used_up:

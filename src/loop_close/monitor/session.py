@@ -211,10 +211,6 @@ class Attribution:
         elif not self._is_failure_reported or len(self._open) > 1:
             self._open[-1] = merge_executions((self._open[-1], ran))
 
-    def expect(self, number: int) -> None:
-        """Set how many tests are going to run."""
-        self._budget.expect(number)
-
     @property
     def is_sharing(self) -> bool:
         """Whether the fixtures that the test uses are needed."""
