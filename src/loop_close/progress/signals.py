@@ -180,7 +180,19 @@ def _repeated_failure(view: View) -> Fired | str:
     if most < need:
         return f"no failure came back in {need} edited runs since the last progress (at most in {most})"
     tests, shown = _alike(seen)
-    return Fired(shown, tests, f"same failure in {_names(shown)}, despite edits between them")
+    return Fired(shown, tests, _repetition_in_words(view, tests, shown))
+
+
+def _repetition_in_words(view: View, tests: Sequence[str], shown: Sequence[int]) -> str:
+    """Failures whose values changed are not called the same: by the values known, else by the counts of the runs."""
+    known = [view.after.tests[test].values[1:] for test in tests]
+    moved = [any(shown[0] < run <= shown[-1] for run, _ in values) for values in known]
+    steps = [s for s in view.after.steps if shown[0] < s.run <= shown[-1]]
+    if any(moved) or any(0 < s.moved == s.unresolved for s in steps):
+        some = "" if all(moved) or not any(moved) else "some "
+        return f"still failing in {_names(shown)}, {some}with other values"
+    is_same = not any(s.moved for s in steps)
+    return f"{'same failure' if is_same else 'still failing'} in {_names(shown)}, despite edits between them"
 
 
 def _similar_failure(view: View) -> Fired | str:
