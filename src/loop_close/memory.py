@@ -13,10 +13,12 @@ from typing import Literal
 from loop_close.lazy import dataclass
 
 EditKind = Literal["unknown", "none", "ineffective", "effective"]
+#: Kinds of edits that leave the program what it was.
+UNEDITED: tuple[EditKind, ...] = ("none", "ineffective")
 Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
-#: ``weakened`` occurs only in older histories.
+#: ``weakened``: it passes as tests were changed.
 Tampering = Literal["", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
 TestState = Literal["open", "asked", "accepted", "hint"]
 #: The groups of tests in :class:`Progress`.
@@ -227,7 +229,7 @@ class Step:
     :ivar unresolved: how many tests were failing after it, including those that did not run.
     :ivar new: failures that are new in the episode; ``broken`` counts those of tests that had passed.
     :ivar changed: failures with another shape. ``moved``: with the same shape and other values. ``not_fixed``: tests
-        that stopped failing without passing. ``not_run``: tests that failed before and did not run.
+        that stopped failing without a fix. ``not_run``: tests that failed before and did not run.
     :ivar is_counted: it was an attempt: not a rerun of the same code, a killed run, a collision or an infrastructure
         failure.
     :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty if it did not.
@@ -366,7 +368,7 @@ class Progress:
     :ivar changed: tests that fail with another shape than before.
     :ivar unresolved: tests that fail as before, even if values differ.
     :ivar not_run: tests that failed before and did not run now.
-    :ivar not_fixed: tests that stopped failing without passing: skipped, expected to fail, gone.
+    :ivar not_fixed: tests that stopped failing without a fix: skipped, expected to fail, gone, or weakened.
     :ivar step: the result of the run.
     :ivar signals: all signals, whether they fired or not.
     :ivar tests: changes to tests, found by source and by outcomes.

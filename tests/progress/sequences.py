@@ -139,9 +139,9 @@ def _file(name: str, function: str, change: str, **fields) -> Edit:
     return Edit(file=name, function=function, change=change, **fields)
 
 
-def _changed(test: str, state: str = "open") -> ChangedTest:
+def _changed(test: str, state: str = "open", kind: str = "weakened") -> ChangedTest:
     return ChangedTest(
-        file="tests/test_a.py", test=test, kind="weakened", what="asserts less", fingerprint=test, state=state
+        file="tests/test_a.py", test=test, kind=kind, what="asserts less", fingerprint=test, state=state
     )
 
 
@@ -354,8 +354,37 @@ SEQUENCES: dict[str, list[Did]] = {
     ],
     "a removed assertion": [
         did("first-failure", "a b"),
-        did("progress test-tampering", "b", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
-        did("no-progress regression", "a b", edits=(_test("a", "edited"),)),
+        did("no-progress test-tampering", "b", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
+        did("no-progress repeated-failure", "a b", edits=(_test("a", "edited"),)),
+    ],
+    "a removed assertion, and the code is fixed later": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "b", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
+        did("no-progress half_open test-tampering", "b", edit="none", tests=(_changed("a"),)),
+        did("progress", "b", edits=(*EFFECTIVE, _test("a", "edited"))),
+    ],
+    "a test that demands less and still fails is mended by code alone": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "a b", edits=(_test("a", "edited"),), tests=(_changed("a"),)),
+        did("progress test-tampering", "b", tests=(_changed("a"),)),
+    ],
+    "tests follow code that was edited before the first failure": [
+        did("first-failure", "a b", edit="effective"),
+        did(
+            "progress test-tampering",
+            "b",
+            edits=(_test("a", "edited"),),
+            tests=(_changed("a", kind="unclear"),),
+        ),
+    ],
+    "a change that cannot be decided, and nothing but tests was edited": [
+        did("first-failure", "a b", edit="none"),
+        did(
+            "no-progress test-tampering",
+            "b",
+            edits=(_test("a", "edited"),),
+            tests=(_changed("a", kind="unclear"),),
+        ),
     ],
     "a removed assertion that makes all green": [
         did("first-failure", "a"),

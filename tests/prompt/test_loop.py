@@ -188,8 +188,8 @@ def test_a_diff_cannot_end_its_fence(diff, function):
         (
             Step(run=5, unresolved=1, edits=Edits(kind="ineffective")),
             {"not_fixed": ("a",), "unresolved": ("c",), "breaker": "open"},
-            "Run 5, the 2nd of this loop: 1 unresolved, 1 skipped or gone. Stuck: 3 runs in a row without "
-            "progress. Only comments, formatting, docstrings or prose changed since the run before.",
+            "Run 5, the 2nd of this loop: 1 unresolved, 1 stopped failing without a fix. Stuck: 3 runs in a row "
+            "without progress. Only comments, formatting, docstrings or prose changed since the run before.",
         ),
     ],
 )
@@ -402,7 +402,10 @@ def test_the_edit_of_a_run(step_edits, expected):
         (Step(run=1, fixed=2, new=3, broken=1, unresolved=4), "2 fixed, 1 broken, 2 new; 4 fail"),
         (Step(run=1, changed=1, moved=2, unresolved=1), "1 changed, 2 with other values; 1 fails"),
         (Step(run=1, unresolved=3), "no change; 3 fail"),
-        (Step(run=1, not_run=3, not_fixed=1, unresolved=0), "1 skipped or gone, 3 not run; 0 fail"),
+        (
+            Step(run=1, not_run=3, not_fixed=1, unresolved=0),
+            "1 stopped failing without a fix, 3 not run; 0 fail",
+        ),
         (Step(run=1, is_killed=True), "killed before its end"),
     ],
 )

@@ -17,8 +17,7 @@ from loop_close.cli.recorded import Summary, loop_words, read, shown, signal_doc
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.lazy import dataclass
-from loop_close.memory import Episode, FailureRecord, Run, Signal, Thresholds
-from loop_close.progress.compare import UNEDITED
+from loop_close.memory import UNEDITED, Episode, FailureRecord, Run, Signal, Thresholds
 from loop_close.settings import SIGNAL_NAMES, KnownEntry
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader

@@ -37,7 +37,7 @@ from loop_close.store.reader import HistoryReader
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
 _MOVED = {"fixed": "fixed", "new": "new", "changed": "changed", "unresolved": "unresolved"}
-_REST = {"not_run": "not run", "not_fixed": "skipped or gone"}
+_REST = {"not_run": "not run", "not_fixed": "stopped failing without a fix"}
 
 
 def status(options: argparse.Namespace, streams: Streams) -> int:

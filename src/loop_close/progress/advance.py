@@ -12,6 +12,7 @@ from loop_close.lazy import dataclass
 from loop_close.memory import (
     GROUPS,
     TAMPERING,
+    UNEDITED,
     Breaker,
     Edits,
     Episode,
@@ -26,7 +27,6 @@ from loop_close.memory import (
 from loop_close.model import Counts, Failure, Report, RootCause, Verdict
 from loop_close.progress.compare import (
     LAST_FAILED,
-    UNEDITED,
     Changes,
     compare,
     counted_steps,

@@ -10,6 +10,7 @@ from loop_close import lazy
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
 from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
 from loop_close.memory import (
+    UNEDITED,
     Edit,
     Edits,
     Episode,
@@ -22,6 +23,7 @@ from loop_close.memory import (
     Step,
     Thresholds,
 )
+from loop_close.progress.tampering import is_silenced
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.normalize import similar
 
@@ -196,12 +198,16 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
         _carry(changes, test, known)
         changes.tests[test] = known
         return
+    if outcome == "passed" and known.mark.phase in TEST_PHASES and is_silenced(test, known, episode, run):
+        outcome = "weakened"
     # A skip may come from anywhere: the code under test can raise it as well.
-    is_skipped = outcome in ("skipped", "xfailed") and not _is_unedited(episode, run, known)
+    is_skipped = outcome in ("skipped", "xfailed", "weakened") and not _is_unedited(episode, run, known)
     is_touched = is_skipped or _is_by_runner(test, outcome, run)
     after = settled(known, outcome, run.number, is_touched=is_touched)
     if known.status == "failing":
         after = _no_longer_failing(changes, episode, run, test, known, after)
+    elif known.tampered[1] == "weakened" and after.status == "passed" and run.edits.kind not in UNEDITED:
+        changes.fixed.append(test)  # the test is what it was, and passes
     changes.tests[test] = after
 
 
@@ -292,7 +298,7 @@ def failing(tests: Mapping[str, KnownTest]) -> list[str]:
 # --- the state of one test after a run
 
 #: What became of a test that did not fail.
-_Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected"]
+_Became = Literal["passed", "skipped", "xfailed", "deleted", "uncollected", "weakened"]
 
 _MAX_SHAPES = 16
 _MAX_RUNS = 12
@@ -480,9 +486,6 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 #: pytest's options that choose by what failed last: other tests each time.
 LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
-
-#: Kinds of edits that leave the program what it was.
-UNEDITED = ("none", "ineffective")
 
 
 def counted_steps(steps: Iterable[Step]) -> tuple[Step, ...]:

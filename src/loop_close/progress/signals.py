@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from loop_close.lazy import NamedTuple, dataclass
 from loop_close.memory import (
     TAMPERING,
+    UNEDITED,
     ChangedTest,
     Episode,
     KnownTest,
@@ -21,7 +22,6 @@ from loop_close.memory import (
     Thresholds,
 )
 from loop_close.progress.compare import (
-    UNEDITED,
     Changes,
     counted_steps,
     is_about,

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
 from loop_close.facts import file_of, qualname
 from loop_close.lazy import NamedTuple
-from loop_close.memory import ChangedTest, Edit, Episode, KnownTest, Run, Step
-from loop_close.progress.compare import UNEDITED
+from loop_close.memory import UNEDITED, ChangedTest, Edit, Episode, KnownTest, Run, Step
 from loop_close.syntax.meaning import MODULE
 
 #: What a new module alone may mend, or a package that was installed.
@@ -119,7 +118,7 @@ def _passes_without_fix(
             if kind == "not-fixed" and (is_of_code or (is_missing and is_only_settings(files))):
                 kind = "unclear"  # tests may have to follow code that was edited before the first failure
             is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
-            if kind and not is_idle and (step.fixed or kind == "no-edit"):
+            if kind and not is_idle and (step.fixed or step.not_fixed or kind == "no-edit"):
                 found.append(_PassWithoutFix(last.run, step.run, kind, files or about.other, last.unresolved))
         if last is None or step.unresolved <= last.unresolved or is_back:
             own |= _added_files(edits)
@@ -234,6 +233,36 @@ def tampering_in_words(changes: Sequence[ChangedTest]) -> str:
     return f"{counted}; of {changes[0].id}: {changes[0].what}"
 
 
+def is_silenced(test: str, known: KnownTest, episode: Episode, run: Run) -> bool:
+    """Whether a test passes as tests were changed, which is no fix: its own, or nothing else since it failed.
+
+    It stays so until that is undone or accepted.
+    """
+    places = (file_of(test), qualname(test)), (file_of(test), "")
+    if known.status != "failing":
+        left = [c for c in run.tests if c.state in ("open", "asked")]
+        is_left = any((c.file, c.test) in places or not _is_test(c) for c in left)
+        return known.tampered[1] == "weakened" and is_left
+    changes = open_changes(run.tests)
+    if not changes:
+        return False
+    steps = episode.steps
+    since = [*(step.edits for step in steps if step.run > known.ran), run.edits]
+    made = sides_of((edit for each in since for edit in each.edits), run.of_tests)
+    if not made.tests:
+        return False
+    if any((c.file, c.test) in places for c in changes if c.kind != "unclear"):
+        return True
+    # Tests may have to follow code that was edited before the first failure.
+    is_broken = bool(steps and sides_of(steps[0].edits.edits, run.of_tests).code)
+    return made.kind == "not-fixed" and not is_broken
+
+
+def _is_test(change: ChangedTest) -> bool:
+    """Whether it is the change of one test: any other, as that of a fixture, may be about all of them."""
+    return change.test.rpartition(".")[2].startswith("test")
+
+
 def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
     """What was done to tests by their source, then what their outcomes alone show."""
     return (*run.tests, *_by_outcome(run, after), *_without_fix(run, after))
@@ -241,7 +270,11 @@ def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
 
 def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
     """Tests that pass again although no code under test was edited."""
-    passed = {test: known for test, known in sorted(after.tests.items()) if known.status == "passed"}
+    passed = {
+        test: known
+        for test, known in sorted(after.tests.items())
+        if known.status == "passed" or known.tampered[1] == "weakened"
+    }
     settled = {change.file for change in run.tests if is_settled(change)}
     for each in (
         _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()

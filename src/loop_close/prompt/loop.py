@@ -203,7 +203,7 @@ def counts(progress: Progress) -> str:
         (len(progress.changed), "changed", ""),
         (len(progress.unresolved), "unresolved", ""),
         (len(progress.not_run), "not run", ""),
-        (len(progress.not_fixed), "skipped or gone", ""),
+        (len(progress.not_fixed), "stopped failing without a fix", ""),
         (len(progress.step.infrastructure), "failed by infrastructure", ""),
     )
     return ", ".join(f"{number} {name}{more}" for number, name, more in named if number) or "no change"
@@ -366,7 +366,7 @@ def effect(step: Step) -> str:
         (step.new - step.broken, "new"),
         (step.changed, "changed"),
         (step.moved, "with other values"),
-        (step.not_fixed, "skipped or gone"),
+        (step.not_fixed, "stopped failing without a fix"),
         (len(step.infrastructure), "failed by infrastructure"),
         (step.not_run, "not run"),
     )
