@@ -38,7 +38,17 @@ def rendered(section, report, tokens=200):
 
 def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
-        *("title", "since-green", "tests", "sources", "loop", "facts", "root-causes", "shared"),
+        *(
+            "title",
+            "since-green",
+            "tests",
+            "unedited-tests",
+            "sources",
+            "loop",
+            "facts",
+            "root-causes",
+            "shared",
+        ),
         *("attempts", "other-findings", "known", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
@@ -46,6 +56,7 @@ def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["root-causes"]
     assert [s.title for s in DEFAULT_SECTIONS if s.title] == [
         "Tests that were changed",
+        "Tests that pass without an edit",
         "Other agents",
         "Earlier attempts",
         "Other findings",

@@ -81,3 +81,60 @@ def test_a_test_that_is_restored_with_the_fix_is_fixed(run, loop):  # noqa: F811
     done = loop(test_shop=weaker[::-1], shop=("else 5", "else 2"))
     assert (done.report["verdict"], progress(done)) == ("green", {"fixed": 1})
     assert done.says("2 tests that had failed pass after 4 runs")
+
+
+SHARED = {
+    "pytest.ini": "",
+    "shop.py": """
+        def remember(item, seen=[]):
+            seen.append(item)
+            return seen
+        """,
+    "test_shop.py": """
+        import shop
+
+
+        def test_one():
+            assert shop.remember(1) == [1]
+
+
+        def test_two():
+            assert shop.remember(2) == [2]
+
+
+        def test_three():
+            pass
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("test_shop.py::test_two",),
+            "passes alone, failed in a run with other tests: it may depend on what they leave behind",
+        ),
+        (
+            ("-k", "two or three"),
+            "passes with fewer tests, failed in a run with more tests: it may depend on what they leave behind",
+        ),
+    ],
+)
+def test_a_test_that_passes_among_fewer_tests_may_depend_on_others(run, loop, words, said):  # noqa: F811
+    run(SHARED, remembers=True)
+    done = loop(*words)
+    assert done.says("## Tests that pass without an edit", f"- `test_shop.py::test_two` (not edited): {said}")
+    assert "Tests that were changed" not in done.prompt
+    done = loop()
+    assert (signals(done), progress(done)) == ([], {"unresolved": 1})  # it is no chance, and fails again
+    assert signals(loop(*words)) == []
+
+
+def test_a_test_that_passes_in_the_same_run_may_fail_now_and_then(run, loop, pytester):  # noqa: F811
+    outside = pytester.path.parent / f"{pytester.path.name}.outside"
+    text = f"import os\n\n\ndef test_file():\n    assert os.path.exists({str(outside)!r})\n"
+    run({"test_shop.py": text}, remembers=True)
+    outside.touch()
+    done = loop()
+    assert done.says("## Tests that pass without an edit", "nothing was edited since 1 test failed")

@@ -137,11 +137,19 @@ def _is_unedited(episode: Episode, run: Run, known: KnownTest) -> bool:
     return kinds <= ({"none"} if known.mark.phase == "check" else set(UNEDITED))
 
 
+def _is_same_choice(episode: Episode, run: Run, known: KnownTest) -> bool:
+    """Whether the tests were chosen as when it last ran: what it does among others, or alone, is not by chance."""
+    return not any(s.run == known.ran and s.selection != run.selection for s in episode.steps)
+
+
 def _failing_again(
     changes: Changes, episode: Episode, run: Run, known: KnownTest, after: KnownTest
 ) -> KnownTest:
     test = after.mark.test
     if _is_unedited(episode, run, known):
+        if not _is_same_choice(episode, run, known):
+            changes.unresolved.append(test)
+            return after
         after = flipped(after, run.number)
         changes.flipped.append(test)
     elif is_flaky(known):
@@ -218,7 +226,7 @@ def _no_longer_failing(
         changes.not_fixed.append(test)
     elif _is_unedited(episode, run, known) and known.mark.phase != "collect":
         changes.flipped.append(test)
-        return flipped(after, run.number)
+        return flipped(after, run.number) if _is_same_choice(episode, run, known) else after
     elif is_flaky(known):
         changes.flipped.append(test)
     else:

@@ -19,6 +19,7 @@ _WHAT = {
     "unclear": "no source was edited {}, only: {}",
     "no-edit": "nothing was edited {}: it may fail now and then, or depend on what lies outside of the project",
 }
+_FEWER = "passes {}, failed in a run with {} tests: it may depend on what they leave behind"
 
 
 class Sides(NamedTuple):
@@ -45,6 +46,7 @@ class _PassWithoutFix(NamedTuple):
 
     :ivar since: the run in which they failed last; ``run``: the first in which they passed.
     :ivar kind: that of the change; ``files``: what was edited; ``before``: how many tests failed until then.
+    :ivar selected: how many tests were selected in the two runs, 0 if unknown.
     """
 
     since: int
@@ -52,6 +54,7 @@ class _PassWithoutFix(NamedTuple):
     kind: str
     files: tuple[str, ...]
     before: int
+    selected: tuple[int, int] = (0, 0)
 
 
 def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missing: bool = False) -> Sides:
@@ -119,7 +122,9 @@ def _passes_without_fix(
                 kind = "unclear"  # tests may have to follow code that was edited before the first failure
             is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
             if kind and not is_idle and (step.fixed or step.not_fixed or kind == "no-edit"):
-                found.append(_PassWithoutFix(last.run, step.run, kind, files or about.other, last.unresolved))
+                made_by = (kind, files or about.other, last.unresolved)
+                selected = (last.collected, step.collected)
+                found.append(_PassWithoutFix(last.run, step.run, *made_by, selected))
         if last is None or step.unresolved <= last.unresolved or is_back:
             own |= _added_files(edits)
             last, edits, is_known = step, [], True
@@ -167,10 +172,18 @@ def _as_change(each: _PassWithoutFix, test: str, covered: Collection[str], run: 
         file=files[0] if files else test.partition("::")[0],
         test="" if files else test.partition("::")[2].replace("::", "."),
         kind=each.kind,
-        what=unfixed_in_words(each.kind, files, each.before, runs),
+        what=_order_in_words(each) or unfixed_in_words(each.kind, files, each.before, runs),
         fingerprint=print_,
         state="accepted" if print_ in run.accepted else "open" if is_open else "asked",
     )
+
+
+def _order_in_words(each: _PassWithoutFix) -> str:
+    """Of tests that passed with nothing edited as fewer were selected: they may depend on those before; else empty."""
+    then, now = each.selected
+    if each.kind != "no-edit" or not 0 < now < then:
+        return ""
+    return _FEWER.format(*(("alone", "other") if now == 1 else ("with fewer tests", "more")))
 
 
 def is_settled(change: ChangedTest) -> bool:

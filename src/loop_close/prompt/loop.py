@@ -393,7 +393,13 @@ _HINTS = "Of the code under test, to be looked at by a person:"
 def changed_test_lines(report: Report, tokens: int) -> Iterator[str]:
     """The section of the prompt: what was done to which test, with the lines that differ, and what to do."""
     if report.progress is not None:
-        yield from lines_of(report.progress.tests)
+        yield from lines_of([each for each in report.progress.tests if _group_of(each) != "no-edit"])
+
+
+def unedited_test_lines(report: Report, tokens: int) -> Iterator[str]:
+    """The section of the prompt on tests that pass although nothing was edited: they were not changed."""
+    if report.progress is not None:
+        yield from lines_of([each for each in report.progress.tests if _group_of(each) == "no-edit"])
 
 
 def lines_of(changes: Sequence[ChangedTest]) -> list[str]:

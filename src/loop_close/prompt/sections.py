@@ -39,7 +39,13 @@ from loop_close.prompt import (
 )
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, more_places
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
-from loop_close.prompt.loop import attempt_lines, changed_test_lines, since_green, state_lines
+from loop_close.prompt.loop import (
+    attempt_lines,
+    changed_test_lines,
+    since_green,
+    state_lines,
+    unedited_test_lines,
+)
 from loop_close.prompt.place import (
     PROBABLE,
     are_one_place,
@@ -564,18 +570,19 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             tokens=500,
             keep=True,
         ),
+        Section(
+            id="unedited-tests",
+            position=26,
+            title="Tests that pass without an edit",
+            render=unedited_test_lines,
+            keep=True,
+        ),
         Section(id="sources", position=28, render=sources, tokens=200, keep=True),
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
         Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300, keep=True),
-        Section(
-            id="attempts",
-            position=70,
-            title="Earlier attempts",
-            render=attempt_lines,
-            tokens=420,
-        ),
+        Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, tokens=420),
         Section(
             id="other-findings",
             position=80,
