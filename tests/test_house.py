@@ -15,7 +15,7 @@ MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
 
 # What an installed plugin that was not asked for may import.
-INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs"}
+INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs", "loop_close.outputs"}
 HEAVY = {"rapidfuzz", "junitparser", "jsonschema", "sqlite3", "tomllib", "loop_close.model"}
 
 

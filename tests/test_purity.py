@@ -25,6 +25,7 @@ NOT_CORE |= {
     "drive",
     "snapshot",
     "nox",
+    "outputs",
     "tox_plugin",
     "mcp_server",
     "monitor",

@@ -25,6 +25,8 @@ _PYTHON = (".py", ".pyi")
 _WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
+#: As :data:`loop_close.workspace.OUTPUT`, which is loaded later.
+_OUTPUT = "output"
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
 
@@ -48,7 +50,8 @@ class FileSnapshot(NamedTuple):
 
 def tree_of(entries: Mapping[str, tuple[int, int, str]] | None) -> str:
     """A digest of the files below the root, the same on every machine with these files; empty when not known."""
-    own = {path: entry for path, entry in (entries or {}).items() if path != _LISTED and path[:3] != "../"}
+    found = (entries or {}).items()
+    own = {p: e for p, e in found if p != _LISTED and p[:3] != "../" and e[2] != _OUTPUT}
     return digest_of(own)
 
 
@@ -230,14 +233,15 @@ def _edits(
 
 
 def _edited(changes: Changes, seen: FileSnapshot, windows: Collection[tuple[float, float]]) -> Changes:
-    """The changes but for data that tests wrote, and new files without content.
+    """The changes but for data that tests wrote, the output of commands, and new files without content.
 
     A shell makes such a file for the output of a command to come.
     """
     return tuple(
         (path, before, after)
         for path, before, after in changes
-        if not _is_by_tests(path, seen, windows)
+        if _OUTPUT not in (before, after)
+        and not _is_by_tests(path, seen, windows)
         and not (
             before is None and seen.entries is not None and path in seen.entries and not seen.entries[path][0]
         )

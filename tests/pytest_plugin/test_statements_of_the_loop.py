@@ -1,8 +1,12 @@
 """What the prompt states of the loop as a whole is true of the runs that it is about."""
 
+import subprocess
+import sys
 import textwrap
+from contextlib import ExitStack
 
 import pytest
+from plugin_harness import Run, write
 from test_memory import loop, progress, signals  # noqa: F401
 
 PROJECT = {
@@ -138,3 +142,46 @@ def test_a_test_that_passes_in_the_same_run_may_fail_now_and_then(run, loop, pyt
     outside.touch()
     done = loop()
     assert done.says("## Tests that pass without an edit", "nothing was edited since 1 test failed")
+
+
+LOGGED = {
+    **ONE,
+    "pytest.ini": "[pytest]\naddopts = --loop-close --loop-close-json=report.json -q",
+}
+
+
+@pytest.fixture
+def logged(pytester, monkeypatch):
+    """Run pytest with its output in files, as a shell does; return its report and prompt."""
+    write(pytester.path, LOGGED)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+
+    def turn(out, err=None, mode="w"):
+        with ExitStack() as opened:
+            files = {"stdout": opened.enter_context(open(pytester.path / out, mode))}
+            if err is not None:
+                files["stderr"] = opened.enter_context(open(pytester.path / err, mode))
+            subprocess.run([sys.executable, "-m", "pytest"], cwd=pytester.path, check=False, **files)
+        return Run(1, "", "", pytester.path)
+
+    return turn
+
+
+@pytest.mark.parametrize("mode", ["w", "a"])
+def test_files_that_pytest_prints_to_are_no_edits(logged, mode):
+    logged("log.txt")
+    logged("log.txt", "err.txt", mode=mode)
+    done = logged("log.txt", "err.txt", mode=mode)
+    assert done.report["progress"]["edit"] == "none"
+    done = logged("other.log")
+    assert done.report["progress"]["edit"] == "none"
+    assert "log.txt" not in done.prompt
+    assert "despite edits between them" not in done.prompt
+
+
+def test_edited_code_is_named_before_other_files(run, loop, pytester):  # noqa: F811
+    run(ONE, remembers=True)
+    for name in ("a.txt", "b.txt"):
+        (pytester.path / name).write_text("goods\n")
+    done = loop(shop=("x - 1", "x - 2"))
+    assert done.says("| 2 | `total`, `a.txt` and 1 more | ")

@@ -25,6 +25,7 @@ from loop_close.snapshot import take_snapshot
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import known_by
 from loop_close.text.redact import clean
+from loop_close.workspace import OUTPUT
 from loop_close.workspace.edits import Changed
 
 # --- what a driver knows of its loop beyond single runs: how it began, and what was run
@@ -309,7 +310,7 @@ class FixTracker:
             return None
         self._known = seen.entries
         self._contents |= seen.contents
-        return {path: entry[2] for path, entry in seen.entries.items()}
+        return {path: entry[2] for path, entry in seen.entries.items() if entry[2] != OUTPUT}
 
     def ran(self, before: Digests | None, outcome: RunOutcome) -> None:
         """Take up a run of the tests, with the files as they were before it.

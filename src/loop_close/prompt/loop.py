@@ -327,10 +327,12 @@ def _same_code(step: Step, progress: Progress) -> str:
 
 
 def _edit_of(step: Step) -> str:
-    """The edited functions; of a single edit of one line, the line before and after."""
+    """The edited functions, files that are not Python last; of a single edit of one line, the line before and after."""
     if step.edits.kind in _SILENT:
         return _SILENT[step.edits.kind]
-    edits = [e for e in step.edits.edits if e.is_effective]
+    edits = sorted(
+        (e for e in step.edits.edits if e.is_effective), key=lambda e: not e.file.endswith((".py", ".pyi"))
+    )
     if not edits:  # a checker may be content with them
         return _SILENT["ineffective"]
     if len(edits) == 1 and not step.edits.omitted:

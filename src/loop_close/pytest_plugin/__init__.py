@@ -16,6 +16,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 import pytest
 
+import loop_close.outputs  # noqa: F401  # looks at the descriptors before pytest has its own files in their place
+
 #: Pytest's parser, which has the options of all plugins.
 PARSER = pytest.StashKey[pytest.Parser]()
 #: With these pytest shows something and runs no test.

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from loop_close import lazy
-from loop_close.conventions import is_configuration, is_of_tests
+from loop_close.conventions import is_configuration, is_of_tests, is_test_file
 from loop_close.lazy import NamedTuple
+from loop_close.outputs import PRINTED_TO
 
 # --- the files of a project that tests may depend on, by git or a bounded walk, and their content by digest
 
@@ -33,17 +34,35 @@ _CODE = (".py", ".pyi")
 _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
+#: In the place of the digest: the file holds the output of commands. It is no part of the program as long as it exists.
+OUTPUT = "output"
+# Of a longer output, so much of its head and of its tail is looked at.
+_SHOWN = 4096
+_COLOR = lazy.pattern(rb"\x1b\[[\d;]*m")
+# The last line of pytest or unittest, or a ruler of pytest: the output may be cut, as by head or tail.
+_OF_TEST_RUN = lazy.pattern(
+    rb"(?m)^(?:"
+    rb"(?:=+ )?(?:\d{1,7} (?:failed|passed|skipped|deselected|xfailed|xpassed|warning|error)|no tests ran)"
+    rb"[^\n]{0,300}? in \d[\d.]*s"
+    rb"|Ran \d{1,7} tests? in \d[\d.]*s\s*$"
+    rb"|=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+\s*$)"
+)
+
+
 class FileEntry(NamedTuple):
     """The state of a file.
 
     :ivar mtime_ns: modification time; -1 if the file was written just before, so that the time proves nothing.
     :ivar digest: of the content; of size and time if the file is larger than :data:`MAX_READ` or cannot be read; of
-        the target for a symbolic link.
+        the target for a symbolic link; :data:`OUTPUT` for the output of commands.
     """
 
     size: int
     mtime_ns: int
     digest: str
+
+
+_PRINTED = FileEntry(size=0, mtime_ns=_NEVER, digest=OUTPUT)
 
 
 class Snapshot(NamedTuple):
@@ -140,7 +159,8 @@ class _Look:
                 if stat.S_ISDIR(status.st_mode):
                     folders.append(path)
                     continue
-                entry = self._entry(path, status)
+                is_output = (status.st_dev, status.st_ino) in PRINTED_TO and _may_be_output(path)
+                entry = _PRINTED if is_output else self._entry(path, status)
             except (OSError, ValueError):  # it is gone by now
                 continue
             if entry is not None:
@@ -167,6 +187,8 @@ class _Look:
         if not stat.S_ISREG(status.st_mode):
             return None
         known = self._known.get(_spelled(path))
+        if known is not None and known.digest == OUTPUT:
+            return known
         if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known
         self._to_read.append((path, status))
@@ -182,16 +204,22 @@ class _Look:
             name = _spelled(path)
             is_trusted = status.st_mtime_ns < self._trusted_before
             time_ns = status.st_mtime_ns if is_trusted else _NEVER
-            digest = _stamp(status) if name in self.unread else self._digest(path, status)
+            content = None if name in self.unread else self._content(path, status)
+            if content is not None and is_of_test_run(path, content):
+                self.entries[name] = _PRINTED
+                continue
+            digest = _stamp(status) if content is None else self._digest(path, content)
             self.entries[name] = FileEntry(size=status.st_size, mtime_ns=time_ns, digest=digest)
 
-    def _digest(self, path: str, status: os.stat_result) -> str:
-        content = None
-        if status.st_size <= MAX_READ and self._read <= _MAX_READ_IN_ALL:
-            content = read(self._root + path)
-        if content is None:
-            return _stamp(status)
-        self._read += len(content)
+    def _content(self, path: str, status: os.stat_result) -> bytes | None:
+        """The content; None if it is too large, private or something else than a file."""
+        if status.st_size > MAX_READ or self._read > _MAX_READ_IN_ALL:
+            return None
+        content = read(self._root + path)
+        self._read += len(content or b"")
+        return content
+
+    def _digest(self, path: str, content: bytes) -> str:
         digest = _digest_of(content)
         if self._kept + len(content) <= _MAX_KEPT_IN_ALL and _is_kept(path, content):
             self._kept += len(content)
@@ -217,6 +245,24 @@ def read(path: str) -> bytes | None:
     except OSError:
         return None
     return content if len(content) <= MAX_READ else None
+
+
+def _may_be_output(path: str) -> bool:
+    """Not code, nor what belongs to tests: edits of it have to be seen, whatever was printed to it."""
+    is_of_folder = "/" in path and is_test_file(path)
+    return not (is_code(path) or is_of_tests(path) or is_of_folder)
+
+
+def is_of_test_run(path: str, content: bytes) -> bool:
+    """Whether the file is what a test run printed, as of ``pytest > out.txt``.
+
+    Only plain text in the root is: text in a folder may be data, such as a sample that tests read.
+    """
+    _, dot, suffix = path.lower().rpartition(".")
+    if "/" in path or (dot and suffix not in ("txt", "out", "err")) or not _may_be_output(path):
+        return False
+    shown = content if len(content) <= 2 * _SHOWN else content[:_SHOWN] + b"\n" + content[-_SHOWN:]
+    return _OF_TEST_RUN.search(_COLOR.sub(b"", shown)) is not None
 
 
 def _is_kept(path: str, content: bytes) -> bool:
