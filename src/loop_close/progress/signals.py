@@ -294,7 +294,10 @@ def _runs_without_edit(view: View, kinds: tuple[str, ...]) -> list[int] | str:
 
 
 def _flaky(view: View) -> Fired | str:
-    """Tests that changed their result twice without an edit. They do not count any more in this episode."""
+    """Tests that changed their result twice without an edit or another choice of tests.
+
+    They do not count any more in this episode.
+    """
     found = {t: k for t, k in view.after.tests.items() if is_flaky(k)}
     if not found:
         return "no test changed its result twice without an edit"
