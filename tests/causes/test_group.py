@@ -215,3 +215,14 @@ def test_equal_long_words_that_tests_meet_in_two_places_are_of_one_fault(type, m
         failure(raised(type, message, [in_test(name)]), f"{TEST}::{name}") for name in ("test_a", "test_b")
     ]
     assert len(grouped(*found)) == number
+
+
+def test_equal_long_words_in_two_functions_under_test_are_two_faults():
+    found = [
+        failure(
+            raised("UnicodeEncodeError", MISMATCH, [in_test(name), frame(function=name[-1])]),
+            f"{TEST}::{name}",
+        )
+        for name in ("test_a", "test_b")
+    ]
+    assert len(grouped(*found)) == 2

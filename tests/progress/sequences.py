@@ -377,15 +377,6 @@ SEQUENCES: dict[str, list[Did]] = {
             tests=(_changed("a", kind="unclear"),),
         ),
     ],
-    "a change that cannot be decided, and nothing but tests was edited": [
-        did("first-failure", "a b", edit="none"),
-        did(
-            "no-progress test-tampering",
-            "b",
-            edits=(_test("a", "edited"),),
-            tests=(_changed("a", kind="unclear"),),
-        ),
-    ],
     "a removed assertion that makes all green": [
         did("first-failure", "a"),
         did("green test-tampering", edits=(_test("a", "edited"),), tests=(_changed("a"),)),

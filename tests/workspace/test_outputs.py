@@ -22,35 +22,36 @@ Path("seen").write_text(" ".join(n for n, e in take(Path.cwd(), {}).entries.item
     ("path", "text", "is_output"),
     [
         ("out.txt", f"{PYTEST}1 failed, 1 passed in 0.77s\nloop-close: 1 test fails\n", True),
-        ("log.TXT", "2 passed in 0.01s\n", True),
-        ("err.out", "===== 2 passed, 1 warning in 61.20s (0:01:01) =====\n", True),
-        ("out", "\x1b[31m\x1b[1m1 failed\x1b[0m in 0.01s\x1b[0m\n", True),
-        ("out.err", "no tests ran in 0.00s\n", True),
-        ("out.txt", "." * 9000 + f"\n{PYTEST}", True),
-        ("out.txt", "===== test session starts =====\nplatform linux\n" + "." * 9000, True),
-        ("out.txt", "..\n-----\nRan 2 tests in 0.001s\n\nOK\n", True),
+        ("log.TXT", "..  [100%]\n2 passed in 0.01s\n", True),
+        ("err.out", "== ERRORS ==\n===== 2 passed, 1 warning in 61.20s (0:01:01) =====\n", True),
+        ("out", ".F [100%]\n\x1b[31m\x1b[1m1 failed\x1b[0m in 0.01s\x1b[0m\n", True),
+        ("out.txt", "." * 9000 + f"\n{PYTEST}2 passed in 0.01s\n", True),
+        ("out.txt", f"..\n{'-' * 70}\nRan 2 tests in 0.001s\n\nOK\n", True),
+        ("summary.txt", "2 passed in 0.01s\n", False),
+        ("out.txt", PYTEST, False),
         ("out.txt", "a list of goods\n", False),
         ("out.txt", "We ran 2 tests in 0.1s\nand 1 failed in 2 s", False),
         ("samples/out.txt", "2 passed in 0.01s\n", False),
         ("notes.md", "2 passed in 0.01s\n", False),
         ("shop.py", "2 passed in 0.01s\n", False),
         ("goods.json", "2 passed in 0.01s\n", False),
-        ("test_output.txt", "2 passed in 0.01s\n", True),
+        ("test_output.txt", ". [100%]\n2 passed in 0.01s\n", True),
     ],
 )
 def test_output_of_a_test_run(path, text, is_output):
     assert is_of_test_run(path, text.encode()) == is_output
 
 
-def test_output_of_a_test_run_stays_what_it_is_until_it_is_gone(tmp_path):
+def test_output_of_a_test_run_is_known_by_its_content(tmp_path):
     path = tmp_path / "out.txt"
-    path.write_text("2 passed in 0.01s\n")
+    path.write_text(". [100%]\n2 passed in 0.01s\n")
     known = take(tmp_path, {}).entries
     assert known["out.txt"].digest == OUTPUT
-    path.write_text("bash: pytest: command not found\n")
-    assert take(tmp_path, known).entries == known
-    path.unlink()
-    assert take(tmp_path, known).entries == {}
+    path.write_text("the goods\n")
+    data = take(tmp_path, known).entries
+    assert data["out.txt"].digest != OUTPUT
+    path.write_text(". [100%]\n2 passed in 0.01s\n")  # data that tests may read
+    assert take(tmp_path, data).entries["out.txt"].digest != OUTPUT
 
 
 @pytest.mark.parametrize("redirected", ["stdout", "stderr"])

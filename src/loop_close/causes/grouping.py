@@ -167,7 +167,10 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
 
 
 def _message_key(raised: Raised) -> Iterator[Key]:
-    """Equal long words of a library or of pytest, such as about a fixture's scope, are about one fault."""
+    """Equal long words of a library or of pytest that tests meet, such as about a fixture's scope, are of one fault."""
+    frame = innermost(raised)
+    if frame is not None and not frame.is_test:
+        return
     if len(raised.message) >= _LONG_MESSAGE and raised.template is None and raised.type != "AssertionError":
         yield "message", raised.type, stabilize(raised.message[:_MAX_MESSAGE])
 

@@ -138,8 +138,8 @@ def _is_unedited(episode: Episode, run: Run, known: KnownTest) -> bool:
 
 
 def _is_same_choice(episode: Episode, run: Run, known: KnownTest) -> bool:
-    """Whether the tests were chosen as when it last ran: what it does among others, or alone, is not by chance."""
-    return not any(s.run == known.ran and s.selection != run.selection for s in episode.steps)
+    """Whether as many tests were chosen as when it last ran: what it does among others, or alone, is not by chance."""
+    return not any(s.run == known.ran and s.collected != run.collected for s in episode.steps)
 
 
 def _failing_again(

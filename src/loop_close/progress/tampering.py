@@ -19,7 +19,10 @@ _WHAT = {
     "unclear": "no source was edited {}, only: {}",
     "no-edit": "nothing was edited {}: it may fail now and then, or depend on what lies outside of the project",
 }
-_FEWER = "passes {}, failed in a run with {} tests: it may depend on what they leave behind"
+_FEWER = (
+    "passes {}, failed in a run with {} tests: it may depend on what they leave behind, or on what lies outside of the "
+    "project"
+)
 
 
 class Sides(NamedTuple):
@@ -247,33 +250,18 @@ def tampering_in_words(changes: Sequence[ChangedTest]) -> str:
 
 
 def is_silenced(test: str, known: KnownTest, episode: Episode, run: Run) -> bool:
-    """Whether a test passes as tests were changed, which is no fix: its own, or nothing else since it failed.
+    """Whether a test passes only as it was changed itself, which is no fix: no code was edited since it failed.
 
     It stays so until that is undone or accepted.
     """
     places = (file_of(test), qualname(test)), (file_of(test), "")
     if known.status != "failing":
-        left = [c for c in run.tests if c.state in ("open", "asked")]
-        is_left = any((c.file, c.test) in places or not _is_test(c) for c in left)
+        is_left = any((c.file, c.test) in places for c in run.tests if c.state in ("open", "asked"))
         return known.tampered[1] == "weakened" and is_left
-    changes = open_changes(run.tests)
-    if not changes:
-        return False
-    steps = episode.steps
-    since = [*(step.edits for step in steps if step.run > known.ran), run.edits]
+    since = [*(step.edits for step in episode.steps if step.run > known.ran), run.edits]
     made = sides_of((edit for each in since for edit in each.edits), run.of_tests)
-    if not made.tests:
-        return False
-    if any((c.file, c.test) in places for c in changes if c.kind != "unclear"):
-        return True
-    # Tests may have to follow code that was edited before the first failure.
-    is_broken = bool(steps and sides_of(steps[0].edits.edits, run.of_tests).code)
-    return made.kind == "not-fixed" and not is_broken
-
-
-def _is_test(change: ChangedTest) -> bool:
-    """Whether it is the change of one test: any other, as that of a fixture, may be about all of them."""
-    return change.test.rpartition(".")[2].startswith("test")
+    changes = open_changes(run.tests) if made.tests and not made.code else ()
+    return any((c.file, c.test) in places for c in changes if c.kind != "unclear")
 
 
 def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:

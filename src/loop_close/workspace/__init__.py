@@ -34,18 +34,21 @@ _CODE = (".py", ".pyi")
 _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
-#: In the place of the digest: the file holds the output of commands. It is no part of the program as long as it exists.
+#: In the place of the digest: the file holds the output of commands, and is no part of the program.
 OUTPUT = "output"
 # Of a longer output, so much of its head and of its tail is looked at.
 _SHOWN = 4096
 _COLOR = lazy.pattern(rb"\x1b\[[\d;]*m")
-# The last line of pytest or unittest, or a ruler of pytest: the output may be cut, as by head or tail.
-_OF_TEST_RUN = lazy.pattern(
+# The last line of pytest or unittest, and what comes before it: one line alone may be data.
+_LAST_LINE = lazy.pattern(
     rb"(?m)^(?:"
     rb"(?:=+ )?(?:\d{1,7} (?:failed|passed|skipped|deselected|xfailed|xpassed|warning|error)|no tests ran)"
     rb"[^\n]{0,300}? in \d[\d.]*s"
-    rb"|Ran \d{1,7} tests? in \d[\d.]*s\s*$"
-    rb"|=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+\s*$)"
+    rb"|Ran \d{1,7} tests? in \d[\d.]*s\s*$)"
+)
+_BEFORE_IT = lazy.pattern(
+    rb"(?m)^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+\s*$"
+    rb"|[.FEsxXR]+ +\[ *\d+%\]\s*$|-{70}\s*$)"
 )
 
 
@@ -187,8 +190,6 @@ class _Look:
         if not stat.S_ISREG(status.st_mode):
             return None
         known = self._known.get(_spelled(path))
-        if known is not None and known.digest == OUTPUT:
-            return known
         if known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns):
             return known
         self._to_read.append((path, status))
@@ -205,7 +206,9 @@ class _Look:
             is_trusted = status.st_mtime_ns < self._trusted_before
             time_ns = status.st_mtime_ns if is_trusted else _NEVER
             content = None if name in self.unread else self._content(path, status)
-            if content is not None and is_of_test_run(path, content):
+            known = self._known.get(name)
+            is_data = known is not None and known.digest != OUTPUT
+            if content is not None and not is_data and is_of_test_run(path, content):
                 self.entries[name] = _PRINTED
                 continue
             digest = _stamp(status) if content is None else self._digest(path, content)
@@ -262,7 +265,8 @@ def is_of_test_run(path: str, content: bytes) -> bool:
     if "/" in path or (dot and suffix not in ("txt", "out", "err")) or not _may_be_output(path):
         return False
     shown = content if len(content) <= 2 * _SHOWN else content[:_SHOWN] + b"\n" + content[-_SHOWN:]
-    return _OF_TEST_RUN.search(_COLOR.sub(b"", shown)) is not None
+    plain = _COLOR.sub(b"", shown)
+    return _LAST_LINE.search(plain) is not None and _BEFORE_IT.search(plain) is not None
 
 
 def _is_kept(path: str, content: bytes) -> bool:
