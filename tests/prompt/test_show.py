@@ -3,7 +3,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from records import any_text
 
-from loop_close.prompt import line_of, message_lines, plain, safe, short, span, spans
+from loop_close.prompt import line_of, message_lines, plain, safe, safe_lines, short, span, spans
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,8 @@ def test_no_name_is_markup_in_a_title(name):
     tokens = MarkdownIt("commonmark").parse(f"# 1 test fails: probably {plain(name)}\n\nend\n")
     assert [t.type for t in tokens if t.nesting == 1] == ["heading_open", "paragraph_open"]
     assert {c.type for t in tokens for c in t.children or ()} <= {"text", "code_inline"}
+
+
+def test_lines_with_unusual_line_breaks_are_no_credentials():
+    lines = ("def f():", "\x0c    z = 2", "    s = 'a\u2028b'", "    return z")
+    assert not [line for line in safe_lines(lines) if "redacted" in line]

@@ -428,6 +428,15 @@ def test_command_after_too_little_coverage_measures_it_again(run):
     assert listed.says("The coverage report lists these lines.")
 
 
+def test_of_too_many_paths_the_options_of_coverage_are_left(run):
+    pytest.importorskip("pytest_cov")
+    tests = {f"test_of_{'a_long_name' * 4}_{number}.py": HALF for number in range(9)}
+    done = run(
+        {"product.py": PRODUCT, **tests}, *MEASURED[:2], *tests, plugins=("pytest_cov",), own_process=True
+    )
+    assert done.rerun.endswith(" --loop-close --cov=product --cov-fail-under=90")
+
+
 def test_command_after_a_failing_test_does_not_measure_coverage(run):
     pytest.importorskip("pytest_cov")
     files = {"product.py": PRODUCT, "test_a.py": HALF.replace("== 1", "== 2")}

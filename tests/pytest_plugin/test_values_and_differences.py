@@ -570,3 +570,20 @@ def test_results_about_a_password_are_shown(run):
         "p404x!",
     ):
         assert shown in json.dumps(done.report)
+
+
+def test_a_credential_that_only_the_message_names_is_not_shown_as_a_value(run):
+    tests = """
+        V = "".join(["q8Zr4LpV2x", "Wt7KmN9sBd"])
+
+        def test_url():
+            t = V
+            raise RuntimeError(f"cannot connect to postgres://bob:{t}@db.example.com/x")
+
+        def test_message():
+            t = V
+            assert t == "x", f"access_token={t!r}"
+        """
+    done = run({"test_a.py": tests})
+    assert "Wt7KmN9sBd" not in done.prompt
+    assert "Wt7KmN9sBd" not in json.dumps(done.report)

@@ -352,6 +352,8 @@ def _read(rule, text):
         ("'id=a1b2...fish; path=/'", "'id=<redacted 5>...<redacted 6>; path=/'"),
         ("'a1[9 chars]@host/a'", "'<redacted 5>[9 chars]@host/a'"),
         ("'sailfish...selfish', 'ba1...3d45'", "'sailfish...selfish', 'ba1...3d45'"),
+        # a short word of a sentence is none
+        ("try again later a1... (see docs)", "try again later a1... (see docs)"),
     ],
 )
 def test_known_credentials_are_found_without_their_names(text, shown):

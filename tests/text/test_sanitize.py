@@ -181,6 +181,7 @@ def test_stripped_leaves_out_what_is_escaped():
         ("a b", 200, "a b"),
         ("  a\n\t b\u00a0 c ", 200, "a b\u00a0 c"),
         ("'[  7]' !=\n    '[   7]'", 200, "'[  7]' != '[   7]'"),
+        (f"migrate{' ' * 226}exit code 2", 200, "migrate [226 spaces] exit code 2"),
         ("abc", 3, "abc"),
         ("abcd", 3, "ab…"),
         ("ab cd", 4, "ab…"),

@@ -30,7 +30,7 @@ from loop_close.capture.comparisons import Comparisons, differences_of
 from loop_close.capture.nearest import Lack, lacking
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
-from loop_close.facts import bounded
+from loop_close.facts import bounded, leaves, links
 from loop_close.model import Difference, Frame, Origin, Raised, Site
 from loop_close.syntax import (
     Function,
@@ -82,9 +82,10 @@ def describe(
     if comparisons is None:
         comparisons = Comparisons(Texts(project))
     sites = SiteFinder(project, comparisons.texts, fixtures)
-    return _without_known(
-        _Reader(project, sites, comparisons).read(exc, MAX_LINKS), comparisons.texts.numbers
-    )
+    raised, texts = _Reader(project, sites, comparisons).read(exc, MAX_LINKS), comparisons.texts
+    # What a message names as a credential may be a value without a name of its own.
+    texts.note(link.message for link in (*links(raised), *leaves(raised)))
+    return _without_known(raised, texts.numbers)
 
 
 def _without_known(raised: Raised, numbers: dict[str, int]) -> Raised:

@@ -48,7 +48,7 @@ def safe_lines(lines: Sequence[str]) -> tuple[str, ...]:
     from loop_close.text.redact import clean, mark
 
     numbers: dict[str, int] = {}
-    whole = display(clean("\n".join(lines), numbers=numbers))
+    whole = display(clean("\n".join(lines), numbers=numbers)).replace("\n", " ")
     keys = [value for value in numbers if "\n" in value]
     shown = (display(clean(line, _MAX_TEXT, numbers)).replace("\n", " ") for line in lines)
     # A line that is not in the whole is part of a longer credential.

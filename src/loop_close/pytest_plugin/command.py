@@ -89,6 +89,7 @@ def rerun_words(
             config
         )
     kept, takes_ids, is_outside = [], True, reaches_outside(config)
+    options: list[str] = []  # what is left of too many words
     for name, words in options_of(
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
     ):
@@ -99,11 +100,13 @@ def rerun_words(
         if name == "--loop-close-history" and any("://" in word for word in words):
             continue  # it may hold a password
         takes_ids = takes_ids and (name in _PYTEST or name in _WORKERS)
-        kept += [_shown(_from_root(config, word)) for word in words]
+        shown = [_shown(_from_root(config, word)) for word in words]
+        kept += shown
+        options += shown if name and is_uncovered else []
     if is_outside and _is_invocation_dir(config):
         kept.append(_from_root(config, "."))
     is_short = sum(map(len, kept)) <= _MAX_LENGTH
-    return (*_program(config), "--loop-close", *(kept if is_short else ())), not is_outside and (
+    return (*_program(config), "--loop-close", *(kept if is_short else options)), not is_outside and (
         takes_ids or not is_short
     )
 

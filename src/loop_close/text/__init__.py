@@ -17,6 +17,8 @@ from loop_close import lazy
 
 #: Byte order marks of UTF-16.
 WIDE = (b"\xff\xfe", b"\xfe\xff")
+# So many spaces take the room of words.
+_PADDING = " " * 13
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 
 # ECMA-48: CSI is parameters, intermediates and one final byte; OSC, DCS, SOS, PM and APC run to ST (xterm
@@ -91,9 +93,13 @@ def _safe(text: str, replacements: Callable[[list[int]], Mapping[int, str | None
 def one_line(text: str, limit: int = 200) -> str:
     """Sanitize and join the lines to one. Spaces inside of a line stay, as two values may differ in them alone.
 
+    Of many in a row their number is shown.
+
     :param limit: the most characters to give back; a longer text ends in ``…``, which counts.
     """
     folded = " ".join(filter(None, map(str.strip, sanitize(text).replace("\t", " ").split("\n"))))
+    if _PADDING in folded:
+        folded = re.sub(f"{_PADDING} *", lambda found: f" [{len(found[0])} spaces] ", folded)
     if len(folded) <= limit:
         return folded
     return folded[: max(limit - 1, 0)].rstrip() + "…"

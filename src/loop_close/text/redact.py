@@ -38,6 +38,7 @@ _KNOWN, _KNOWN_LENGTH, _IN_WORDS_LENGTH = 200, 4, 10
 _PART = 6
 # So few characters at the gap are hidden if the value begins or ends with them; so many are looked at.
 _FEWEST_LEFT, _MOST_LEFT = 2, 200
+_SURELY_LEFT = 4
 _GAP = r"(\.\.\.|\[[0-9]{1,9} chars\])"
 _BEFORE_GAP, _AFTER_GAP = r"(?<![^'\"\s])[^'\"\s]{4,}+\Z", r"\A[^'\"\s]{4,}+"
 # pprint and formatters wrap a long string over literals of several lines.
@@ -396,8 +397,11 @@ def _left_of(value: str, text: str, *, is_start: bool) -> int:
         return 0
     for size in range(most, _FEWEST_LEFT - 1, -1):
         beside = text[-size - 1 : -size] if is_start else text[size : size + 1]
-        if not beside.isalnum() and (
-            text.endswith(value[:size]) if is_start else text.startswith(value[-size:])
+        # Between spaces, so few characters are a word; pytest shortens what is in quotes or brackets.
+        if (
+            not beside.isalnum()
+            and not (size < _SURELY_LEFT and beside in ("", " ", "\n"))
+            and (text.endswith(value[:size]) if is_start else text.startswith(value[-size:]))
         ):
             return size
     return 0
