@@ -28,6 +28,7 @@ from loop_close.lazy import NamedTuple
 from loop_close.memory import Edit, Episode
 from loop_close.model import Failure, Frame, Origin, Raised, RootCause
 from loop_close.syntax import MAKERS
+from loop_close.syntax.meaning import MODULE
 
 #: File and qualified name.
 Name = tuple[str, str]
@@ -238,9 +239,12 @@ def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
 
 
 def _is_raised_by(edit: Edit, failure: Failure) -> bool:
-    """Whether a fixture or helper of the tests raised the exception itself, and not to say that a test fails."""
+    """Whether a fixture or helper of the tests raised the exception itself, and not to say that a test fails.
+
+    A new module of tests may import what is still to be written.
+    """
     raised = failure.raised
-    if raised is None or is_a(raised, "AssertionError") or is_a(raised, "Failed"):
+    if edit.function == MODULE or raised is None or is_a(raised, "AssertionError") or is_a(raised, "Failed"):
         return False
     frames = [frame for frame in raised.frames if not frame.is_hidden][-1:]
     names = {(frame.file, base_name(frame.function)) for frame in frames}

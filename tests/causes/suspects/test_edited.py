@@ -105,3 +105,9 @@ def test_a_new_test_is_no_suspect():
     exc = raised("NameError", frames=[in_test("TestCart.test_total")])
     added = Edit(file=TEST, function="TestCart.test_total", change="added")
     assert "TestCart.test_total" not in dict(suspects(exc, CONSTANT, added, phase="call"))
+
+
+def test_a_new_module_of_tests_is_no_suspect():
+    exc = raised("ModuleNotFoundError", frames=[in_test("<module>", 1)])
+    added = Edit(file=TEST, function="<module>", change="added")
+    assert suspects(exc, added, phase="collect") == []
