@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: Extensions of Python files.
+PYTHON = (".py", ".pyi")
 _TEST_FOLDERS = {"test", "tests", "testing"}
 # File extensions of programming languages. Files in other formats may be data of the tests.
 _SOURCE = frozenset(

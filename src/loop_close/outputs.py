@@ -1,9 +1,12 @@
-"""The files that this process prints to. Every run of pytest imports this, so it needs next to nothing."""
+"""Files that hold the output of commands. Every run of pytest imports this, so it needs next to nothing."""
 
 from __future__ import annotations
 
 import os
 import stat
+
+#: In the place of the digest: the file holds the output of commands, and is no part of the program.
+OUTPUT = "output"
 
 
 def _printed_to() -> frozenset[tuple[int, int]]:

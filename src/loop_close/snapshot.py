@@ -10,7 +10,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeGuard
 
 from loop_close import files
+from loop_close.conventions import PYTHON
 from loop_close.lazy import NamedTuple
+from loop_close.outputs import OUTPUT
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
@@ -20,13 +22,10 @@ if TYPE_CHECKING:
     from loop_close.store.sqlite import SqliteHistory
 
 
-_PYTHON = (".py", ".pyi")
 #: Names of prompts and reports of loop-close, as other commands may have set them.
 _WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
-#: As :data:`loop_close.workspace.OUTPUT`, which is loaded later.
-_OUTPUT = "output"
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
 
@@ -45,13 +44,13 @@ class FileSnapshot(NamedTuple):
 
     def code(self) -> str:
         """A digest of the Python files, equal when the code is that of an earlier run; empty when not known."""
-        return digest_of({name: e for name, e in (self.entries or {}).items() if name.endswith(_PYTHON)})
+        return digest_of({name: e for name, e in (self.entries or {}).items() if name.endswith(PYTHON)})
 
 
 def tree_of(entries: Mapping[str, tuple[int, int, str]] | None) -> str:
     """A digest of the files below the root, the same on every machine with these files; empty when not known."""
     found = (entries or {}).items()
-    own = {p: e for p, e in found if p != _LISTED and p[:3] != "../" and e[2] != _OUTPUT}
+    own = {p: e for p, e in found if p != _LISTED and p[:3] != "../" and e[2] != OUTPUT}
     return digest_of(own)
 
 
@@ -111,7 +110,7 @@ def _with_beside(
     seen = _snapshot_of(folder, before, (below,))
     if found.entries is None or seen.entries is None:
         return found
-    more = {f"{prefix}{n}": e for n, e in seen.entries.items() if n.endswith(_PYTHON)}
+    more = {f"{prefix}{n}": e for n, e in seen.entries.items() if n.endswith(PYTHON)}
     return FileSnapshot(
         entries={**more, **found.entries},
         contents={**seen.contents, **found.contents},
@@ -122,7 +121,7 @@ def _with_beside(
 def _written(root: Path, names: Iterable[str]) -> dict[str, float]:
     found = {}
     for name in names:
-        if not name.endswith(_PYTHON):
+        if not name.endswith(PYTHON):
             with contextlib.suppress(OSError):
                 found[name] = (root / name).lstat().st_mtime
     return found
@@ -162,7 +161,7 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     """What took effect before what did not; then code under test, other files, tests."""
     from loop_close.conventions import is_test_file
 
-    return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(_PYTHON)
+    return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(PYTHON)
 
 
 def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnapshot) -> tuple[OtherRun, ...]:
@@ -240,7 +239,7 @@ def _edited(changes: Changes, seen: FileSnapshot, windows: Collection[tuple[floa
     return tuple(
         (path, before, after)
         for path, before, after in changes
-        if _OUTPUT not in (before, after)
+        if OUTPUT not in (before, after)
         and not _is_by_tests(path, seen, windows)
         and not (
             before is None and seen.entries is not None and path in seen.entries and not seen.entries[path][0]
@@ -249,7 +248,7 @@ def _edited(changes: Changes, seen: FileSnapshot, windows: Collection[tuple[floa
 
 
 def _is_by_tests(path: str, seen: FileSnapshot, windows: Collection[tuple[float, float]]) -> bool:
-    if path.endswith(_PYTHON):
+    if path.endswith(PYTHON):
         return False
     time = seen.written.get(path)
     if time is None and seen.entries is not None and path in seen.entries:

@@ -10,7 +10,7 @@ from pathlib import Path
 from loop_close import files
 from loop_close.cli.project import Project
 from loop_close.cli.recorded import Summary, shown, summary_of
-from loop_close.conventions import is_configuration
+from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import dataclass
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store import RunRow
@@ -206,7 +206,6 @@ def is_ours_to_judge(project: Project) -> bool:
 
 # --- which of a project's files were edited since its tests ran, as far as a quick look shows
 
-_CODE = (".py", ".pyi")
 # With more the sources are not compared: a checkout of another branch is an edit anyway.
 _COMPARED = 100
 
@@ -251,7 +250,7 @@ def edited_since(
     changed = [
         each
         for each in sorted(_differing(before, now.entries))
-        if (each[0].endswith(_CODE) or is_configuration(each[0]))
+        if (each[0].endswith(PYTHON) or is_configuration(each[0]))
         and each[0] not in now.in_doubt
         and not _is_by_tests(project.root, each[0], now.entries, later)
     ]

@@ -19,13 +19,13 @@ from loop_close.cli.recorded import read
 from loop_close.cli.status import RunResult, has_run
 from loop_close.files import Targets
 from loop_close.memory import Edits, Run
+from loop_close.outputs import OUTPUT
 from loop_close.process import locked
 from loop_close.progress.tampering import MISSING, Sides, is_only_settings, sides_of
 from loop_close.snapshot import take_snapshot
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import known_by
 from loop_close.text.redact import clean
-from loop_close.workspace import OUTPUT
 from loop_close.workspace.edits import Changed
 
 # --- what a driver knows of its loop beyond single runs: how it began, and what was run

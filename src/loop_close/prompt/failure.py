@@ -219,9 +219,8 @@ def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> st
     if not any(f.nodeid for f in failures):
         return _places(failures, level)
     phases = sorted({f.phase for f in failures})
-    failures = [
-        *{(f.nodeid, f.subtest): f for f in failures}.values()
-    ]  # a test may fail in its teardown, too
+    # A test may fail in its teardown, too.
+    failures = [*{(f.nodeid, f.subtest): f for f in failures}.values()]
     nodeids = [f.nodeid for f in failures]
     functions = Counter(filter(None, map(test_function, nodeids)))
     ids = {test_function(nodeid): nodeid for nodeid in nodeids}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close import lazy
-from loop_close.conventions import is_test_file
+from loop_close.conventions import PYTHON, is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report, RootCause
 from loop_close.progress.compare import same_code_as, worth_telling
@@ -330,9 +330,7 @@ def _edit_of(step: Step) -> str:
     """The edited functions, files that are not Python last; of a single edit of one line, the line before and after."""
     if step.edits.kind in _SILENT:
         return _SILENT[step.edits.kind]
-    edits = sorted(
-        (e for e in step.edits.edits if e.is_effective), key=lambda e: not e.file.endswith((".py", ".pyi"))
-    )
+    edits = sorted((e for e in step.edits.edits if e.is_effective), key=lambda e: not e.file.endswith(PYTHON))
     if not edits:  # a checker may be content with them
         return _SILENT["ineffective"]
     if len(edits) == 1 and not step.edits.omitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -127,16 +128,11 @@ def _line_and_why(cause: RootCause, progress: Progress | None) -> tuple[int, str
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:
         return own[-1].line, "raised"
-    source = suspect.source
-    at = (
-        edited_in(source.lines, suspect, progress)
-        if source is not None and suspect.function != MODULE
-        else None
-    )
-    if at is not None and source is not None:
-        rows = [row for diff in _diffs(suspect, progress) for row in diff.split("\n")]
-        is_there = any(row[:1] == "+" for row in rows)
-        return source.start + at, "edited" if is_there else "removed"
+    if suspect.source is not None and suspect.function != MODULE:
+        at = edited_in(suspect.source.lines, suspect, progress)
+        if at is not None:
+            is_there = any(re.search(r"(?m)^\+", diff) for diff in _diffs(suspect, progress))
+            return suspect.source.start + at, "edited" if is_there else "removed"
     if suspect.odd[0] or suspect.function == MODULE:
         return suspect.odd[0] or suspect.line, "odd" if suspect.odd[0] else ""
     return (own[-1].line, "") if own else (0, "")

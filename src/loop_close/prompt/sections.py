@@ -47,10 +47,10 @@ from loop_close.prompt.loop import (
     unedited_test_lines,
 )
 from loop_close.prompt.place import (
+    POSSIBLE,
     PROBABLE,
     are_one_place,
     command_for,
-    how_sure,
     name_of,
     percent,
     place_in_words,
@@ -104,8 +104,8 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     if number == 1 and first == report.causes[0].kind:  # which has been said
         yield f"# {one_line(said, 160)} ({known})"
         return
-    with_none = "the first with " if first.startswith(how_sure(0)) else "first "
-    causes = "" if number == 1 else f"{number} root causes, {with_none}"
+    is_unclear = any(each.score < POSSIBLE for each in report.causes[0].suspects[:1])
+    causes = "" if number == 1 else f"{number} root causes, {'the first with' if is_unclear else 'first'} "
     if number > 1 and are_one_place(report.causes):
         causes = f"{number} kinds of failure, all "
     yield f"# {one_line(said, 120)}: {causes}{first}"

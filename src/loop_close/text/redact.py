@@ -390,12 +390,10 @@ def redact_known(text: str, numbers: MutableMapping[str, int]) -> str:
 
 def _left_of(value: str, text: str, *, is_start: bool) -> int:
     """How many characters of a text beside a gap are the start or the end of a value; 0 for a part of a word."""
-    most = min(len(value), len(text), _MOST_LEFT)
-    if (
-        text[-_FEWEST_LEFT:] if is_start else text[:_FEWEST_LEFT]
-    ) not in value:  # most often, and much faster
+    edge = text[-_FEWEST_LEFT:] if is_start else text[:_FEWEST_LEFT]
+    if edge not in value:  # most often, and much faster
         return 0
-    for size in range(most, _FEWEST_LEFT - 1, -1):
+    for size in range(min(len(value), len(text), _MOST_LEFT), _FEWEST_LEFT - 1, -1):
         beside = text[-size - 1 : -size] if is_start else text[size : size + 1]
         # Between spaces, so few characters are a word; pytest shortens what is in quotes or brackets.
         if (

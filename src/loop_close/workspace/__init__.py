@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from loop_close import lazy
-from loop_close.conventions import is_configuration, is_of_tests, is_test_file
+from loop_close.conventions import PYTHON, is_configuration, is_of_tests, is_test_file
 from loop_close.lazy import NamedTuple
-from loop_close.outputs import PRINTED_TO
+from loop_close.outputs import OUTPUT, PRINTED_TO
 
 # --- the files of a project that tests may depend on, by git or a bounded walk, and their content by digest
 
@@ -30,12 +30,9 @@ _MAX_DEPTH = 100  # of folders that an index names
 _NO_NAMES = ("", ".", "..")
 _NEVER = -1  # no time of a file, so that it is read again
 #: A second copy of what may hold a credential would be one too many: of all but code, the digest is enough.
-_CODE = (".py", ".pyi")
 _PRIVATE = (".env", "id_rsa", "id_ed25519", ".vault_pass")
 
 
-#: In the place of the digest: the file holds the output of commands, and is no part of the program.
-OUTPUT = "output"
 # Of a longer output, so much of its head and of its tail is looked at.
 _SHOWN = 4096
 _COLOR = lazy.pattern(rb"\x1b\[[\d;]*m")
@@ -122,7 +119,7 @@ def take_known(root: Path, known: Mapping[str, FileEntry], *, most: int | None =
 def is_code(path: str) -> bool:
     """Whether it is a Python file, by its name. Only of those the content is kept and shown."""
     name = path.rpartition("/")[2]
-    return name.endswith(_CODE) and not name.lower().startswith(_PRIVATE)
+    return name.endswith(PYTHON) and not name.lower().startswith(_PRIVATE)
 
 
 def _digest_of(content: bytes, kind: bytes = b"") -> str:
@@ -215,7 +212,7 @@ class _Look:
             self.entries[name] = FileEntry(size=status.st_size, mtime_ns=time_ns, digest=digest)
 
     def _content(self, path: str, status: os.stat_result) -> bytes | None:
-        """The content; None if it is too large, private or something else than a file."""
+        """The content; None if it is too large, or something else than a file."""
         if status.st_size > MAX_READ or self._read > _MAX_READ_IN_ALL:
             return None
         content = read(self._root + path)
