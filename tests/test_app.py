@@ -223,7 +223,7 @@ def tax_on(price):
 def long(price):
     '''It.'''
 """
-LONG = [*MODULE.splitlines(), *(f"    price += {n}" for n in range(22, 400)), "    return price"]
+LONG = [*MODULE.splitlines(), *(f"    price += {n}" for n in range(22, 2400)), "    return price"]
 
 
 def suspected(tmp_path, function, diff="", text=MODULE, **fields):
@@ -268,15 +268,15 @@ def test_what_was_edited_outside_of_functions_has_the_line(tmp_path):
     ("diff", "odd", "expected"),
     [
         ("", (0, 0, 0), 20),
-        ("+    price += 390", (0, 0, 0), 201),
-        ("", (300, 1, 0), 200),
-        ("+    price += 390", (180, 1, 0), 201),
+        ("+    price += 2390", (0, 0, 0), 401),
+        ("", (1400, 1, 0), 400),
+        ("+    price += 2390", (1380, 1, 0), 401),
     ],
 )
 def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, diff, odd, expected):
     text = "\n".join(LONG)
     first, _ = suspected(tmp_path, "long", diff, text=text, odd=odd, passed=(5, 9))
-    assert (first.line, first.end_line, len(first.source.lines)) == (20, 400, 200)
+    assert (first.line, first.end_line, len(first.source.lines)) == (20, 2400, 2000)
     assert first.source.start == expected
 
 

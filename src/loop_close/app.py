@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from loop_close.remember import Memory, RunContext
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
-_MOST_LINES = 200
+_MOST_LINES = 2_000
 _AROUND = 5
 # Tokens of the prompt that the terminal shows where the file cannot be written.
 _SHORT = 600

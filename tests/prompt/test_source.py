@@ -531,7 +531,7 @@ def test_a_line_that_is_not_there_has_no_statement(at_line):
 
 
 def test_of_source_that_cannot_be_parsed_the_line_is_the_statement():
-    assert statement_rows(source("def f(:", "    assert total(", "        1"), 2) == ["assert total("]
+    assert statement_rows(source("def f(:", "    assert total(", "        1"), 2) == ["assert total(", "…"]
 
 
 def test_the_source_of_a_long_test_may_begin_inside_of_a_statement():
@@ -545,6 +545,7 @@ def test_the_source_of_a_long_test_may_begin_inside_of_a_statement():
     )
     assert statement_rows(cut, 5) == ["assert each in [", "    5]"]
     assert statement_rows(cut, 2) == ["2,"]
+    assert statement_rows(source("def f(:", "    if total(1):", "        2"), 2) == ["if total(1):"]
 
 
 def test_comments_are_left_out_before_code():

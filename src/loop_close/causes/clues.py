@@ -79,8 +79,10 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue = _clue(found, file, function)
         clue.edited, clue.is_new, clue.is_test = run, edit.change == "added", is_test_file(file)
         if clue.is_test:
-            raised = sum(_is_raised_by(edit, failure) for failure in failures) / len(failures)
-            clue.raised = clue.framed = raised  # the frames of other test code say nothing
+            ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
+            clue.refused = sum(frame is not None and _is_raise(frame) for frame in ends) / len(failures)
+            clue.raised = len(ends) / len(failures) - clue.refused
+            clue.framed = clue.raised  # the frames of other test code say nothing
     return found
 
 
@@ -246,9 +248,15 @@ def _is_raised_by(edit: Edit, failure: Failure) -> bool:
     raised = failure.raised
     if edit.function == MODULE or raised is None or is_a(raised, "AssertionError") or is_a(raised, "Failed"):
         return False
-    frames = [frame for frame in raised.frames if not frame.is_hidden][-1:]
-    names = {(frame.file, base_name(frame.function)) for frame in frames}
-    return (edit.file, edit.function) in names and (failure.file, written_name(failure)) not in names
+    frame = _end(failure)
+    name = (frame.file, base_name(frame.function)) if frame is not None else None
+    return name == (edit.file, edit.function) and name != (failure.file, written_name(failure))
+
+
+def _end(failure: Failure) -> Frame | None:
+    """The frame in which the exception was raised, without helpers that are hidden."""
+    frames = failure.raised.frames if failure.raised is not None else ()
+    return next((frame for frame in reversed(frames) if not frame.is_hidden), None)
 
 
 def written_name(failure: Failure) -> str:

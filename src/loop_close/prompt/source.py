@@ -119,6 +119,8 @@ def function_rows(
 def statement_rows(source: SourceLines, line: int, *, with_assignments: bool = False) -> list[str]:
     """The whole statement that a line belongs to, as rows without margin; of a compound statement its header.
 
+    Where it ends below the lines that are kept, an ellipsis follows.
+
     :param with_assignments: before it the statements that assigned the names that it checks from calls, the last two.
     """
     if line not in source.numbers:
@@ -134,7 +136,12 @@ def statement_rows(source: SourceLines, line: int, *, with_assignments: bool = F
             source, first, end, _MOST_OF_STATEMENT if (first, end) == place else _MOST_OF_ASSIGNMENT
         )
         last = end
-    return rows
+    return [*rows, "…"] if place == (line, line) and _is_begun(_line(source, line)) else rows
+
+
+def _is_begun(text: str) -> bool:
+    """Whether the line is no statement or header by itself."""
+    return not text.rstrip().endswith(":") and index_source(text.strip()) is None
 
 
 def _undented(source: SourceLines, first: int, last: int, most: int) -> list[str]:

@@ -1,5 +1,5 @@
 import pytest
-from records import SRC, TEST, failure, frame, in_test, observed, raised, verdict
+from records import SRC, TEST, failure, frame, in_test, observed, raised, source, verdict
 
 from loop_close.causes.clues import edited_before
 from loop_close.causes.rank import found_for, scored, suspects_among
@@ -86,6 +86,15 @@ def test_a_new_fixture_that_raised_the_exception_comes_first():
     assert found == [
         ("db", ("added right before this began to fail", "the exception was raised in it")),
         ("<module>", ("edited right before this began to fail",)),
+    ]
+
+
+def test_a_new_helper_that_objects_to_what_it_is_given_comes_after_code_that_was_edited():
+    refusing = source("def db():", "    raise ValueError(url)", start=3)
+    exc = raised("ValueError", frames=[frame(CONFTEST, "db", 4, source=refusing)])
+    assert suspects(exc, CONSTANT, FIXTURE) == [
+        ("<module>", ("edited right before this began to fail",)),
+        ("db", ("added right before this began to fail", "it raised the exception")),
     ]
 
 
