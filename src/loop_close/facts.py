@@ -155,6 +155,11 @@ def is_about_a_file(raised: Raised | None) -> bool:
     return raised is not None and not raised.details.get("path", "<").startswith("<")
 
 
+def is_syntax_error(raised: Raised | None) -> bool:
+    """Whether a file cannot be parsed. A test that parses a string of its own and fails is a test failure."""
+    return is_a(raised, "SyntaxError") and is_about_a_file(raised)
+
+
 def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
     """The frames, without those in the middle if there are more than the limits allow."""
     if len(frames) <= MAX_OUTER + MAX_INNER:

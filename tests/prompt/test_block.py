@@ -209,6 +209,7 @@ def test_where_to_look_first():
     [
         (failure(raised("KeyError")), "KeyError"),
         (failure(None), "test-failure"),
+        (failure(None, message="[XPASS(strict)] bug 12"), "XPASS(strict)"),
         (failure(None, "", "check", tool="ruff", code="F401"), "ruff F401"),
         (failure(None, "", "check", tool="ty"), "ty"),
     ],
@@ -788,6 +789,12 @@ def test_chain_and_group_are_shown_at_every_level_but_the_first():
         ]:
             assert f"- {relation} `{name}` at `src/shop/cart.py:10`: `{message}`" in shown
         assert "- and 4 more exceptions" in shown
+
+
+def test_tries_that_fail_alike_are_one_row():
+    tries = raised("OSError", "down", context=raised("OSError", "down", context=raised("OSError", "down", [])))
+    tried = text(3, failure(raised(context=tries)))
+    assert tried.count("raised while handling `OSError` at `src/shop/cart.py:10`: `down` (2 times)\n") == 1
 
 
 def test_many_members_are_counted_and_each_shown_once():

@@ -14,8 +14,8 @@ from loop_close.facts import (
     import_cycle,
     innermost,
     is_a,
-    is_about_a_file,
     is_assertion,
+    is_syntax_error,
     leaves,
     links,
     test_function,
@@ -182,7 +182,7 @@ def missing_thing(raised: Raised) -> Key | None:
         return "environment", details["environment"]
     if "fixture" in details:
         return "fixture", details["fixture"]
-    if is_a(raised, "SyntaxError") and is_about_a_file(raised):
+    if is_syntax_error(raised):
         return "syntax", details["path"]
     cycle = import_cycle(raised)
     if cycle:

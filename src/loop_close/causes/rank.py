@@ -19,6 +19,7 @@ from loop_close.causes.candidates import (
 )
 from loop_close.causes.clues import base_name, clues, is_named, none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
+from loop_close.facts import is_syntax_error
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 
@@ -136,8 +137,10 @@ def is_odd(spectrum: Spectrum) -> bool:
 
 
 def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None = None) -> list[Candidate]:
-    """All candidates for the failures of a cause, by place."""
+    """All candidates for the failures of a cause, by place; none where Python says which line it cannot parse."""
     failures = [e.failure for e in cause.evidence if e.failure is not None]
+    if all(is_syntax_error(failure.raised) for failure in failures):
+        return []
     tests = frozenset(failure.nodeid for failure in failures)
     about_modules = {failure.nodeid for failure in failures if failure.phase == "collect"}
     found = clues(failures, episode)

@@ -12,11 +12,11 @@ from loop_close.facts import (
     COLLECTIONS_DIFFER,
     LINTERS,
     is_a,
-    is_about_a_file,
     is_about_import_cycle,
     is_about_no_exception,
     is_assertion,
     is_misuse,
+    is_syntax_error,
     origins,
     reached,
 )
@@ -35,11 +35,6 @@ INTERNAL_ERROR = Detector(
 )
 
 
-def _is_syntax_error(failure: Failure) -> bool:
-    """Whether a file cannot be parsed. A test that parses a string of its own and fails is a test failure."""
-    return is_a(failure.raised, "SyntaxError") and is_about_a_file(failure.raised)
-
-
 SYNTAX_ERROR = Detector(
     id="syntax-error",
     label="syntax error",
@@ -47,7 +42,7 @@ SYNTAX_ERROR = Detector(
     description="a source file that Python cannot parse",
     hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
     "before it.",
-    detect=claim_each("syntax-error", _is_syntax_error),
+    detect=claim_each("syntax-error", lambda failure: is_syntax_error(failure.raised)),
 )
 
 _MODULE = "missing module"

@@ -8,7 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
-from itertools import chain, zip_longest
+from itertools import chain, groupby, zip_longest
 
 from loop_close import lazy
 from loop_close.causes.clues import swallowed_for
@@ -362,6 +362,8 @@ def relative_lines(raised: Raised | None, level: int) -> list[str]:
         shown.append(other)
     more = sum(other not in shown[:_MAX_RELATIVES] for other in shown[_MAX_RELATIVES:])
     more += sum(group.omitted_members for group in (raised, *shown))
+    counted = ((line, len([*same])) for line, same in groupby(lines))
+    lines = [f"{line} ({times} times)" if times > 1 else line for line, times in counted]
     return [*lines, f"- and {more} more exception{'s' * (more != 1)}"] if more else lines
 
 

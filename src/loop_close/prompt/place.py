@@ -37,12 +37,20 @@ def representative(cause: RootCause) -> Failure:
     return failure
 
 
+_XPASS = "XPASS(strict)"
+
+
 def name_of(cause: RootCause) -> str:
-    """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind."""
+    """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind.
+
+    A test that passes against its strict mark has no exception, but pytest has a word for it.
+    """
     failure = representative(cause)
     if failure.phase == "check" or is_environment(failure):
         return f"{failure.tool} {failure.code}".strip() or cause.kind
-    return failure.raised.type if failure.raised is not None else cause.kind
+    if failure.raised is not None:
+        return failure.raised.type
+    return _XPASS if failure.message.startswith(f"[{_XPASS}]") else cause.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,13 @@ def test_a_new_helper_that_says_what_is_still_to_be_done_is_no_suspect(exc):
     assert "db" not in dict(suspects(exc, CONSTANT, FIXTURE))
 
 
+def test_where_python_says_what_it_cannot_parse_no_edit_is_suspected():
+    exc = raised("SyntaxError", frames=[in_test("<module>", 1)], details={"path": "src/other.py", "line": "1"})
+    assert suspects(exc, CONSTANT, phase="collect") == []
+    unnamed = raised("SyntaxError", details={"path": "<string>", "line": "1"})
+    assert "<module>" in dict(suspects(unnamed, CONSTANT))
+
+
 def test_a_new_test_is_no_suspect():
     exc = raised("NameError", frames=[in_test("TestCart.test_total")])
     added = Edit(file=TEST, function="TestCart.test_total", change="added")
