@@ -160,6 +160,10 @@ def is_syntax_error(raised: Raised | None) -> bool:
     return is_a(raised, "SyntaxError") and is_about_a_file(raised)
 
 
+#: pytest's words for a run that ended with its collection: the other files were collected whole.
+DURING_COLLECTION = "during collection"
+
+
 def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
     """The frames, without those in the middle if there are more than the limits allow."""
     if len(frames) <= MAX_OUTER + MAX_INNER:

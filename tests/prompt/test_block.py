@@ -792,7 +792,9 @@ def test_chain_and_group_are_shown_at_every_level_but_the_first():
 
 
 def test_tries_that_fail_alike_are_one_row():
-    tries = raised("OSError", "down", context=raised("OSError", "down", context=raised("OSError", "down", [])))
+    tries = raised(
+        "OSError", "down", context=raised("OSError", "down", context=raised("OSError", "down", []))
+    )
     tried = text(3, failure(raised(context=tries)))
     assert tried.count("raised while handling `OSError` at `src/shop/cart.py:10`: `down` (2 times)\n") == 1
 

@@ -28,7 +28,9 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     assert done.ret == 2
     assert done.title == f"# 1 file cannot be collected: {cause}"
     assert done.report["stall_reason"] == f"1 {kind} detected"
-    assert done.says("--loop-close test_a.py`", "(`1 error during collection`): 1 test did not run.")
+    assert done.says(
+        "--loop-close test_a.py`", "(`1 error during collection`): 1 test of other files did not run."
+    )
     assert done.report["verdict"] == "first-failure"
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from loop_close import lazy
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
-from loop_close.facts import TEST_PHASES, file_of, qualname, test_function
+from loop_close.facts import DURING_COLLECTION, TEST_PHASES, file_of, qualname, test_function
 from loop_close.memory import (
     UNEDITED,
     Edit,
@@ -390,9 +390,6 @@ def _with_value(values: tuple[tuple[int, str], ...], got: str, run: int) -> tupl
 
 # --- the outcome of a test that failed before and is not among the failures now
 
-#: pytest's words for a run that ended with its collection: the other files were collected whole.
-_COLLECTED = "during collection"
-
 
 def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Became | None:
     """Its outcome; None if it did not run."""
@@ -434,7 +431,7 @@ def _of_collection(test: str, run: Run) -> _Became | None:
     """A file that could not be collected passed when its tests, or those of all other files, were found."""
     named = (*run.outcomes, *(record.test for record in run.marks))
     seen = any(other.startswith(f"{test}::") for other in named)
-    if seen or run.is_full or (_COLLECTED in run.incomplete and not run.selection):
+    if seen or run.is_full or (DURING_COLLECTION in run.incomplete and not run.selection):
         return "passed"
     return None
 

@@ -9,7 +9,7 @@ from typing import Any
 from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
-from loop_close.facts import is_environment
+from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import (
     Collision,
     Evidence,
@@ -223,7 +223,9 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield not_run
     if observation.incomplete:
         missing = observation.counts.not_run
-        left = f": {missing} test{'' if missing == 1 else 's'} did not run" if missing else ""
+        # Those of the files that cannot be collected are not known.
+        where = " of other files" if DURING_COLLECTION in observation.incomplete else ""
+        left = f": {missing} test{'' if missing == 1 else 's'}{where} did not run" if missing else ""
         yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
     if not report.causes and not observation.expects_tests and not observation.rerun:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])

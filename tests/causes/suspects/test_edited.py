@@ -111,7 +111,9 @@ def test_a_new_helper_that_says_what_is_still_to_be_done_is_no_suspect(exc):
 
 
 def test_where_python_says_what_it_cannot_parse_no_edit_is_suspected():
-    exc = raised("SyntaxError", frames=[in_test("<module>", 1)], details={"path": "src/other.py", "line": "1"})
+    exc = raised(
+        "SyntaxError", frames=[in_test("<module>", 1)], details={"path": "src/other.py", "line": "1"}
+    )
     assert suspects(exc, CONSTANT, phase="collect") == []
     unnamed = raised("SyntaxError", details={"path": "<string>", "line": "1"})
     assert "<module>" in dict(suspects(unnamed, CONSTANT))
