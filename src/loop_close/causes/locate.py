@@ -25,7 +25,7 @@ from loop_close.causes.clues import (
     is_of_the_exception,
     shown_exception,
 )
-from loop_close.causes.rank import NONE, Scored, found_for, is_odd, scored, suspects_among
+from loop_close.causes.rank import LEAST_FIRST, NONE, Scored, found_for, is_odd, scored, suspects_among
 from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
 from loop_close.facts import innermost, is_assertion, links, origins
 from loop_close.lazy import dataclass
@@ -81,14 +81,21 @@ def _joined(causes: Sequence[RootCause], group: Group) -> RootCause:
 def located(
     causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None = None
 ) -> tuple[RootCause, ...]:
-    """The causes with their suspects.
+    """The causes with their suspects. Of one kind, those come first whose first suspect explains most failures.
 
     :param calls: what the tests called; None where that is not known.
     :param episode: what is remembered of the loop, this run included.
     """
     first = causes[:_LOCATED]
     named = map(suspects_among, _scores(first, calls, episode))
-    return (*map(_located, first, named), *causes[_LOCATED:])
+    found = (*map(_located, first, named), *causes[_LOCATED:])
+    kinds = list(dict.fromkeys(cause.kind for cause in found))
+    return tuple(sorted(found, key=lambda cause: (kinds.index(cause.kind), -_explained(cause))))
+
+
+def _explained(cause: RootCause) -> float:
+    """How many failures its first suspect explains, as far as is to be expected."""
+    return len(cause.evidence) * (cause.suspects[0].score if cause.suspects else LEAST_FIRST)
 
 
 def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None) -> Iterator[Scored]:

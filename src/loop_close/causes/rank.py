@@ -73,7 +73,7 @@ UNCOUNTED: Mapping[str, float] = {
     NONE: 3.0,
 }
 #: Where even the likeliest is less probable, the evidence is weak, and nothing is said.
-_LEAST_FIRST = 0.1
+LEAST_FIRST = 0.1
 #: As many are named as it takes to have the right one among them with this probability; and three, where the others
 #: have at least a hundredth. With more it is among the first five as often, with less it is not.
 _COVERED = 0.9
@@ -95,7 +95,7 @@ def suspects_among(found: Scored) -> tuple[Suspect, ...]:
     :param found: the candidates of a cause.
     """
     ranked = [each for each in _calibrated(found) if _explains(each[1])][:MOST]
-    if not ranked or ranked[0][0] < _LEAST_FIRST:
+    if not ranked or ranked[0][0] < LEAST_FIRST:
         return ()
     before = [0.0, *accumulate(score for score, _ in ranked)]
     return tuple(

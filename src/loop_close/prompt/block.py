@@ -157,7 +157,10 @@ def _headline(cause: RootCause, at: ProbablePlace) -> str:
 
 
 def _brief(failure: Failure) -> str:
-    """The message in one line; instead of pytest's diff the first difference, and of a group what it holds."""
+    """The message in one line; instead of pytest's diff the first difference.
+
+    With what a group holds, else with what the exception came from.
+    """
     raised = failure.raised
     found = next((each for each in differences(failure) if each.path), None)
     if found is not None:
@@ -167,9 +170,9 @@ def _brief(failure: Failure) -> str:
     said = code(row, BRIEF) if row.strip() else "(no message)"
     if raised is None:
         return said
-    held = [other for _, _, other in related(raised, 0)][:_HELD] if raised.members else []
-    inside = ", ".join(f"{span(other.type, 60)} {line_of(other.message, 60)}" for other in held)
-    return f"{span(raised.type, 60)} {said}{f', holds {inside}' if inside else ''}"
+    others = [*related(raised, 0)][: _HELD if raised.members else 1]
+    more = ", ".join(f"{span(other.type, 60)} {line_of(other.message, 60)}" for *_, other in others)
+    return f"{span(raised.type, 60)} {said}{f', {others[0][1]} {more}' if more else ''}"
 
 
 def all_reasons(

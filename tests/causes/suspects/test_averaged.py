@@ -130,5 +130,6 @@ def test_what_is_told_by_a_name_has_no_others():
     )
     missing = raised(type="NameError", details={"name": "x"})
     (alone,) = located([cause("a", "a", exc=missing)], known)
-    first, _ = located([cause("a", "a", exc=missing), cause("b", "b")], known)
+    _, first = located([cause("a", "a", exc=missing), cause("b", "b")], known)
+    assert first.id == "a"
     assert first.suspects == alone.suspects != ()

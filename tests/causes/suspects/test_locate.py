@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from called import called, calls, nodeid
 from records import SRC, failure, origin, raised, verdict
@@ -75,6 +77,20 @@ def test_the_failure_about_the_first_suspect_is_shown():
     (found,) = located([cause("a", far, near)], calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)]))
     assert [e.failure for e in found.evidence] == [near, far]
     assert found.suspects[0].function == "total"
+
+
+def test_the_cause_whose_first_suspect_explains_most_failures_comes_first():
+    known = calls(TOTAL, called("tax", 50, 9, {1: 9}), passed=10, test_a=[(1, 1)], test_b=[(0, 1)])
+    sure = cause("a", failure(raised(), nodeid("test_b")))
+    unsure = cause("b", failure(verdict(), nodeid("test_a")))
+    many = cause("c", *(failure(verdict(), nodeid(f"test_{n}")) for n in range(30)))
+    assert [found.id for found in located([unsure, sure], known)] == ["a", "b"]
+    assert [found.id for found in located([many, sure], known)] == [
+        "c",
+        "a",
+    ]  # where nothing is likely, it has a tenth
+    blocking = replace(unsure, kind="syntax-error")
+    assert [found.id for found in located([blocking, sure], known)] == ["b", "a"]
 
 
 def test_without_a_suspect_the_order_stays():
