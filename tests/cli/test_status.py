@@ -42,7 +42,8 @@ CHANGE = closed(
 )
 SCHEMA = closed(
     schema={"const": "loop-close.status/1"},
-    verdict={"enum": ["green", "failing", "stuck"]},
+    verdict={"enum": ["green", "failing", "stuck", "unknown"]},
+    edited={"items": TEXT},
     left_by_drive={"items": CHANGE},
     sources={
         "minItems": 1,

@@ -58,7 +58,12 @@ def test_both_eras_have_the_same_tools_and_answers(tmp_path, era):
     assert found.structured_content["schema"] == "loop-close.report/1"
     assert found.structured_content["stall_reason"] == "1 test failure detected"
     assert found.structured_content["next_prompt"] == text_of(found)
-    assert none.structured_content == {"schema": "loop-close.status/1", "verdict": "none", "sources": []}
+    assert none.structured_content == {
+        "schema": "loop-close.status/1",
+        "verdict": "none",
+        "edited": [],
+        "sources": [],
+    }
     assert [(str(r.uri), r.mime_type) for r in resources] == [(URI, "text/markdown")]
 
 

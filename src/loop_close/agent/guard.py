@@ -320,7 +320,8 @@ class Situation:
     :ivar is_running: a run is in progress, and its result is unknown.
     :ivar killed: the number of the source's last run if that was killed before its end; else 0.
     :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty if it is not.
-    :ivar edited: project files that differ from what the last run saw, by path; None if it is unknown.
+    :ivar edited: project files that differ from what the last run of all tests saw, by path; None if it is unknown.
+        ``is_seen``: the last run of tests, of some of them or cut short, saw them as they are.
     :ivar prompt: the next prompt; ``prompt_file`` is its path.
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
@@ -341,6 +342,7 @@ class Situation:
     killed: int = 0
     stuck: str = ""
     edited: Sequence[str] | None = None
+    is_seen: bool = False
     prompt: str = ""
     prompt_file: str = ""
     command: str = "pytest --loop-close"
@@ -355,6 +357,11 @@ class Situation:
     is_again: bool = False
     is_unmoved: bool = False
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether a run has to come first: one that failed on these very files says what is wrong."""
+        return bool(self.edited) and (self.standing == "green" or not self.is_seen)
+
 
 def answer(situation: Situation) -> GateAnswer:
     """The answer to the host: nothing if the agent may stop. The first rule that applies decides.
@@ -364,7 +371,8 @@ def answer(situation: Situation) -> GateAnswer:
     - All that fails failed before the session, and the agent knows: it may stop, and the person is informed.
     - It was sent back as often as the cap says, or did nothing since it was sent back: it may stop, as a gate has to
       end by itself. A person then gets the changes to tests.
-    - The history was removed, the last run was killed, or files were edited since: it gets the command.
+    - The history was removed, the last run was killed, or files were edited since: it gets the command. The same if
+      only some tests ran since the edit, and pass.
     - The last run is red, or tests were tampered with: it gets the next prompt.
     - The last run is green, and changed tests may demand less: it is asked.
     - The last run is green, and no test ran some of the edited functions: it gets their names.
@@ -374,7 +382,7 @@ def answer(situation: Situation) -> GateAnswer:
         return GateAnswer(kind="nothing", why="no runs recorded")
     if situation.is_running:
         return GateAnswer(kind="nothing", why="a run is in progress")
-    if situation.stuck and not situation.edited:
+    if situation.stuck and not situation.is_stale:
         return GateAnswer(kind="end", text=_stuck(situation), why="the loop is stuck")
     if situation.before and situation.is_before_reported:
         return GateAnswer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
@@ -387,7 +395,7 @@ def answer(situation: Situation) -> GateAnswer:
         return GateAnswer(kind="go_on", text=text, why=LOST)
     if situation.killed:
         return GateAnswer(kind="go_on", text=_killed(situation), why="the last run was killed")
-    if situation.edited:
+    if situation.is_stale:
         return GateAnswer(kind="go_on", text=_stale(situation), why="edited since the last run")
     if situation.standing != "green":
         return GateAnswer(kind="go_on", text=_red(situation), why="the last run is red")
@@ -402,7 +410,7 @@ def answer(situation: Situation) -> GateAnswer:
 
 def _let_go(situation: Situation, why: str) -> GateAnswer:
     """Let it stop, with a message to a person about what was done to tests."""
-    if not situation.tampered or situation.edited:
+    if not situation.tampered or situation.is_stale:
         return GateAnswer(kind="nothing", why=why)
     text = (
         f"loop-close: tests are not what they were when the loop began ({one_line(situation.tampered, 500)})."
@@ -426,9 +434,15 @@ def _stale(situation: Situation) -> str:
     edited = sorted(situation.edited or ())
     named = ", ".join(one_line(path, 120) for path in edited[:_NAMED])
     more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
+    command = one_line(situation.command, 300)
+    if situation.is_seen:
+        return (
+            f"Not all tests have run since the last edit: {named}{more} changed after the last run of all tests. Those"
+            f" that ran since then pass. To run them all: {command}"
+        )
     return (
         f"The tests have not run since the last edit: {named}{more} changed after the last run. Its result does not"
-        f" apply to the current code. To run the tests: {one_line(situation.command, 300)}"
+        f" apply to the current code. To run the tests: {command}"
     )
 
 

@@ -189,7 +189,7 @@ def _at_a_stop(
     if found.kind == "go_on" and not situation.blocks:
         # A run advanced: what was said before was of something else.
         before = replace(before, turns=0, responses=(), errors=())
-    if found.kind != "go_on" or situation.edited or situation.killed or situation.standing == "green":
+    if found.kind != "go_on" or situation.is_stale or situation.killed or situation.standing == "green":
         return found, before, ""
     from loop_close.cli.strategies import decision_of
 
@@ -207,7 +207,7 @@ def _situation(
     has_advanced = seen.latest != before.run and standing.summary.verdict == "progress"
     breaker = standing.summary.breaker
     # Without it the search would find nothing.
-    is_shown = standing.verdict != "green" and not seen.edited.paths
+    is_shown = standing.verdict != "green" and not seen.is_stale
     is_asked = project.settings.require_edits_run and _set_of(seen) not in before.asked
     situation = Situation(
         run=standing.finished.number if standing.finished is not None else standing.last.number,
@@ -217,6 +217,7 @@ def _situation(
         killed=standing.last.number if standing.last.state == "killed" else 0,
         stuck=(breaker.reason or "no progress") if standing.verdict == "stuck" else "",
         edited=seen.edited.paths,
+        is_seen=seen.is_seen,
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_shown else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=project.settings.test_command,
@@ -300,7 +301,7 @@ def _from(folder: str, prompt: Path | None) -> str:
 
 def _after_a_tool(situation: Situation, *, is_news: bool) -> GateAnswer:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
-    if not is_news or situation.edited or situation.standing == "green":
+    if not is_news or situation.is_stale or situation.standing == "green":
         return GateAnswer(kind="nothing")
     found = answer(replace(situation, stuck="", blocks=0))
     return found if found.kind == "go_on" else GateAnswer(kind="nothing")

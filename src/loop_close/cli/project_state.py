@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loop_close import files
 from loop_close.cli.project import Project
-from loop_close.cli.recorded import Summary, shown, summary_of
+from loop_close.cli.recorded import Summary, read, shown, summary_of
 from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import dataclass
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
@@ -33,6 +33,8 @@ class ProjectState:
     :ivar standing: of the source that decides: the worst of those that ran on the last state of the files.
     :ivar is_complete: its last run that ended ended by itself, and all tests were meant to run.
     :ivar is_running: that source, or a run of tests, is under way.
+    :ivar edited: since all tests ran; ``is_seen``: the last run, of some of them or cut short, saw the files as they
+        are.
     :ivar latest: the source and number of the last run that ended, of whichever source.
     :ivar tests: what was done to tests, by the last runs of the source that decides.
     :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
@@ -44,12 +46,18 @@ class ProjectState:
     is_complete: bool
     is_running: bool
     edited: Edited
+    is_seen: bool
     latest: str
     tests: tuple[ChangedTest, ...] = ()
     known: str = ""
     has_known: bool = True
     finished: tuple[str, ...] = ()
     green: tuple[str, ...] = ()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a run has to come first: one that failed on these very files says what is wrong."""
+        return bool(self.edited.paths) and (self.standing.verdict == "green" or not self.is_seen)
 
 
 def load_state(project: Project, history: HistoryReader, known: str = "") -> ProjectState:
@@ -60,9 +68,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
     looks = history.looks(_LOOKS)
     found = list(source_statuses(last_runs(history, None), project, history.accepted()))
     decides = _deciding(found, looks)
-    whole = _last_whole(looks)
-    later = looks[: looks.index(whole) + 1] if whole is not None else ()
-    edited = edited_since(project, history, whole, later)
+    edited, is_seen = _edited_since_tests(project, history, looks)
     return ProjectState(
         standing=decides,
         is_complete=decides.last.state != "killed"
@@ -78,6 +84,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
             if each is decides or each.last.source.startswith(_TESTS)
         ),
         edited=edited,
+        is_seen=is_seen,
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
         tests=_tests(decides, history),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
@@ -190,10 +197,31 @@ def _age(standing: SourceStatus) -> float:
     return end_of(standing.finished or standing.last)
 
 
-def _last_whole(looks: Sequence[RunWindow]) -> RunWindow | None:
-    """The last run in which all tests were meant to run; if there is none, the last of tests, or of anything."""
+def _edited_since_tests(
+    project: Project, history: HistoryReader, looks: Sequence[RunWindow]
+) -> tuple[Edited, bool]:
+    """What was edited since all tests ran, and whether the last run of tests saw even that.
+
+    Where no run was of all tests, the last one counts; where none was of tests, any.
+    """
     tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
-    return next((each for each in tests if each.is_full), tests[0] if tests else None)
+    whole = next((each for each in tests if each.is_full), tests[0] if tests else None)
+    later = looks[: looks.index(whole) + 1] if whole is not None else ()
+    edited = edited_since(project, history, whole, later)
+    if not edited.paths or whole == tests[0]:
+        return edited, edited.paths == ()
+    last = edited_since(project, history, tests[0], looks[: looks.index(tests[0]) + 1])
+    return edited, last.paths == ()
+
+
+def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
+    """The files that were edited since all tests of the source, or of any, ran; none where that is unknown."""
+
+    def edits(history: HistoryReader) -> tuple[str, ...]:
+        looks = [each for each in history.looks(_LOOKS) if source in (None, each.source)]
+        return _edited_since_tests(project, history, looks)[0].paths or ()
+
+    return read(project.history, edits)
 
 
 def is_ours_to_judge(project: Project) -> bool:

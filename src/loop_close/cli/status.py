@@ -16,7 +16,7 @@ from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.project import Project, from_here, project_at, project_of
-from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses
+from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses, unrun_edits
 from loop_close.cli.recorded import (
     NoRunError,
     Summary,
@@ -34,6 +34,7 @@ from loop_close.provenance import agent_of
 from loop_close.remember import limits_of
 from loop_close.store.reader import HistoryReader
 
+_MOST_NAMED = 5
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
 _CODES = {"green": 0, "failing": 1, "stuck": 3}
 _MOVED = {"fixed": "fixed", "new": "new", "changed": "changed", "unresolved": "unresolved"}
@@ -41,16 +42,22 @@ _REST = {"not_run": "not run", "not_fixed": "stopped failing without a fix"}
 
 
 def status(options: argparse.Namespace, streams: Streams) -> int:
-    """Print the status of the sources, the worst first: 0 if all are green, 1 if one is not, 3 if one is stuck."""
+    """Print the status of the sources, the worst first: 0 if all are green, 1 if one is not, 3 if one is stuck.
+
+    What was edited since all tests ran is not known to be green: that is 1 as well.
+    """
     project = project_of(options)
     found = worst_first(project, options.source)
     left = left_open(project.root)
-    text = json.dumps(document_of(found, left), indent=2) if options.json else _text(found, left)
+    edited = edited_since_green(project, found, options.source)
+    text = (
+        json.dumps(document_of(found, left, edited), indent=2) if options.json else _text(found, left, edited)
+    )
     try:
         streams.say(text)
     except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
         streams.forget_output()
-    return _CODES[found[0].verdict] or int(bool(left))
+    return _CODES[found[0].verdict] or int(bool(left or edited))
 
 
 def worst_first(project: Project, source: str | None = None) -> list[SourceStatus]:
@@ -64,13 +71,24 @@ def worst_first(project: Project, source: str | None = None) -> list[SourceStatu
     )
 
 
-def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest]) -> str:
+def edited_since_green(
+    project: Project, statuses: Sequence[SourceStatus], source: str | None = None
+) -> tuple[str, ...]:
+    """Where all sources are green, the files that were edited since all tests ran."""
+    return unrun_edits(project, source) if statuses[0].verdict == "green" else ()
+
+
+def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest], edited: Sequence[str]) -> str:
     blocks = ["\n".join(_lines(standing)) for standing in statuses]
     reported = {change.fingerprint for standing in statuses for change in standing.summary.tests}
     more = [change for change in left if change.fingerprint not in reported]
     if more:
         lines = [f"  {shown(plain_line(change), 600)}" for change in more]
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
+    if edited:
+        named = ", ".join(shown(path) for path in edited[:_MOST_NAMED])
+        more = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
+        blocks.append(f"edited since all tests ran: {named}{more}; run the tests")
     is_open = left or any(each.is_open for s in statuses for each in s.summary.tests)
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
@@ -123,15 +141,20 @@ def _counts(summary: Summary) -> str:
     return f"{summary.failing} failing{moved}{best}"
 
 
-def document_of(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest] = ()) -> dict[str, Any]:
+def document_of(
+    statuses: Sequence[SourceStatus], left: Sequence[ChangedTest] = (), edited: Sequence[str] = ()
+) -> dict[str, Any]:
     """The same as plain values, as ``--json`` prints them.
 
     :param left: what the last ``drive`` found done to tests, and is still open.
+    :param edited: files that were edited since all tests ran; then nothing is known to be green.
     """
     verdict = statuses[0].verdict
+    verdict = "unknown" if edited and verdict == "green" else verdict
     return {
         "schema": "loop-close.status/1",
-        "verdict": "failing" if left and verdict == "green" else verdict,
+        "verdict": "failing" if left and verdict in ("green", "unknown") else verdict,
+        "edited": [shown(path) for path in edited],
         "left_by_drive": tests_document(left),
         "sources": [_source_document(standing) for standing in statuses],
     }

@@ -142,7 +142,7 @@ def _standing(seen: ProjectState, said: AnalysisResult, turn: int) -> Standing:
         analysis=said,
         verdict=cast("Verdict", summary.verdict) if is_known else None,
         failing=summary.failing or 0,
-        is_fresh=seen.edited.paths == (),
+        is_fresh=seen.edited.paths == () or (seen.edited.paths is not None and not seen.is_stale),
         is_complete=seen.is_complete,
         tampered=next(tampered, ""),
         breaker=summary.breaker,

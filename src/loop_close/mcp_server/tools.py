@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from loop_close.cli.project import NO_RUN, project_at, root_in
 from loop_close.cli.recorded import NoRunError, loop_words, read, shown, signal_document, summary_of
-from loop_close.cli.status import document_of, worst_first
+from loop_close.cli.status import document_of, edited_since_green, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import report_of
 from loop_close.lazy import dataclass
@@ -283,8 +283,10 @@ STATUS_SCHEMA = _object(
     {
         "schema": {"const": "loop-close.status/1"},
         "verdict": _said(
-            ("green", "failing", "stuck", "none"), "The worst state of all sources; none: no runs recorded."
+            ("green", "failing", "stuck", "unknown", "none"),
+            "The worst state of all sources; unknown: edited since all tests ran; none: no runs recorded.",
         ),
+        "edited": _list(_TEXT),
         "sources": _list(_SOURCE_SCHEMA),
     }
 )
@@ -374,8 +376,10 @@ def loop_status(source: str | None = None) -> ToolAnswer:
     except NoRunError:
         if source is not None:
             raise
-        document = {"schema": "loop-close.status/1", "verdict": "none", "sources": []}
+        document = {"schema": "loop-close.status/1", "verdict": "none", "edited": [], "sources": []}
     lines = [line for each in document["sources"] for line in _source_lines(each)]
+    if document["edited"]:
+        lines.append(f"edited since all tests ran: {', '.join(document['edited'][:_NAMED])}; run the tests")
     return ToolAnswer(text="\n".join(lines) or NO_RUN, document=document)
 
 
@@ -384,7 +388,9 @@ def status_document(source: str | None = None) -> dict[str, Any]:
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    return document_of(worst_first(project_at(Path.cwd()), source))
+    project = project_at(Path.cwd())
+    found = worst_first(project, source)
+    return document_of(found, edited=edited_since_green(project, found, source))
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -482,14 +482,9 @@ def _what(observation: Observation) -> str:
 
 
 def _rest(report: Report) -> Iterator[str]:
-    """After a green run of some tests in a loop: all of them, as the others may have been broken since they ran."""
+    """After a green run of some tests: all of them, as the others may have been broken since they ran."""
     progress = report.progress
-    if (
-        progress is not None
-        and progress.episode.tests
-        and not progress.step.is_full
-        and report.observation.rerun
-    ):
+    if progress is not None and not progress.step.is_full and report.observation.rerun:
         words = f"The other tests did not run. All of them{_from_root(report.observation)}:"
         yield from _command(words, command_for(report.observation, ()))
 
