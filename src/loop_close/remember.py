@@ -354,6 +354,7 @@ class Memory:
     ) -> Run:
         """The record of the run, before it is compared with others."""
         from loop_close.progress.advance import run_of
+        from loop_close.progress.compare import renamed
 
         run = run_of(
             report,
@@ -363,6 +364,8 @@ class Memory:
             code=seen.code(),
             **context._asdict(),
         )
+        ours = {*self.watched, *renamed(tuple(self.watched), run).values()}
+        run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})
         accepted = tuple(history.accepted())
         run = replace(run, interpreter=self._interpreter, accepted=accepted, tree=self._tree())
         if begun.tests is None:

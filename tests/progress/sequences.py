@@ -336,6 +336,19 @@ SEQUENCES: dict[str, list[Did]] = {
         did("first-failure", "a b"),
         did("no-progress test-tampering", "b", edits=(_test("a", "removed"),)),
     ],
+    "a deleted test is restored and not chosen": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "b", edits=(_test("a", "removed"),)),
+        did("no-progress", "b", ran="b c", edits=(_test("a", "added"),)),
+        did("progress", "a"),
+    ],
+    "a run of some tests that all pass is no failed attempt": [
+        did("first-failure", "a"),
+        did("no-progress", "a b"),
+        did("no-progress half_open repeated-failure", "a b"),
+        did("no-progress half_open", ran="b"),
+        did("stuck open repeated-failure", "a"),
+    ],
     "a new skip": [
         did("first-failure", "a"),
         did("green test-tampering", "", skip="a", edits=(_test("a", "edited"),)),

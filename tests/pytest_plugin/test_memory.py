@@ -254,6 +254,13 @@ def test_a_renamed_file_keeps_its_failures(loop, pytester):
     assert signals(done) == []
 
 
+def test_a_test_that_is_fixed_and_moved_at_once_is_fixed(loop, pytester):
+    loop()
+    (pytester.path / "test_shop.py").rename(pytester.path / "test_renamed.py")
+    done = loop(shop=("+ 1", "+ 0"))
+    assert progress(done) == {"fixed": 1, "unresolved": 1}
+
+
 def test_a_file_that_cannot_be_collected_hides_no_progress(loop):
     loop()
     done = loop(test_shop=("import shop", "import shopp"))

@@ -199,14 +199,19 @@ def _best(episode: Episode, changes: Changes, step: Step) -> tuple[int, int]:
 
 def _varied(episode: Episode, step: Step, *, is_better: bool) -> int:
     is_moving = is_better or step.advanced == "later" or not step.unresolved
-    return 0 if is_moving else episode.varied + step.is_counted
+    return 0 if is_moving else episode.varied + (step.is_counted and not _is_partly_green(step))
 
 
 def _stalled(episode: Episode, step: Step) -> int:
     if step.advanced or not counted_steps(episode.steps) or not step.unresolved:
         return 0
     is_undone = step.is_return and not any(s.is_return for s in stretch(episode.steps))
-    return episode.stalled + (step.is_counted and not is_undone)
+    return episode.stalled + (step.is_counted and not (is_undone or _is_partly_green(step)))
+
+
+def _is_partly_green(step: Step) -> bool:
+    """Whether no test that ran failed: what is known to fail did not run, and may well be fixed."""
+    return 0 < step.unresolved == step.not_run
 
 
 def _breaker(episode: Episode, step: Step, limits: Thresholds) -> Breaker:

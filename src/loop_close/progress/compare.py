@@ -201,6 +201,11 @@ def _is_later(run: Run, before: FailureRecord, record: FailureRecord) -> bool:
 
 
 def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known: KnownTest) -> None:
+    if known.status == "gone" and test not in run.outcomes and _is_restored(test, run):
+        known = replace(known, status="failing", tampered=(0, ""))  # as it last ran
+        changes.not_run.append(test)
+        changes.tests[test] = known
+        return
     outcome = outcome_of(test, known, run, episode)
     if outcome is None:
         _carry(changes, test, known)
@@ -217,6 +222,11 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
     elif known.tampered[1] == "weakened" and after.status == "passed" and run.edits.kind not in UNEDITED:
         changes.fixed.append(test)  # the test is what it was, and passes
     changes.tests[test] = after
+
+
+def _is_restored(test: str, run: Run) -> bool:
+    """Whether the function of a test that was deleted is there again, though it was not chosen to run."""
+    return any(edit.change == "added" and is_about(edit, test) for edit in run.edits.edits)
 
 
 def _no_longer_failing(

@@ -96,7 +96,7 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
-        self.counts.watched = self.memory.watched
+        self.counts.watch(self.memory.watched)
         if known := [entry for entry in self.targets.settings.known if entry.test]:
             begins = tuple(entry.test.partition("*")[0] for entry in known)  # of most tests that says enough
             self.counts.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)
@@ -363,6 +363,7 @@ class OutcomeCounts:
         self.failed: set[str] = set()
         self.spared: set[str] = set()
         self.watched: frozenset[str] = frozenset()
+        self._names: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
         self.is_named: Callable[[str], bool] | None = None
         self.named_passed: set[str] = set()
@@ -370,6 +371,10 @@ class OutcomeCounts:
         self._broken_setups: set[str] = set()
         self._uncollected: set[tuple[str, str]] = set()
         self._skipped_modules: set[str] = set()
+
+    def watch(self, tests: frozenset[str]) -> None:
+        """Take down the outcomes of these tests, and of those of the same names: a test may have been moved."""
+        self.watched, self._names = tests, frozenset(map(_name, tests))
 
     def add(self, report: Any) -> None:
         """Count a report of any phase."""
@@ -397,7 +402,7 @@ class OutcomeCounts:
         if outcome == "skipped" and report.when == "collect":
             below = (test for test in self.watched if test.startswith(f"{nodeid}::"))
             self.outcomes.update(dict.fromkeys(below, "skipped"))
-        elif nodeid in self.watched and outcome in ("passed", "skipped"):
+        elif _name(nodeid) in self._names and outcome in ("passed", "skipped"):
             is_expected = outcome == "skipped" and hasattr(report, "wasxfail")
             self.outcomes[nodeid] = "xfailed" if is_expected else outcome
         file = nodeid.partition("::")[0]
@@ -452,6 +457,11 @@ class OutcomeCounts:
         """How many tests have an outcome."""
         others = self.passed - len(self._passed_too) + self.skipped + self.xfailed + self.xpassed
         return others + len(self.failed | self._broken_setups)
+
+
+def _name(nodeid: str) -> str:
+    """The test's own name, with its case."""
+    return nodeid.rpartition("::")[2]
 
 
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
