@@ -120,6 +120,14 @@ def is_shown(frame: Frame) -> bool:
     return not (frame.is_hidden or frame.is_handing_on)
 
 
+def is_raising(frame: Frame) -> bool:
+    """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
+    source = frame.source
+    if source is None or frame.line not in source.numbers:
+        return False
+    return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
+
+
 def is_about_import_cycle(raised: Raised | None) -> bool:
     """Whether Python reports the use of a partially loaded module.
 

@@ -171,6 +171,17 @@ def test_faults_of_the_machine(type, message, expected):
     assert mark(raising(message, type=type, bases=bases)).is_infrastructure is expected
 
 
+def test_what_the_project_raises_itself_is_no_fault_of_the_machine():
+    made_it = {"bases": ("OSError",), "type": "ConnectionError"}
+    line = made.source("        raise ConnectionError('refused')", start=10)
+    double = made.raised(message="refused", frames=[made.in_test(line=10, source=line)], **made_it)
+    assert not mark(made.failure(double)).is_infrastructure
+    handed_on = made.raised(message="x", frames=[made.frame(source=line, is_handing_on=True)], **made_it)
+    assert mark(made.failure(handed_on)).is_infrastructure
+    assert not mark(made.failure(made.raised("AssertionError", context=handed_on))).is_infrastructure
+    assert mark(made.failure(made.raised("FetchError", context=handed_on))).is_infrastructure
+
+
 def test_credentials_are_in_no_mark():
     secret = "ghp_" + "a1B2" * 9
     found = mark(made.failure(made.raised("ValueError", f"bad token {secret}"), nodeid=f"t.py::a[{secret}]"))

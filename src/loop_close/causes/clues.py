@@ -18,6 +18,7 @@ from loop_close.facts import (
     innermost,
     is_a,
     is_about_no_exception,
+    is_raising,
     leaves,
     links,
     origins,
@@ -80,7 +81,7 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue.edited, clue.is_new, clue.is_test = run, edit.change == "added", is_test_file(file)
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
-            clue.refused = sum(frame is not None and _is_raise(frame) for frame in ends) / len(failures)
+            clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
             clue.raised = len(ends) / len(failures) - clue.refused
             clue.framed = clue.raised  # the frames of other test code say nothing
     return found
@@ -118,19 +119,11 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
                 depth = max(0, number + 1 - turning)
                 clue.framed += share / (1 + depth)
                 if depth == 0 and link is raised and not (frame.is_handing_on or is_of_test):
-                    is_refused = _is_raise(frame) and not is_a(link, "NotImplementedError")
+                    is_refused = is_raising(frame) and not is_a(link, "NotImplementedError")
                     clue.raised += 0.0 if is_refused else share
                     clue.refused += share if is_refused else 0.0
                     if not is_refused and (is_a(link, "NameError") or is_a(link, "ImportError")):
                         clue.missing += share
-
-
-def _is_raise(frame: Frame) -> bool:
-    """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
-    source = frame.source
-    if source is None or frame.line not in source.numbers:
-        return False
-    return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
 
 
 def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> None:

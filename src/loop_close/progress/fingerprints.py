@@ -19,6 +19,7 @@ from loop_close.facts import (
     is_a,
     is_assertion,
     is_only_counted,
+    is_raising,
     links,
     test_function,
 )
@@ -257,11 +258,13 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     """Whether another run of the same code may well pass.
 
     By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
-    very machine counts too: the service was not there.
+    very machine counts too: the service was not there. An exception that a ``raise`` of the project itself made does
+    not, as that of a double in its tests; neither does a failed assertion.
     """
-    if kind in _KINDS or COLLECTIONS_DIFFER.match(failure.message) is not None:
+    raised = failure.raised
+    if (kind in _KINDS and not _is_made(raised)) or COLLECTIONS_DIFFER.match(failure.message) is not None:
         return True
-    return any(map(_is_infrastructure_error, links(failure.raised)))
+    return not is_a(raised, "AssertionError") and any(map(_is_infrastructure_error, links(raised)))
 
 
 def is_infrastructure_text(text: str) -> bool:
@@ -280,7 +283,15 @@ def is_infrastructure_text(text: str) -> bool:
     )
 
 
+def _is_made(raised: Raised | None) -> bool:
+    """Whether a ``raise`` statement of the project made the exception."""
+    last = raised.frames[-1:] if raised is not None else ()
+    return any(is_raising(frame) and not frame.is_handing_on for frame in last)
+
+
 def _is_infrastructure_error(raised: Raised) -> bool:
+    if _is_made(raised):
+        return False
     if is_a(raised, *_NETWORK, "MemoryError"):
         return True
     return (
