@@ -112,6 +112,18 @@ def test_junit_files_are_sources_of_their_own(project, tmp_path):
     assert "- Green: `py312`" in prompt
 
 
+def test_a_file_that_is_lost_fixes_nothing(tmp_path):
+    case = '<testsuite tests="1"><testcase classname="test_{0}" name="test_{0}">{1}</testcase></testsuite>'
+    for name, inner in (("a", ""), ("b", '<failure message="assert 1 == 2">E  assert 1 == 2</failure>')):
+        (tmp_path / f"{name}.xml").write_text(case.format(name, inner))
+    merged(tmp_path, "a.xml", "b.xml")
+    assert "1 earlier failure not run again" in merged(tmp_path, "a.xml").stderr.decode()
+    for name in "bc":
+        (tmp_path / f"{name}.xml").write_text(case.format(name, ""))
+    merged(tmp_path, "a.xml", "b.xml", "c.xml", code=0)
+    assert "1 test that had failed passes" in (tmp_path / "nextprompt.md").read_text()
+
+
 @pytest.mark.parametrize(("words", "said"), [(["nothing.json"], "nothing.json does not exist"), ([], "PATH")])
 def test_wrong_calls(project, words, said):
     assert said in merged(project, *words, code=64).stderr.decode()

@@ -305,7 +305,9 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
-    report = memory.record_run(merged.report, targets.settings, RunContext(tells_outcomes=False))
+    names = {each.source for each in merged.report.sources} or {merged.report.observation.source}
+    context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *sorted(names)]))
+    report = memory.record_run(merged.report, targets.settings, context)
     try:
         saved = app.save(report, targets)
     except files.UnusablePathError as error:

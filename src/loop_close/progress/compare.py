@@ -10,6 +10,7 @@ from loop_close import lazy
 from loop_close.conventions import is_configuration, is_test_file, is_test_module
 from loop_close.facts import DURING_COLLECTION, TEST_PHASES, file_of, qualname, test_function
 from loop_close.memory import (
+    MERGED,
     UNEDITED,
     Edit,
     Edits,
@@ -411,11 +412,19 @@ def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Beca
         return _of_collection(test, run)
     if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
         last = episode.steps[-1].selection if episode.steps else episode.selection
-        is_same_command = run.selection in ("", episode.selection, last)
-        return "passed" if run.is_full and is_same_command else None
+        covers = any(_covers(run.selection, each) for each in (episode.selection, last))
+        return "passed" if run.is_full and covers else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
     return "uncollected" if run.is_full and _touches_tests(run.edits, test) else None
+
+
+def _covers(selection: str, before: str) -> bool:
+    """Whether the run has what the earlier one had: all, the same command, or all of the reports that were merged."""
+    if selection in ("", before):
+        return True
+    words, others = selection.split(), before.split()
+    return words[0] == MERGED in others[:1] and {*others} <= {*words}
 
 
 def _is_by_runner(test: str, outcome: _Became, run: Run) -> bool:
