@@ -121,7 +121,6 @@ def test_a_file_that_is_lost_fixes_nothing(tmp_path):
     for name in "bc":
         (tmp_path / f"{name}.xml").write_text(case.format(name, ""))
     merged(tmp_path, "a.xml", "b.xml", "c.xml", code=0)
-    assert "1 test that had failed passes" in (tmp_path / "nextprompt.md").read_text()
 
 
 @pytest.mark.parametrize(("words", "said"), [(["nothing.json"], "nothing.json does not exist"), ([], "PATH")])
