@@ -1240,6 +1240,17 @@ def test_what_had_passed_says_so():
     assert past(known(since=5, was_broken=True)) == ["It had passed in this loop."]
 
 
+def test_of_several_tests_it_says_how_many():
+    other = failure(verdict(), nodeid="t.py::test_other", message="a longer message")
+    both = cause_of(FAILURE, other)
+    two = known(since=3, was_broken=True), known("t.py::test_other", since=5)
+    assert past(*two, cause=both) == [
+        "1 of 2 failing for 3 runs, since run 3. 1 of 2 had passed in this loop."
+    ]
+    two = [replace(each, since=5, was_broken=True) for each in two]
+    assert past(*two, cause=both) == ["All 2 had passed in this loop."]
+
+
 def test_attempts_are_edits_that_it_survived():
     assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=3)])) == 1
     assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=4)])) == 0

@@ -134,7 +134,7 @@ def candidates(
             **_by_spectrum(spectrum),
             "lost": _lost(spectrum, is_about_none=about_none),
             **_by_clue(clue),
-            "outside": float(clue is not None and _is_outside(clue, spectrum, known)),
+            "outside": _edited(clue) if clue is not None and _is_outside(clue, spectrum, known) else 0.0,
             "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
@@ -213,8 +213,13 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
         "missing": clue.missing,
         "framed": clue.framed,
         "judged": clue.judged,
-        "edited": (_TEST_CODE if clue.is_test and not clue.raised else 1.0) * (clue.edited > 0),
+        "edited": (_TEST_CODE if clue.is_test and not clue.raised else 1.0) * _edited(clue),
     }
+
+
+def _edited(clue: Clue) -> float:
+    """The share of the failures that began right after it was edited."""
+    return clue.edited_share if clue.edited else 0.0
 
 
 def _is_outside(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> bool:

@@ -47,7 +47,7 @@ class Clue:
     :ivar judged: the failing statement judges what it returned or may have changed; ``checked`` where that is a
         statement of a test, ``called`` where that statement calls it by its name.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
-        none; ``is_new``: it was not there before; ``is_test``: it is test code.
+        none; ``edited_share``: of how many; ``is_new``: it was not there before; ``is_test``: it is test code.
     """
 
     file: str
@@ -62,6 +62,7 @@ class Clue:
     checked: float = 0.0
     called: float = 0.0
     edited: int = 0
+    edited_share: float = 1.0
     is_new: bool = False
     is_test: bool = False
 
@@ -76,9 +77,10 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         _from_frames(failure, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
     edited = edited_before(failures, episode) if episode is not None else {}
-    for (file, function), (run, edit) in edited.items():
+    for (file, function), (run, edit, share) in edited.items():
         clue = _clue(found, file, function)
-        clue.edited, clue.is_new, clue.is_test = run, edit.change == "added", is_test_file(file)
+        clue.edited, clue.edited_share = run, share
+        clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
@@ -187,29 +189,38 @@ def shown_exception(cause: RootCause) -> Raised | None:
 _CONFTEST = "conftest.py"
 
 
-def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[tuple[str, str], tuple[int, Edit]]:
-    """Functions, class bodies and module bodies, by file and qualified name: the last such edit, and the run after it.
+def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, tuple[int, Edit, float]]:
+    """Functions, class bodies and module bodies, by file and qualified name.
 
     Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
     no tests, and the conftests above them. New test code is left out, as its failures say what is still to be done;
     but not a new fixture or helper that raised the exception.
+
+    :returns: the last such edit, the run after it, and the share of the failures that began then, from 0 to 1.
     """
-    runs = _runs_before(failures, episode)
-    found = {}
+    before = [_runs_before(failure, episode) for failure in failures]
+    found: dict[Name, tuple[int, Edit, float]] = {}
     for step in episode.steps:
-        for edit in step.edits.edits if step.run in runs else ():
+        share = sum(step.run in runs for runs in before) / len(failures)
+        for edit in step.edits.edits if share else ():
             is_counted = edit.function and edit.is_effective and edit.change != "removed"
             if is_counted and (not is_test_file(edit.file) or _may_be_used(edit, failures)):
                 name = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
-                found[name] = step.run, edit
+                found[name] = step.run, edit, max(share, found[name][2] if name in found else 0.0)
     return found
 
 
-def _runs_before(failures: Sequence[Failure], episode: Episode) -> set[int]:
-    """The runs from the one in which a failure began back to the one after which all tests had last run."""
+def _runs_before(failure: Failure, episode: Episode) -> set[int]:
+    """The runs from the one in which a failure began back to the one after which all tests had last run.
+
+    A failure that is another one than before began twice: when the test did, and when it became what it is.
+    """
+    known = episode.tests.get(failure.nodeid)
+    if known is None:
+        return set()
+    became = {form.runs[0] for form in known.forms if form.shape == known.mark.shape and form.runs}
     runs = set()
-    known = (episode.tests.get(failure.nodeid) for failure in failures)
-    for since in {each.since for each in known if each is not None}:
+    for since in {known.since} | became:
         for step in reversed(episode.steps):
             if step.run < since and step.is_full:
                 break

@@ -148,7 +148,8 @@ def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None
     counted_tests = tests - about_modules if is_named(cause) else tests
     spectrum = spectra(counted, counted_tests, unwound) if counted is not None else []
     calls = counted.calls if counted is not None else None
-    known = _known(calls) if spectrum else None
+    is_known = calls is not None and bool(tests) and tests <= calls.failed.keys()
+    known = _known(calls) if spectrum or is_known else None
     before = none_before_tests(failures, calls)
     swallowed = swallowed_in(cause, calls)
     functions = candidates(spectrum, found, failures, known, before, swallowed)
@@ -256,7 +257,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue is None:
         return
     if clue.edited:
-        yield f"{'added' if clue.is_new else 'edited'} right before this began to fail"
+        what = "this" if clue.edited_share >= _MOSTLY else "some of these tests"
+        yield f"{'added' if clue.is_new else 'edited'} right before {what} began to fail"
     if clue.raised >= _MOSTLY:
         yield RAISED_IN_IT
     elif clue.refused >= _MOSTLY:

@@ -473,35 +473,49 @@ def tests_document(changes: Sequence[ChangedTest]) -> list[dict[str, Any]]:
 
 def past_lines(cause: RootCause, progress: Progress | None) -> Iterator[str]:
     """What is remembered of the cause: how long it has been there, and the values that it went through. One line."""
-    known = _oldest(cause, progress)
-    first = cause.evidence[0].failure
-    if progress is None or known is None or first is None:
+    first, tests = cause.evidence[0].failure, _known_of(cause, progress)
+    if progress is None or not tests or first is None:
         return
+    known = _oldest(tests)
     runs = [s.run for s in progress.episode.steps if s.run >= known.since and not s.is_killed]
-    parts = [f"Failing for {len(runs)} runs, since run {known.since}."] if len(runs) > 1 else []
+    old = sum(each.since == known.since for each in tests)
+    failing = "Failing" if old == len(tests) else f"{old} of {len(tests)} failing"
+    parts = [f"{failing} for {len(runs)} runs, since run {known.since}."] if len(runs) > 1 else []
     if len(known.values) > 1:
         test = "" if known.mark.test == test_key(first) else f" in {span(known.mark.test, 160)}"
         shown = ", ".join(span(value, 40) for _, value in known.values[-3:])
         want = f"; wanted {span(known.mark.want, 40)}" if known.mark.want else ""
         parts.append(f"Got {shown}{want}{test}.")
-    parts += ["It had passed in this loop."] if known.was_broken else []
+    broken = sum(each.was_broken for each in tests)
+    if broken:
+        which = (
+            f"{broken} of {len(tests)}" if broken < len(tests) else "It" if broken == 1 else f"All {broken}"
+        )
+        is_file = known.mark.phase == "collect"
+        parts.append(
+            f"{which} could be collected before." if is_file else f"{which} had passed in this loop."
+        )
     if parts:
         yield " ".join(parts)
 
 
 def attempts_at(cause: RootCause, progress: Progress | None) -> int:
     """How many times the code was edited while the cause was there, and it stayed."""
-    known = _oldest(cause, progress)
-    if progress is None or known is None:
+    tests = _known_of(cause, progress)
+    if progress is None or not tests:
         return 0
-    steps = [s for s in progress.episode.steps if s.run > known.since and s.is_counted]
+    since = _oldest(tests).since
+    steps = [s for s in progress.episode.steps if s.run > since and s.is_counted]
     return sum(s.edits.kind in ("effective", "unknown") for s in steps)
 
 
-def _oldest(cause: RootCause, progress: Progress | None) -> KnownTest | None:
-    """What is known of the test that has been failing longest, of those that went through most values."""
-    if progress is None:
-        return None
+def _known_of(cause: RootCause, progress: Progress | None) -> list[KnownTest]:
+    """What is known of the tests of a cause."""
     keys = {test_key(e.failure) for e in cause.evidence if e.failure is not None}
-    found = [progress.episode.tests[key] for key in sorted(keys) if key in progress.episode.tests]
-    return min(found, key=lambda k: (k.since, -len(k.values)), default=None)
+    known = progress.episode.tests if progress is not None else {}
+    return [known[key] for key in sorted(keys) if key in known]
+
+
+def _oldest(tests: Sequence[KnownTest]) -> KnownTest:
+    """The test that has been failing longest, of those that went through most values."""
+    return min(tests, key=lambda each: (each.since, -len(each.values)))

@@ -1,10 +1,13 @@
 import pytest
+from called import called
 from records import SRC, TEST, failure, frame, in_test, observed, raised, source, verdict
 
+from loop_close.calls import Calls
 from loop_close.causes.clues import edited_before
 from loop_close.causes.rank import found_for, scored, suspects_among
+from loop_close.causes.spectrum import Counted
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
+from loop_close.memory import Edit, Edits, Episode, FailureRecord, FailureShape, KnownTest, Step
 
 NODEID = f"{TEST}::TestCart::test_total"
 
@@ -17,7 +20,7 @@ def step(run, *functions, is_full=True, file=SRC, **fields):
 def runs(*steps, since=4, nodeid=NODEID):
     known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=since)}
     found = edited_before([failure(verdict(), nodeid)], Episode(first=1, steps=steps, tests=known))
-    return {name: run for (_, name), (run, _) in found.items()}
+    return {name: run for (_, name), (run, _, _) in found.items()}
 
 
 def test_what_was_edited_right_before_it_began():
@@ -67,13 +70,13 @@ def test_test_code_that_the_failing_test_may_use(file, function, counts):
 CONFTEST = "tests/conftest.py"
 
 
-def suspects(exc, *edits, phase="setup"):
+def suspects(exc, *edits, phase="setup", known_calls=None):
     """The suspects of one failure, after a run in which a constant and test code changed."""
     test = failure(exc, NODEID, phase)
     steps = (Step(run=4, is_full=True, edits=Edits(kind="effective", edits=edits)),)
     known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)}
     (cause,) = report_of(observed(test)).causes
-    found = suspects_among(scored(found_for(cause, None, Episode(first=1, steps=steps, tests=known))))
+    found = suspects_among(scored(found_for(cause, known_calls, Episode(first=1, steps=steps, tests=known))))
     return [(each.function, each.reasons) for each in found]
 
 
@@ -129,3 +132,38 @@ def test_a_new_module_of_tests_is_no_suspect():
     exc = raised("ModuleNotFoundError", frames=[in_test("<module>", 1)])
     added = Edit(file=TEST, function="<module>", change="added")
     assert suspects(exc, added, phase="collect") == []
+
+
+def test_an_edit_counts_by_the_share_of_the_failures_that_began_after_it():
+    tests = {
+        f"{TEST}::test_{n}": KnownTest(
+            status="failing", mark=FailureRecord(test=f"{TEST}::test_{n}"), since=n
+        )
+        for n in (2, 3, 4, 5)
+    }
+    failures = [failure(verdict(), nodeid) for nodeid in tests]
+    steps = step(2, "a"), step(3, "b"), step(4, "c", "b"), step(5, "d")
+    found = edited_before(failures, Episode(first=1, steps=steps, tests=tests))
+    assert {name: (run, share) for (_, name), (run, _, share) in found.items()} == dict.fromkeys(
+        "a", (2, 0.25)
+    ) | {
+        "b": (4, 0.25),
+        "c": (4, 0.25),
+        "d": (5, 0.25),
+    }
+
+
+def test_a_failure_that_became_another_one_began_twice():
+    form = FailureShape(shape="s", runs=(4,))
+    known = KnownTest(status="failing", mark=FailureRecord(test=NODEID, shape="s"), since=2, forms=(form,))
+    steps = step(2, "a"), step(3, "b"), step(4, "c"), step(5, "d")
+    found = edited_before([failure(verdict(), NODEID)], Episode(first=1, steps=steps, tests={NODEID: known}))
+    assert {name for _, name in found} == {"a", "c"}
+
+
+def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothing():
+    """Its calls are known: there are none."""
+    exc = raised("AssertionError", frames=[in_test()])
+    assert suspects(exc, Edit(file=SRC, function="total")) != []
+    known = Counted(Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ()}))
+    assert suspects(exc, Edit(file=SRC, function="total"), known_calls=known) == []
