@@ -98,12 +98,13 @@ def _last_diff(report: Report) -> Iterator[str]:
     """Where no green run is known: the diff of the last edit of the loop."""
     progress = report.progress
     steps = progress.episode.steps if progress is not None else ()
-    for step in reversed(steps):
-        kept = [edit for edit in step.edits.edits if edit.is_effective and edit.diff]
+    for step in reversed(steps[1:]):
+        kept = [edit for edit in step.edits.edits if edit.is_effective]
         is_in_table = len(kept) == 1 and not step.edits.omitted and _one_line_change(kept[0])
-        if kept and step.run != steps[0].run and not is_in_table:
+        if kept and not is_in_table:
             yield f"Last edit, before run {step.run}: {_names(kept, step.edits)}"
             yield from _diff(kept, report)
+        if kept:
             return
 
 
