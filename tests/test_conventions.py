@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.conventions import is_configuration, is_like, is_test_file, is_test_module
+from loop_close.conventions import is_configuration, is_like, is_source, is_test_file, is_test_module
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,20 @@ def test_only_the_asterisk_has_a_meaning(test, pattern):
 
 def test_a_pattern_of_many_asterisks_takes_no_time():
     assert not is_like("a" * 10_000, "*a" * 2_000 + "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("src/a.py", True),
+        ("web/a.SQL", True),
+        ("requirements.txt", True),
+        ("ci/requirements-dev.txt", True),
+        ("uv.lock", True),
+        ("data/a.json", False),
+        ("notes.txt", False),
+        ("py", False),
+    ],
+)
+def test_source_of_a_program(name, expected):
+    assert is_source(name) is expected

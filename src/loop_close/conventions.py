@@ -48,6 +48,8 @@ _SOURCE = frozenset(
         *("html", "htm", "j2", "jinja", "jinja2", "tmpl", "mako", "css", "scss", "sql", "graphql", "proto"),
     )
 )
+# Files that say which packages the program needs.
+_DEPENDENCIES = ("requirements*.txt", "constraints*.txt", "environment*.yml", "Pipfile", "*.lock")
 _CONFIGURATION = (
     "conftest.py",
     "pytest.ini",
@@ -77,9 +79,10 @@ def is_test_module(relative: str) -> bool:
 
 
 def is_source(relative: str) -> bool:
-    """Whether the file is source code of a program, by its extension."""
+    """Whether the file is source code of a program, by its extension, or says which packages that needs."""
     name = relative.rpartition("/")[2]
-    return "." in name and name.rpartition(".")[2].lower() in _SOURCE
+    is_code = "." in name and name.rpartition(".")[2].lower() in _SOURCE
+    return is_code or any(is_like(name, pattern) for pattern in _DEPENDENCIES)
 
 
 def is_sample(relative: str) -> bool:

@@ -56,7 +56,7 @@ def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["root-causes"]
     assert [s.title for s in DEFAULT_SECTIONS if s.title] == [
         "Tests that were changed",
-        "Tests that pass without an edit",
+        "Tests that pass without an edit of source",
         "Other agents",
         "Earlier attempts",
         "Other findings",

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from loop_close.files import SIGNATURE, without_signature
 
 SECTIONS = {
-    *("Tests that were changed", "Tests that pass without an edit"),
+    *("Tests that were changed", "Tests that pass without an edit of source"),
     *("Earlier attempts", "Other findings", "Known failures"),
 }
 _BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")

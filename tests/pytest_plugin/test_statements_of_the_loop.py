@@ -125,7 +125,9 @@ SHARED = {
 def test_a_test_that_passes_among_fewer_tests_may_depend_on_others(run, loop, words, said):  # noqa: F811
     run(SHARED, remembers=True)
     done = loop(*words)
-    assert done.says("## Tests that pass without an edit", f"- `test_shop.py::test_two` (not edited): {said}")
+    assert done.says(
+        "## Tests that pass without an edit of source", f"- `test_shop.py::test_two` (not edited): {said}"
+    )
     assert "Tests that were changed" not in done.prompt
     done = loop()
     assert (signals(done), progress(done)) == ([], {"unresolved": 1})  # it is no chance, and fails again
@@ -138,7 +140,7 @@ def test_a_test_that_passes_in_the_same_run_may_fail_now_and_then(run, loop, pyt
     run({"test_shop.py": text}, remembers=True)
     outside.touch()
     done = loop()
-    assert done.says("## Tests that pass without an edit", "nothing was edited since 1 test failed")
+    assert done.says("## Tests that pass without an edit of source", "nothing was edited since 1 test failed")
 
 
 LOGGED = {
@@ -182,3 +184,13 @@ def test_edited_code_is_named_before_other_files(run, loop, pytester):  # noqa: 
         (pytester.path / name).write_text("goods\n")
     done = loop(shop=("x - 1", "x - 2"))
     assert done.says("| 2 | `total`, `a.txt` and 1 more | ")
+
+
+def test_a_test_that_did_not_run_after_its_fix_passes_by_that_fix(loop):  # noqa: F811
+    """The run after the edit was of the other tests."""
+    loop()
+    done = loop("test_shop.py::test_mean", shop=("+ 1", "+ 0"))
+    assert progress(done) == {"unresolved": 1, "not_run": 1}
+    done = loop()
+    assert progress(done)["fixed"] == 1
+    assert "without an edit" not in done.prompt

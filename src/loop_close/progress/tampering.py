@@ -130,7 +130,8 @@ def _passes_without_fix(
                 found.append(_PassWithoutFix(last.run, step.run, *made_by, selected))
         if last is None or step.unresolved <= last.unresolved or is_back:
             own |= _added_files(edits)
-            last, edits, is_known = step, [], True
+            # What was edited before tests that did not run is still to show.
+            last, edits, is_known = step, (edits if step.not_run else []), is_known or not step.not_run
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
 
 
@@ -280,7 +281,8 @@ def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
     for each in (
         _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()
     ):
-        change = _as_change(each, next(iter(passed)), settled, run)
+        ran = [test for test, known in passed.items() if known.ran >= each.run] or list(passed)
+        change = _as_change(each, ran[0], settled, run)
         if change is not None:
             yield change
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close import lazy
-from loop_close.conventions import PYTHON, is_test_file
+from loop_close.conventions import PYTHON, is_of_tests, is_test_file
 from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
 from loop_close.model import Report, RootCause
 from loop_close.progress.compare import same_code_as, worth_telling
@@ -388,27 +388,35 @@ _ASKED = "It cannot be decided whether these tests still demand what they did. R
 _UNEDITED_TESTS = (
     "These tests failed before. Say why they pass now, or find out whether they fail now and then:"
 )
+_DATA = (
+    "Only data was edited since tests failed that pass now. If tests compare with it, restore it, or say why it"
+    " changed. If the program reads it, it may be the fix."
+)
 _HINTS = "Of the code under test, to be looked at by a person:"
+
+
+_GROUPS = {"open": _OPEN, "asked": _ASKED, "no-edit": _UNEDITED_TESTS, "data": _DATA, "hint": _HINTS}
+# Groups of tests that were not changed.
+_UNSOURCED = ("no-edit", "data")
 
 
 def changed_test_lines(report: Report, tokens: int) -> Iterator[str]:
     """The section of the prompt: what was done to which test, with the lines that differ, and what to do."""
     if report.progress is not None:
-        yield from lines_of([each for each in report.progress.tests if _group_of(each) != "no-edit"])
+        yield from lines_of([each for each in report.progress.tests if _group_of(each) not in _UNSOURCED])
 
 
 def unedited_test_lines(report: Report, tokens: int) -> Iterator[str]:
-    """The section of the prompt on tests that pass although nothing was edited: they were not changed."""
+    """The section of the prompt on tests that pass although no source was edited: they were not changed."""
     if report.progress is not None:
-        yield from lines_of([each for each in report.progress.tests if _group_of(each) == "no-edit"])
+        yield from lines_of([each for each in report.progress.tests if _group_of(each) in _UNSOURCED])
 
 
 def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
     """The same as markdown lines; none if there is nothing to say."""
     lines: list[str] = []
     room = _MAX_DIFFS
-    groups = (("open", _OPEN), ("asked", _ASKED), ("no-edit", _UNEDITED_TESTS), ("hint", _HINTS))
-    for group, words in groups:
+    for group, words in _GROUPS.items():
         found = [change for change in changes if _group_of(change) == group]
         if not found:
             continue
@@ -424,8 +432,12 @@ def lines_of(changes: Sequence[ChangedTest]) -> list[str]:
 
 
 def _group_of(change: ChangedTest) -> str:
-    is_unedited = change.kind == "no-edit" and change.state not in ("open", "accepted")
-    return "no-edit" if is_unedited else change.state
+    if change.state != "asked":
+        return change.state
+    is_data = change.kind == "unclear" and not (
+        change.test or is_test_file(change.file) or is_of_tests(change.file)
+    )
+    return change.kind if change.kind == "no-edit" else "data" if is_data else "asked"
 
 
 def _what(change: ChangedTest) -> str:

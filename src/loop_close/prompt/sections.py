@@ -570,7 +570,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(
             id="unedited-tests",
             position=26,
-            title="Tests that pass without an edit",
+            title="Tests that pass without an edit of source",
             render=unedited_test_lines,
             keep=True,
         ),
