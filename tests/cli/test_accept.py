@@ -101,7 +101,14 @@ def test_test_that_was_not_changed_is_wrong_usage(tmp_path):
     )
 
 
+def test_where_no_run_is_known_nothing_is_said_of_tests(tmp_path):
+    code, shown, errors = called("accept")
+    assert (code, shown) == (64, "")
+    assert errors.startswith("loop-close: no runs recorded")
+
+
 def test_nothing_to_accept(tmp_path):
+    remember(tmp_path)
     assert called("accept") == (0, "no test was changed since the loop began\n", "")
     assert called("accept", "--all") == (0, "no test was changed since the loop began\n", "")
 

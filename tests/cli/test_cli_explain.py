@@ -67,7 +67,7 @@ def test_every_signal_is_explained_those_that_fired_first(tmp_path):
         "stuck: no progress for 3 runs\n"
         "current thresholds: repeats 3, half_open_after 2, open_after 3, varied 6, mole 3, cooldown 0, similarity 0.9"
     )
-    assert fired.startswith("no-edit: FIRED in runs 1, 2, 3, 4\n  no project file changed between")
+    assert fired.startswith("no-edit: FIRED, by runs 1, 2, 3, 4\n  no project file changed between")
     assert sorted(other.partition(":")[0] for other in others) == sorted(set(SIGNAL_NAMES) - {"no-edit"})
     assert all(
         other.splitlines()[0].endswith(": not fired") and other.splitlines()[1].strip() for other in others
@@ -79,7 +79,7 @@ def test_signal_that_fired_with_the_failures_it_is_about(tmp_path):
     code, shown, _ = called("explain", "repeated-failure")
     assert code == 0
     assert shown.endswith(
-        "\nrepeated-failure: FIRED in runs 1, 2, 3, 4\n"
+        "\nrepeated-failure: FIRED, by runs 1, 2, 3, 4\n"
         "  same failure in runs 1, 2, 3 and 4, despite edits between them\n"
         "  - test_a.py::a\n"
         "\n"

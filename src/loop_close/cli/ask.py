@@ -444,7 +444,7 @@ def _signal_lines(signal: Signal) -> Iterator[str]:
         yield f"{shown(signal.kind)}: not fired"
         yield f"  {shown(signal.explanation)}"
         return
-    yield f"{shown(signal.kind)}: FIRED{f' in {_runs(signal.runs)}' if signal.runs else ''}"
+    yield f"{shown(signal.kind)}: FIRED{f', by {_runs(signal.runs)}' if signal.runs else ''}"
     yield f"  {shown(signal.explanation)}"
     for test in signal.tests[:_MAX_TESTS]:
         yield f"  - {shown(test)}"

@@ -279,12 +279,18 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def changes_of(project: Project) -> list[ChangedTest]:
-    """What may be accepted: of the last run of each source, and of the last ``drive``; each once."""
+    """What may be accepted: of the last run of each source, and of the last ``drive``; each once.
+
+    :raises NoRunError: when neither is remembered, as in a folder above the project.
+    """
+    left = driven_tests.left_open(project.root)
+    known: list[ChangedTest] = []
     try:
-        known = [change for standing in worst_first(project) for change in standing.summary.tests]
+        known += (change for standing in worst_first(project) for change in standing.summary.tests)
     except NoRunError:
-        known = []
-    found = {each.fingerprint: each for each in (*known, *driven_tests.left_open(project.root))}
+        if not left:
+            raise
+    found = {each.fingerprint: each for each in (*known, *left)}
     return [change for change in found.values() if change.state in ("open", "asked")]
 
 
