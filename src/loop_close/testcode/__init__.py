@@ -186,6 +186,8 @@ class _SuiteComparison(SuiteDifference):
             other = self._likely(test)
             if other is None:
                 return self._gone(test)
+        if self._lacks_fixture(test, other):
+            return None
         now = self.now.reading(other)
         if was.is_brief != now.is_brief:  # both or none: the rows of a brief one are demands
             was, now = self.was.reading(test, is_brief=True), self.now.reading(other, is_brief=True)
@@ -211,6 +213,15 @@ class _SuiteComparison(SuiteDifference):
         if missing:
             return self._weaker(test, other, missing)
         return self._changed(test, other, "unclear", stops[0][0]) if stops else None
+
+    def _lacks_fixture(self, test: Test, other: Test) -> bool:
+        """Whether a test that is as it was asks for a fixture that is gone: it fails, and demands the same."""
+        names = [each.arg for each in (*other.node.args.args, *other.node.args.kwonlyargs)]
+        return test.home.source(test.node) == other.home.source(other.node) and any(
+            self.was.suite.fixture(test, name)[1] is not None
+            and self.now.suite.fixture(other, name)[1] is None
+            for name in names
+        )
 
     def _is_enough(self, test: Test, other: Test) -> bool:
         """Whether a test is as it was, and of what it uses so many tests were followed that one more says no more."""
