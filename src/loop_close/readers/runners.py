@@ -336,7 +336,7 @@ def read_unittest(text: str, root: str) -> Reading:
     spans = sorted([(start, end) for start, end, _ in blocks] + [m.span() for m in summaries])
     return Reading(
         failures=failures[:_MAX_FAILURES],
-        counts=_unittest_counts(text, summaries, heads) if summaries else None,
+        counts=_with_subtests(_unittest_counts(text, summaries, heads), blocks) if summaries else None,
         spans=tuple(spans),
         is_certain=any(m["verdict"] for m in summaries)
         or is_open
@@ -468,6 +468,13 @@ def _said_last(summaries: list[re.Match[str]], heads: list[str]) -> re.Match[str
     """The last summary, unless it alone says that nothing failed."""
     failing = [m for m in summaries if m["verdict"] == "FAILED"]
     return failing[-1] if failing and not heads else summaries[-1]
+
+
+def _with_subtests(counts: Counts, blocks: Sequence[tuple[int, int, Block]]) -> Counts:
+    """The counts with failed subtests apart: unittest counts each as a failure."""
+    heads = (head for _, _, (head, _) in blocks if head["kind"] == "FAIL")
+    inner = min(counts.failed, sum(_unittest_names(head["what"])[1] != "" for head in heads))
+    return replace(counts, failed=counts.failed - inner, failed_subtests=inner)
 
 
 def _unittest_counts(text: str, summaries: list[re.Match[str]], heads: list[str]) -> Counts:
