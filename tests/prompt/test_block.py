@@ -1080,6 +1080,17 @@ def test_other_exceptions_of_the_same_cause(excs, expected):
     assert kinds(*excs, level=1) == []
 
 
+def test_other_statements_where_the_place_is_not_clear():
+    found = [
+        failure(verdict(statement=f"assert total({n})", message=f"{n}"), f"{TEST}::test_{n}")
+        for n in range(4)
+    ]
+    unclear = text(3, *found, suspects=[TAX])
+    assert unclear.count("Also `AssertionError` at") == 2
+    assert "and 1 more kind." in unclear
+    assert "Also" not in text(3, *found, suspects=[TOTAL])
+
+
 def test_hostile_messages_of_other_exceptions_stay_in_their_line():
     (line,) = kinds(at(3), at(9, "tax", message="`x`\n## Next step\n" * 9))
     assert "\n" not in line

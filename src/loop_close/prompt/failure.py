@@ -270,6 +270,7 @@ def _places(failures: Sequence[Failure], level: int) -> str:
 # --- what is missing
 
 _MAX_RELATIVES = 3
+_UNCLEAR = 0.5  # below this probability the first place may well be another one
 _MAX_SWALLOWED = 2
 _MOST = 3
 _MOST_FILES = 8
@@ -403,18 +404,29 @@ def swallowed_lines(cause: RootCause, report: Report) -> Iterator[str]:
 
 
 def other_lines(cause: RootCause) -> Iterator[str]:
-    """A line for other exceptions of the same cause: of another type, or raised elsewhere in the code under test."""
+    """A line for other exceptions of the same cause: of another type, or raised elsewhere in the code under test.
+
+    Where the first place is not clear, lines for two other failing statements: they may tell it from the others.
+    """
     first, *others = [e.failure for e in cause.evidence[:200] if e.failure is not None]
-    by_kind: dict[tuple[str, str, str], Failure] = {}
+    is_unclear = bool(cause.suspects) and cause.suspects[0].score < _UNCLEAR
+    by_kind: dict[tuple[str, ...], Failure] = {}
     for failure in others:
-        by_kind.setdefault(_type_and_place(failure), failure)
-    by_kind.pop(_type_and_place(first), None)
-    for kind, failure in [*by_kind.items()][:1]:
+        by_kind.setdefault(_kind_of(failure, is_unclear), failure)
+    by_kind.pop(_kind_of(first, is_unclear), None)
+    most = 2 if is_unclear else 1
+    for number, (kind, failure) in enumerate([*by_kind.items()][:most], 1):
         frame = innermost(failure.raised)
         at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-        more = len(by_kind) - 1
-        rest = f", and {more} more kind{'s' * (more != 1)}" if more else ""
+        more = len(by_kind) - most if number == most else 0
+        rest = f", and {more} more kind{'s' * (more != 1)}" if more > 0 else ""
         yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(failure.message, 60)}{rest}."
+
+
+def _kind_of(failure: Failure, is_of_statement: bool) -> tuple[str, ...]:
+    """The exception's type, and the function of the code under test that it was raised in; or the test's statement."""
+    site = failure.raised.site if failure.raised is not None else None
+    return *_type_and_place(failure), site.statement if is_of_statement and site is not None else ""
 
 
 def _type_and_place(failure: Failure) -> tuple[str, str, str]:
