@@ -34,6 +34,8 @@ from loop_close.model import Evidence, Failure, RootCause, Suspect
 
 # Of the root causes that may be one with another, more than these change next to nothing.
 _AVERAGED = 2
+# With a candidate of this probability a root cause is explained by itself: there may be several faults.
+_EXPLAINED = 0.97
 # The logarithm of odds below which two faults are so much likelier that the other one's tests would add noise alone.
 _LEAST_ODDS = -1.0
 # All pairs of more root causes are too many; those with most failures are compared.
@@ -108,8 +110,10 @@ def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode |
 
     near = _near(causes, calls, scores)
     for i in range(len(causes)):
-        wholes = [(weight, scores((min(i, j), max(i, j)))) for j, weight in near.get(i, ())]
-        yield averaged(scores((i,)), wholes)
+        own = scores((i,))
+        is_sure = bool(own) and own[0][0] >= _EXPLAINED
+        wholes = [(weight, scores((min(i, j), max(i, j)))) for j, weight in near.get(i, ()) if not is_sure]
+        yield averaged(own, wholes)
 
 
 def _near(
