@@ -213,7 +213,7 @@ def _by_clue(clue: Clue | None) -> dict[str, float]:
         "missing": clue.missing,
         "framed": clue.framed,
         "judged": clue.judged,
-        "edited": (_TEST_CODE if clue.is_test and not clue.raised else 1.0) * _edited(clue),
+        "edited": (_TEST_CODE if clue.is_test and not (clue.raised or clue.gone) else 1.0) * _edited(clue),
     }
 
 
@@ -231,6 +231,8 @@ def _is_outside(clue: Clue, spectrum: Spectrum | None, known: ExecutedCode) -> b
         or (clue.file, clue.function) in known.functions
     ):
         return False
+    if clue.gone:
+        return True
     is_body = clue.function == MODULE or known.is_class(clue.file, clue.function)
     return clue.is_test or not known.functions or (is_body and known.has_run(clue.file))
 

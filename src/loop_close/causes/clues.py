@@ -47,7 +47,8 @@ class Clue:
     :ivar judged: the failing statement judges what it returned or may have changed; ``checked`` where that is a
         statement of a test, ``called`` where that statement calls it by its name.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
-        none; ``edited_share``: of how many; ``is_new``: it was not there before; ``is_test``: it is test code.
+        none; ``edited_share``: of how many; ``gone``: what became of it, if it is no longer there; ``is_new``: it was
+        not there before; ``is_test``: it is test code.
     """
 
     file: str
@@ -63,6 +64,7 @@ class Clue:
     called: float = 0.0
     edited: int = 0
     edited_share: float = 1.0
+    gone: str = ""
     is_new: bool = False
     is_test: bool = False
 
@@ -81,12 +83,23 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue = _clue(found, file, function)
         clue.edited, clue.edited_share = run, share
         clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
+        if is_gone(edit) and (file, function) == (edit.file, edit.function):
+            clue.gone, clue.missing = _gone(edit), share
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
             clue.raised = len(ends) / len(failures) - clue.refused
             clue.framed = clue.raised  # the frames of other test code say nothing
     return found
+
+
+def _gone(edit: Edit) -> str:
+    """What became of it."""
+    file, name = edit.moved_to
+    if edit.change == "removed":
+        return "removed"
+    where = "" if file == edit.file else f" in {file}"
+    return f"moved to {file}" if name == MODULE else f"moved to {name}{where}"
 
 
 def _clue(found: dict[Name, Clue], file: str, function: str) -> Clue:
@@ -203,11 +216,33 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, t
     for step in episode.steps:
         share = sum(step.run in runs for runs in before) / len(failures)
         for edit in step.edits.edits if share else ():
-            is_counted = edit.function and edit.is_effective and edit.change != "removed"
-            if is_counted and (not is_test_file(edit.file) or _may_be_used(edit, failures)):
-                name = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
+            is_missed = is_gone(edit) and any(_misses(failure, edit) for failure in failures)
+            is_counted = edit.function and edit.is_effective and (is_missed or edit.change != "removed")
+            is_used = is_missed or not is_test_file(edit.file) or _may_be_used(edit, failures)
+            if is_counted and is_used:
+                is_at_old = is_missed or edit.change != "moved"
+                name = (edit.file, edit.function) if is_at_old else edit.moved_to
                 found[name] = step.run, edit, max(share, found[name][2] if name in found else 0.0)
     return found
+
+
+def is_gone(edit: Edit) -> bool:
+    """Whether what was edited is no longer where it was."""
+    return edit.change in ("removed", "moved")
+
+
+def _misses(failure: Failure, edit: Edit) -> bool:
+    """Whether the failure is about a missing name, fixture or module that the edited code had."""
+    module = edit.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    for link in links(failure.raised):
+        missing = link.details.get("fixture") or link.details.get("name", "")
+        own = edit.function.rpartition(".")[2]
+        if edit.function == MODULE:
+            if missing and is_a(link, "ModuleNotFoundError") and f".{module}".endswith(f".{missing}"):
+                return True
+        elif missing.rpartition(".")[2] == own:
+            return True
+    return False
 
 
 def _runs_before(failure: Failure, episode: Episode) -> set[int]:

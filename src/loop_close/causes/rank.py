@@ -43,6 +43,7 @@ WEIGHTS: Mapping[str, float] = {
     "file": 1.0,
     "maker": 1.7,
     "raised": 1.2,
+    "missing": 1.5,
     "once_raised": 0.5,
     "large": 1.2,
     "late": 0.9,
@@ -258,7 +259,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         return
     if clue.edited:
         what = "this" if clue.edited_share >= _MOSTLY else "some of these tests"
-        yield f"{'added' if clue.is_new else 'edited'} right before {what} began to fail"
+        yield f"{clue.gone or ('added' if clue.is_new else 'edited')} right before {what} began to fail"
     if clue.raised >= _MOSTLY:
         yield RAISED_IN_IT
     elif clue.refused >= _MOSTLY:

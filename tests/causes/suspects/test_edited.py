@@ -167,3 +167,50 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
     assert suspects(exc, Edit(file=SRC, function="total")) != []
     known = Counted(Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ()}))
     assert suspects(exc, Edit(file=SRC, function="total"), known_calls=known) == []
+
+
+@pytest.mark.parametrize(
+    ("exc", "edit", "expected"),
+    [
+        (
+            raised("AttributeError", details={"name": "tax", "owner": "Cart"}),
+            Edit(file=SRC, function="Cart.tax", change="removed"),
+            ("Cart.tax", "removed right before this began to fail"),
+        ),
+        (
+            raised("NameError", details={"name": "tax"}),
+            Edit(file=SRC, function="tax", change="moved", moved_to=(SRC, "vat")),
+            ("tax", "moved to vat right before this began to fail"),
+        ),
+        (
+            raised("ImportError", details={"name": "tax", "owner": "shop.cart"}),
+            Edit(file=SRC, function="tax", change="moved", moved_to=("src/shop/tax.py", "tax")),
+            ("tax", "moved to tax in src/shop/tax.py right before this began to fail"),
+        ),
+        (
+            raised("ModuleNotFoundError", bases=("ImportError",), details={"name": "shop.tax"}),
+            Edit(
+                file="src/shop/tax.py",
+                function="<module>",
+                change="moved",
+                moved_to=("src/shop/basket.py", "<module>"),
+            ),
+            ("<module>", "moved to src/shop/basket.py right before this began to fail"),
+        ),
+        (
+            raised("FixtureLookupError", details={"fixture": "cart"}),
+            Edit(file=CONFTEST, function="cart", change="removed"),
+            ("cart", "removed right before this began to fail"),
+        ),
+    ],
+)
+def test_what_is_missed_and_was_removed_comes_first(exc, edit, expected):
+    known = Counted(Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ((0, 1),)}))
+    for known_calls in (None, known):
+        function, reasons = suspects(exc, edit, CONSTANT, phase="call", known_calls=known_calls)[0]
+        assert (function, reasons[0]) == expected
+
+
+def test_what_was_removed_and_is_not_missed_is_no_suspect():
+    exc = raised("AttributeError", details={"name": "total", "owner": "Cart"})
+    assert "Cart.tax" not in dict(suspects(exc, Edit(file=SRC, function="Cart.tax", change="removed")))
