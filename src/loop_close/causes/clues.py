@@ -83,8 +83,8 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue = _clue(found, file, function)
         clue.edited, clue.edited_share = run, share
         clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
-        if is_gone(edit) and (file, function) == (edit.file, edit.function):
-            clue.gone, clue.missing = _gone(edit), share
+        if is_gone(edit) and (file, function) != edit.moved_to:
+            clue.gone, clue.missing = _gone(edit, function), share
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
@@ -93,13 +93,13 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
     return found
 
 
-def _gone(edit: Edit) -> str:
-    """What became of it."""
+def _gone(edit: Edit, function: str) -> str:
+    """What became of a function that is no longer there, or of the module that it was in."""
     file, name = edit.moved_to
     if edit.change == "removed":
         return "removed"
     where = "" if file == edit.file else f" in {file}"
-    return f"moved to {file}" if name == MODULE else f"moved to {name}{where}"
+    return f"moved to {file}" if function == MODULE else f"moved to {name}{where}"
 
 
 def _clue(found: dict[Name, Clue], file: str, function: str) -> Clue:
@@ -216,12 +216,13 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, t
     for step in episode.steps:
         share = sum(step.run in runs for runs in before) / len(failures)
         for edit in step.edits.edits if share else ():
-            is_missed = is_gone(edit) and any(_misses(failure, edit) for failure in failures)
-            is_counted = edit.function and edit.is_effective and (is_missed or edit.change != "removed")
-            is_used = is_missed or not is_test_file(edit.file) or _may_be_used(edit, failures)
+            missed = (_missed(failure, edit) for failure in failures) if is_gone(edit) else ()
+            missing = next(filter(None, missed), None)
+            is_counted = edit.function and edit.is_effective and (missing or edit.change != "removed")
+            is_used = missing or not is_test_file(edit.file) or _may_be_used(edit, failures)
             if is_counted and is_used:
-                is_at_old = is_missed or edit.change != "moved"
-                name = (edit.file, edit.function) if is_at_old else edit.moved_to
+                own = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
+                name = missing or own
                 found[name] = step.run, edit, max(share, found[name][2] if name in found else 0.0)
     return found
 
@@ -231,18 +232,16 @@ def is_gone(edit: Edit) -> bool:
     return edit.change in ("removed", "moved")
 
 
-def _misses(failure: Failure, edit: Edit) -> bool:
-    """Whether the failure is about a missing name, fixture or module that the edited code had."""
+def _missed(failure: Failure, edit: Edit) -> Name | None:
+    """The name, fixture or module that the edited code had and the failure is missing."""
     module = edit.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     for link in links(failure.raised):
         missing = link.details.get("fixture") or link.details.get("name", "")
-        own = edit.function.rpartition(".")[2]
-        if edit.function == MODULE:
-            if missing and is_a(link, "ModuleNotFoundError") and f".{module}".endswith(f".{missing}"):
-                return True
-        elif missing.rpartition(".")[2] == own:
-            return True
-    return False
+        if missing and is_a(link, "ModuleNotFoundError") and f".{module}".endswith(f".{missing}"):
+            return edit.file, MODULE
+        if edit.function != MODULE and missing.rpartition(".")[2] == edit.function.rpartition(".")[2]:
+            return edit.file, edit.function
+    return None
 
 
 def _runs_before(failure: Failure, episode: Episode) -> set[int]:

@@ -191,9 +191,9 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
             raised("ModuleNotFoundError", bases=("ImportError",), details={"name": "shop.tax"}),
             Edit(
                 file="src/shop/tax.py",
-                function="<module>",
+                function="rate",
                 change="moved",
-                moved_to=("src/shop/basket.py", "<module>"),
+                moved_to=("src/shop/basket.py", "rate"),
             ),
             ("<module>", "moved to src/shop/basket.py right before this began to fail"),
         ),
