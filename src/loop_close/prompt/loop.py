@@ -158,7 +158,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         yield from (f"- {_named(signal, progress)}." for signal in fired)
         return
     if progress.position > 1:
-        yield state_line(progress)
+        yield state_line(progress, report.observation.source if len(report.sources) > 1 else "")
     yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
         yield from _experiment(progress)
@@ -166,9 +166,13 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         yield f"For a person: {_question(progress, _failing(progress))}"
 
 
-def state_line(progress: Progress) -> str:
-    """The state in one line: ``Run 5 of this loop: 1 fixed, 2 unresolved. No progress for 2 runs.``."""
-    parts = [f"{_number(progress)} of this loop: {counts(progress)}."]
+def state_line(progress: Progress, source: str = "") -> str:
+    """The state in one line: ``Run 5 of this loop: 1 fixed, 2 unresolved. No progress for 2 runs.``.
+
+    :param source: whose loop it is, where the report is of several.
+    """
+    whose = f"the loop of {span(source, 60)}" if source else "this loop"
+    parts = [f"{_number(progress)} of {whose}: {counts(progress)}."]
     if _is_of_other_tests(progress):
         parts.append("It ran other tests than the run before, so it was no attempt.")
     else:
