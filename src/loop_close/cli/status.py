@@ -87,8 +87,8 @@ def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest], edited:
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
     if edited:
         named = ", ".join(shown(path) for path in edited[:_MOST_NAMED])
-        more = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
-        blocks.append(f"edited since all tests ran: {named}{more}; run the tests")
+        rest = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
+        blocks.append(f"edited since all tests ran: {named}{rest}; run the tests")
     is_open = left or any(each.is_open for s in statuses for each in s.summary.tests)
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
