@@ -14,6 +14,8 @@ __all__ = ["NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", 
 
 #: The largest payload that is read, in bytes.
 MAX_INPUT = 10_000_000
+#: The longest text in an answer, in bytes, for hosts without a limit of their own.
+LIMIT = 9_000
 #: In the order of messages and docs.
 NAMES = (
     "claude",
@@ -129,8 +131,8 @@ class Host:
 
     :ivar name: the value of ``--host``.
     :ivar title: the name of the product.
+    :ivar payload_of: the payload in what the host sends. Raises only ``PayloadError``.
     :ivar limit: the longest text, in bytes, that the host passes on uncut; answers are not longer.
-    :ivar read: parses the bytes of standard input. Raises only ``PayloadError``.
     :ivar go_on: sends the agent back with the text as its next input. Empty for a blank text.
     :ivar inform: gives the text to the agent without sending it back; empty if the host cannot do that.
     :ivar end: ends the run and shows the text to the person; empty if the host cannot do that.
@@ -138,12 +140,19 @@ class Host:
 
     name: str
     title: str
-    limit: int
-    read: Callable[[bytes], Payload]
+    payload_of: Callable[[HookInput], Payload]
     go_on: Callable[[Payload, str], str]
     config: Config
+    limit: int = LIMIT
     inform: Callable[[Payload, str], str] = lambda payload, text: ""
     end: Callable[[Payload, str], str] = lambda payload, reason: ""
+
+    def read(self, data: bytes) -> Payload:
+        """The payload in the bytes of standard input.
+
+        :raises PayloadError: when it cannot be understood.
+        """
+        return self.payload_of(hook_input(data))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,16 +160,16 @@ class HookLocation:
     """Where a JSON file of a host has its hooks.
 
     :ivar host: name of the host.
-    :ivar path: returns the keys that lead to the list of an event's hooks, given the document; raises
-        ``ConfigError`` for a document that the host would reject.
-    :ivar entry: the element to add to that list.
+    :ivar entry: the element to add to the list of an event's hooks.
+    :ivar path: returns the keys that lead to that list, given the document; raises ``ConfigError`` for a document that
+        the host would reject.
     :ivar beside: other members of a new file, after the hooks.
     :ivar is_at_top: events may also be at the top level of the document instead of below ``hooks``.
     """
 
     host: str
-    path: Callable[[Mapping[str, object]], tuple[str, ...]]
     entry: Mapping[str, object]
+    path: Callable[[Mapping[str, object]], tuple[str, ...]] = lambda document: ("hooks", "Stop")
     beside: Mapping[str, object] = field(default_factory=dict)
     is_at_top: bool = False
 
@@ -170,16 +179,23 @@ def command_line(host: str) -> str:
     return f"loop-close hook --host {host}"
 
 
+def handler_of(host: str, timeout: int = 10) -> dict[str, object]:
+    """The handler of our hook in the form of most hosts."""
+    return {"type": "command", "command": command_line(host), "timeout": timeout}
+
+
 def group_of(handler: Mapping[str, object], **beside: object) -> dict[str, object]:
     """An entry in the form of most hosts: a list of handlers, and what they apply to."""
     return {**beside, "hooks": [dict(handler)]}
 
 
-def json_config(slot: HookLocation, *, project: str, user: str, home: str = "", note: str = "") -> Config:
-    """The configuration of a host with its hooks in a JSON file."""
+def json_config(
+    slot: HookLocation, *, project: str, user: str = "", home: str = "", note: str = ""
+) -> Config:
+    """The configuration of a host with its hooks in a JSON file, which has one path in projects and for users."""
     return Config(
         project=project,
-        user=user,
+        user=user or project,
         home=home,
         note=note,
         fresh=fresh(slot),
@@ -222,12 +238,105 @@ def nested(path: tuple[str, ...], entry: Mapping[str, object]) -> object:
 
 # --- the payload: a JSON object, its fields checked for their types
 
-Document = Mapping[str, object]
-
 _LONGEST_PATH = 4_096
 
+#: The event at the start of a session, as hosts name it.
+START = "SessionStart"
 
-def document_of(data: bytes) -> Document:
+
+class HookInput:
+    """The JSON object that a host sends.
+
+    A field that is missing or null counts as empty. Every method raises ``PayloadError`` for a value of another type.
+    """
+
+    def __init__(self, fields: Mapping[str, object]) -> None:
+        self._fields = fields
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fields
+
+    def needed(self, *keys: str) -> str:
+        """The string below the first of the keys that is present and not empty.
+
+        :raises PayloadError: when there is none.
+        """
+        for key in keys:
+            if found := self.text(key):
+                return found
+        raise PayloadError(f"{' and '.join(keys)} is missing or empty")
+
+    def event(self, key: str, known: Sequence[str]) -> str:
+        """The name of the event.
+
+        :param known: the events that are handled.
+        :raises PayloadError: for any other event.
+        """
+        event = self.needed(key)
+        if event not in known:
+            raise PayloadError(f"{key} is {_shown(event)}; loop-close handles {' and '.join(known)}")
+        return event
+
+    def is_start(self, event: str) -> bool:
+        """Whether the session begins or is resumed. Hosts send the same event after they shorten its context."""
+        return event == START and self.text("source") != "compact"
+
+    def session(self) -> str:
+        """Id of the conversation; a subagent has its own, because each is sent back separately."""
+        return " ".join(filter(None, (self.needed("session_id"), self.text("agent_id"))))
+
+    def text(self, key: str) -> str:
+        """The string below the key; lone surrogates, which UTF-8 cannot encode, are replaced."""
+        value = self._typed(key, str, "a string")
+        return _readable(value) if isinstance(value, str) else ""
+
+    def folder(self, key: str) -> str:
+        """The path below the key.
+
+        :raises PayloadError: for an impossible path.
+        """
+        found = self.text(key)
+        if "\0" in found:
+            raise PayloadError(f"{key} is not a path: it contains a NUL byte")
+        if len(found) > _LONGEST_PATH:
+            raise PayloadError(f"{key} is not a path: it has {len(found):,} characters")
+        return found
+
+    def first_folder(self, key: str) -> str:
+        """The first path in the list below the key."""
+        return next((HookInput({key: item}).folder(key) for item in self.items(key)[:1]), "")
+
+    def flag(self, key: str) -> bool:
+        """The boolean below the key."""
+        return self._typed(key, bool, "a boolean") is True
+
+    def count(self, key: str) -> int | None:
+        """The whole number below the key, at least 0; None if there is none."""
+        value = self._typed(key, int, "a whole number")
+        if not isinstance(value, int):
+            return None
+        if isinstance(value, bool) or value < 0:
+            raise PayloadError(f"{key} is {_shown(value)}, not a whole number of at least 0")
+        return value
+
+    def items(self, key: str) -> Sequence[object]:
+        """The list below the key."""
+        value = self._typed(key, list, "a list")
+        return value if isinstance(value, list) else ()
+
+    def inner(self, key: str) -> HookInput:
+        """The object below the key."""
+        value = self._typed(key, dict, "an object")
+        return HookInput(value if isinstance(value, dict) else {})
+
+    def _typed(self, key: str, kind: type, wanted: str) -> object:
+        value = self._fields.get(key)
+        if value is not None and not isinstance(value, kind):
+            raise PayloadError(f"{key} is {_kind(value)}, not {wanted}")
+        return value
+
+
+def hook_input(data: bytes) -> HookInput:
     """Parse a JSON object; a byte-order mark before it is allowed.
 
     :raises PayloadError: for anything else.
@@ -244,130 +353,7 @@ def document_of(data: bytes) -> Document:
         raise PayloadError(f"the input is invalid JSON: {error}") from None
     if not isinstance(document, dict):
         raise PayloadError(f"the input is {_kind(document)}, not an object")
-    return document
-
-
-def event_of(document: Document, key: str, known: Sequence[str]) -> str:
-    """The name of the event.
-
-    :param known: the events that are handled.
-    :raises PayloadError: for any other event.
-    """
-    event = needed(document, key)
-    if event not in known:
-        raise PayloadError(f"{key} is {_shown(event)}; loop-close handles {' and '.join(known)}")
-    return event
-
-
-#: The event at the start of a session, as hosts name it.
-START = "SessionStart"
-
-
-def is_start(document: Document, event: str) -> bool:
-    """Whether the session begins or is resumed. Hosts send the same event after they shorten its context."""
-    return event == START and text_in(document, "source") != "compact"
-
-
-def needed(document: Document, *keys: str) -> str:
-    """The string below the first of the keys that is present and not empty.
-
-    :raises PayloadError: when there is none, or another type.
-    """
-    for key in keys:
-        if found := text_in(document, key):
-            return found
-    raise PayloadError(f"{' and '.join(keys)} is missing or empty")
-
-
-def session_of(document: Document) -> str:
-    """Id of the conversation; a subagent has its own, because each is sent back separately.
-
-    :raises PayloadError: if it is missing.
-    """
-    return " ".join(filter(None, (needed(document, "session_id"), text_in(document, "agent_id"))))
-
-
-def text_in(document: Document, key: str) -> str:
-    """The string below the key; empty if it is missing or null.
-
-    :raises PayloadError: for another type.
-    """
-    value = _typed(document, key, str, "a string")
-    return _whole(value) if isinstance(value, str) else ""
-
-
-def folder_in(document: Document, key: str) -> str:
-    """The path below the key; empty if it is missing or null.
-
-    :raises PayloadError: for another type, and for an impossible path.
-    """
-    found = text_in(document, key)
-    if "\0" in found:
-        raise PayloadError(f"{key} is not a path: it contains a NUL byte")
-    if len(found) > _LONGEST_PATH:
-        raise PayloadError(f"{key} is not a path: it has {len(found):,} characters")
-    return found
-
-
-def first_folder_in(document: Document, key: str) -> str:
-    """The first path in the list below the key; empty if there is none.
-
-    :raises PayloadError: for another type.
-    """
-    for item in items_in(document, key)[:1]:
-        return folder_in({key: item}, key)
-    return ""
-
-
-def flag_in(document: Document, key: str) -> bool:
-    """The boolean below the key; False if it is missing or null.
-
-    :raises PayloadError: for another type.
-    """
-    return _typed(document, key, bool, "a boolean") is True
-
-
-def count_in(document: Document, key: str) -> int | None:
-    """The count below the key; None if it is missing or null.
-
-    :raises PayloadError: for another type, and for a negative number.
-    """
-    value = _typed(document, key, int, "a whole number")
-    if not isinstance(value, int):
-        return None
-    if isinstance(value, bool) or value < 0:
-        raise PayloadError(f"{key} is {_shown(value)}, not a whole number of at least 0")
-    return value
-
-
-def items_in(document: Document, key: str) -> Sequence[object]:
-    """The list below the key; empty if it is missing or null.
-
-    :raises PayloadError: for another type.
-    """
-    value = _typed(document, key, list, "a list")
-    return value if isinstance(value, list) else ()
-
-
-def object_in(document: Document, key: str) -> Document:
-    """The object below the key; empty if it is missing or null.
-
-    :raises PayloadError: for another type.
-    """
-    value = _typed(document, key, dict, "an object")
-    return value if isinstance(value, dict) else {}
-
-
-def _typed(document: Document, key: str, kind: type, wanted: str) -> object:
-    value = document.get(key)
-    if value is not None and not isinstance(value, kind):
-        raise PayloadError(f"{key} is {_kind(value)}, not {wanted}")
-    return value
-
-
-def _whole(value: str) -> str:
-    """Replace lone surrogates, which JSON can spell but UTF-8 cannot encode."""
-    return value.encode("utf-8", "replace").decode()
+    return HookInput(document)
 
 
 def _kind(value: object) -> str:
@@ -383,10 +369,6 @@ def _shown(value: object) -> str:
 
 _CUT = "…"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-
-
-#: The longest text in an answer, in bytes, for hosts without a limit of their own.
-LIMIT = 9_000
 
 
 def answer_with(

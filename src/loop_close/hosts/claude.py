@@ -13,57 +13,45 @@ from __future__ import annotations
 from loop_close.hosts import (
     LIMIT,
     START,
-    Document,
+    HookInput,
     HookLocation,
     Host,
     Payload,
     answer_line,
     answer_with,
-    command_line,
-    document_of,
     end_run,
-    event_of,
     fitted,
-    flag_in,
-    folder_in,
     group_of,
-    is_start,
-    items_in,
+    handler_of,
     json_config,
-    session_of,
-    text_in,
 )
 
 _STOPS = ("Stop", "SubagentStop")
 _FAILURE = "PostToolUseFailure"
 
 
-def read(data: bytes) -> Payload:
-    """What Claude Code sends to a hook.
-
-    :raises PayloadError: when it cannot be understood.
-    """
-    document = document_of(data)
-    event = event_of(document, "hook_event_name", (*_STOPS, _FAILURE, START))
+def payload_of(sent: HookInput) -> Payload:
+    """What Claude Code sends to a hook."""
+    event = sent.event("hook_event_name", (*_STOPS, _FAILURE, START))
     return Payload(
-        session=session_of(document),
-        cwd=folder_in(document, "cwd"),
+        session=sent.session(),
+        cwd=sent.folder("cwd"),
         event=event,
         is_stop=event in _STOPS,
-        is_start=is_start(document, event),
-        is_again=flag_in(document, "stop_hook_active"),
-        is_interrupted=flag_in(document, "is_interrupt"),
-        is_waiting=_is_waiting(document) or (event == "Stop" and bool(text_in(document, "agent_id"))),
-        message=text_in(document, "last_assistant_message"),
+        is_start=sent.is_start(event),
+        is_again=sent.flag("stop_hook_active"),
+        is_interrupted=sent.flag("is_interrupt"),
+        is_waiting=_is_waiting(sent) or (event == "Stop" and bool(sent.text("agent_id"))),
+        message=sent.text("last_assistant_message"),
     )
 
 
-def _is_waiting(document: Document) -> bool:
+def _is_waiting(sent: HookInput) -> bool:
     """Whether anything else than the agent itself is under way, and would wake it."""
-    agent = text_in(document, "agent_id")
-    tasks = items_in(document, "background_tasks")
+    agent = sent.text("agent_id")
+    tasks = sent.items("background_tasks")
     others = [task for task in tasks if not (agent and isinstance(task, dict) and task.get("id") == agent)]
-    return bool(others or items_in(document, "session_crons"))
+    return bool(others or sent.items("session_crons"))
 
 
 def _context(payload: Payload, text: str) -> str:
@@ -83,19 +71,13 @@ def _go_on(payload: Payload, reason: str) -> str:
 HOST = Host(
     name="claude",
     title="Claude Code",
-    limit=LIMIT,
-    read=read,
+    payload_of=payload_of,
     go_on=_go_on,
     inform=_context,
     end=end_run,
     config=json_config(
-        HookLocation(
-            host="claude",
-            path=lambda document: ("hooks", "Stop"),
-            entry=group_of({"type": "command", "command": command_line("claude"), "timeout": 10}),
-        ),
+        HookLocation(host="claude", entry=group_of(handler_of("claude"))),
         project=".claude/settings.json",
-        user=".claude/settings.json",
         home="CLAUDE_CONFIG_DIR",
     ),
 )

@@ -7,20 +7,7 @@ result of the command is: that is in the tool's output.
 
 from __future__ import annotations
 
-from loop_close.hosts import (
-    Config,
-    ConfigError,
-    Host,
-    Payload,
-    answer_with,
-    command_line,
-    document_of,
-    event_of,
-    first_folder_in,
-    folder_in,
-    needed,
-    object_in,
-)
+from loop_close.hosts import Config, ConfigError, HookInput, Host, Payload, answer_with, command_line
 
 _LIMIT = 50_000
 _NAME = "cline"
@@ -32,17 +19,12 @@ exec {command_line(_NAME)}
 """
 
 
-def read(data: bytes) -> Payload:
-    """What Cline sends to a hook: the extension and the command line name events differently.
-
-    :raises PayloadError: when it cannot be understood.
-    """
-    document = document_of(data)
+def payload_of(sent: HookInput) -> Payload:
+    """What Cline sends to a hook: the extension and the command line name events differently."""
     return Payload(
-        session=needed(document, "taskId"),
-        cwd=first_folder_in(document, "workspaceRoots")
-        or folder_in(object_in(document, "workspaceInfo"), "rootPath"),
-        event=event_of(document, "hookName", ("PostToolUse", "tool_result")),
+        session=sent.needed("taskId"),
+        cwd=sent.first_folder("workspaceRoots") or sent.inner("workspaceInfo").folder("rootPath"),
+        event=sent.event("hookName", ("PostToolUse", "tool_result")),
         is_stop=False,
     )
 
@@ -85,7 +67,7 @@ HOST = Host(
     name=_NAME,
     title="Cline",
     limit=_LIMIT,
-    read=read,
+    payload_of=payload_of,
     # The agent works on anyway, and reads the text. Without ``end``: the hook is asked after every tool, so that it
     # would end each task that a person starts to fix what is stuck.
     go_on=_context,

@@ -12,61 +12,50 @@ from __future__ import annotations
 from loop_close.hosts import (
     LIMIT,
     START,
-    Document,
+    HookInput,
     HookLocation,
     Host,
     Payload,
     answer_line,
-    command_line,
-    document_of,
     end_run,
-    event_of,
     fitted,
-    flag_in,
-    folder_in,
-    is_start,
+    handler_of,
     json_config,
-    needed,
-    text_in,
 )
 
 _EVENTS = ("Stop", "SubagentStop", START)
 
 
-def read(data: bytes) -> Payload:
-    """What Copilot sends to a hook, in either spelling of its keys.
-
-    :raises PayloadError: when it cannot be understood.
-    """
-    document = document_of(data)
-    event = _event(document)
-    agent = text_in(document, "agent_id") or text_in(document, "agentId")
+def payload_of(sent: HookInput) -> Payload:
+    """What Copilot sends to a hook, in either spelling of its keys."""
+    event = _event(sent)
+    agent = sent.text("agent_id") or sent.text("agentId")
     return Payload(
-        session=" ".join(filter(None, (needed(document, "session_id", "sessionId"), agent))),
-        cwd=folder_in(document, "cwd"),
+        session=" ".join(filter(None, (sent.needed("session_id", "sessionId"), agent))),
+        cwd=sent.folder("cwd"),
         event=event,
         is_stop=event != START,
-        is_start=is_start(document, event),
-        is_again=flag_in(document, "stop_hook_active") if "stop_hook_active" in document else None,
+        is_start=sent.is_start(event),
+        is_again=sent.flag("stop_hook_active") if "stop_hook_active" in sent else None,
         is_waiting=event == "Stop"
         and bool(agent),  # the agent that asked it is at work, and may want no edits of it
-        message=text_in(document, "last_assistant_message") or text_in(document, "response"),
+        message=sent.text("last_assistant_message") or sent.text("response"),
     )
 
 
-def _event(document: Document) -> str:
+def _event(sent: HookInput) -> str:
     """What happened; an event that is configured as ``agentStop`` or ``sessionStart`` is sent without its name.
 
     :raises PayloadError: for an event that is not answered.
     """
     keys = ("hook_event_name", "hookEventName")
-    named = [key for key in keys if text_in(document, key)]
+    named = [key for key in keys if sent.text(key)]
     if named:
-        return event_of(document, named[0], _EVENTS)
+        return sent.event(named[0], _EVENTS)
     for key, event in (("response", "SubagentStop"), ("stopReason", "Stop"), ("source", START)):
-        if key in document:
+        if key in sent:
             return event
-    return needed(document, *keys)
+    return sent.needed(*keys)
 
 
 def _go_on(payload: Payload, reason: str) -> str:
@@ -80,17 +69,11 @@ def _go_on(payload: Payload, reason: str) -> str:
 HOST = Host(
     name="copilot",
     title="GitHub Copilot",
-    limit=LIMIT,
-    read=read,
+    payload_of=payload_of,
     go_on=_go_on,
     end=end_run,  # the command line lets the agent stop, and does not show the reason
     config=json_config(
-        HookLocation(
-            host="copilot",
-            path=lambda document: ("hooks", "Stop"),
-            entry={"type": "command", "command": command_line("copilot"), "timeout": 10},
-            beside={"version": 1},
-        ),
+        HookLocation(host="copilot", entry=handler_of("copilot"), beside={"version": 1}),
         project=".github/hooks/loop-close.json",
         user=".copilot/hooks/loop-close.json",
         home="COPILOT_HOME",

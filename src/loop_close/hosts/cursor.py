@@ -9,41 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loop_close.hosts import (
-    LIMIT,
     ConfigError,
+    HookInput,
     HookLocation,
     Host,
     Payload,
     answer_with,
     command_line,
-    count_in,
-    document_of,
-    event_of,
-    first_folder_in,
-    folder_in,
     json_config,
-    needed,
-    text_in,
 )
 
 _LOOPS = 5
 
 
-def read(data: bytes) -> Payload:
-    """What Cursor sends to a hook.
-
-    :raises PayloadError: when it cannot be understood.
-    """
-    document = document_of(data)
-    loop_count = count_in(document, "loop_count")
+def payload_of(sent: HookInput) -> Payload:
+    """What Cursor sends to a hook."""
+    loop_count = sent.count("loop_count")
     return Payload(
-        session=needed(document, "conversation_id", "session_id"),
-        cwd=first_folder_in(document, "workspace_roots") or folder_in(document, "cwd"),
-        event=event_of(document, "hook_event_name", ("stop",)),
+        session=sent.needed("conversation_id", "session_id"),
+        cwd=sent.first_folder("workspace_roots") or sent.folder("cwd"),
+        event=sent.event("hook_event_name", ("stop",)),
         is_stop=True,
         is_again=bool(loop_count),
         loop_count=loop_count,
-        is_interrupted=text_in(document, "status") in ("aborted", "error"),
+        is_interrupted=sent.text("status") in ("aborted", "error"),
     )
 
 
@@ -60,8 +49,7 @@ def path(document: Mapping[str, object]) -> tuple[str, ...]:
 HOST = Host(
     name="cursor",
     title="Cursor",
-    limit=LIMIT,
-    read=read,
+    payload_of=payload_of,
     # Without ``inform``: any text sends the agent back, as the next message of the conversation.
     go_on=answer_with(lambda text: {"followup_message": text}),
     config=json_config(
@@ -72,6 +60,5 @@ HOST = Host(
             beside={"version": 1},
         ),
         project=".cursor/hooks.json",
-        user=".cursor/hooks.json",
     ),
 )

@@ -10,36 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loop_close.hosts import (
-    LIMIT,
     ConfigError,
+    HookInput,
     HookLocation,
     Host,
     Payload,
     answer_with,
-    command_line,
-    document_of,
-    event_of,
-    folder_in,
     group_of,
+    handler_of,
     json_config,
-    needed,
-    text_in,
 )
 
 
-def read(data: bytes) -> Payload:
-    """What OpenHands sends to a hook.
-
-    :raises PayloadError: when it cannot be understood.
-    """
-    document = document_of(data)
+def payload_of(sent: HookInput) -> Payload:
+    """What OpenHands sends to a hook."""
     return Payload(
-        session=needed(document, "session_id"),
-        cwd=folder_in(document, "working_dir"),
-        event=event_of(document, "event_type", ("Stop",)),
+        session=sent.needed("session_id"),
+        cwd=sent.folder("working_dir"),
+        event=sent.event("event_type", ("Stop",)),
         is_stop=True,
         is_again=None,
-        message=text_in(document, "message"),
+        message=sent.text("message"),
     )
 
 
@@ -56,18 +47,16 @@ def path(document: Mapping[str, object]) -> tuple[str, ...]:
     return (*wrapper, *(spelled or ["Stop" if wrapper else "stop"]))
 
 
-_HANDLER = {"type": "command", "command": command_line("openhands"), "timeout": 10}
-
 HOST = Host(
     name="openhands",
     title="OpenHands",
-    limit=LIMIT,
-    read=read,
+    payload_of=payload_of,
     # Without ``inform``: a text is shown to the agent only with a denial. Without ``end``, too.
     go_on=answer_with(lambda text: {"decision": "deny", "additionalContext": text}),
     config=json_config(
-        HookLocation(host="openhands", path=path, entry=group_of(_HANDLER, matcher="*"), is_at_top=True),
+        HookLocation(
+            host="openhands", path=path, entry=group_of(handler_of("openhands"), matcher="*"), is_at_top=True
+        ),
         project=".openhands/hooks.json",
-        user=".openhands/hooks.json",
     ),
 )
