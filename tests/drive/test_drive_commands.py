@@ -179,7 +179,7 @@ def test_output_passes_through_as_it_is(project):
         (["--test", "no-such-tests"], "cannot run the tests: no-such-tests (exit 127)"),
         (["--task", "no-such-file"], "cannot read the task no-such-file: No such file or directory"),
         (["--task", "empty"], "the task empty is empty"),
-        (["--max-iterations", "0"], "must be a whole number above 0, not '0'"),
+        (["--max-iterations", "0"], "must be a whole number of at least 1, not '0'"),
         (["--max-runtime", "nan"], "must be a number above 0, not 'nan'"),
         (["--max-cost", "-1"], "must be a number above 0, not '-1'"),
         (["--agent-timeout", "soon"], "must be a number above 0, not 'soon'"),

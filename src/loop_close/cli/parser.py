@@ -11,11 +11,14 @@ from typing import Any, NoReturn
 
 from loop_close.cli import Streams, UsageError
 
-__all__ = ["UsageError", "parse", "split_command"]
+__all__ = ["Command", "Commands", "LateCommand", "Parser", "UsageError", "parse", "split_command"]
 
 #: The options of ``run`` that take the next word.
 _TAKE_VALUE = ("--source", "--budget")
 _MOST_JOBS = 1_000
+
+Command = Callable[[argparse.Namespace, Streams], int]
+Commands = argparse._SubParsersAction
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -29,11 +32,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
-    for add in (_add_analyze, _add_run, _add_merge, _add_emit, _add_detectors, _add_demo, _add_mcp):
+    for add in (_add_readers, _add_reports, _add_others, _add_shown, _add_judged, _add_hosts, add_drive):
         add(commands)
-    add_memory_commands(commands)
-    add_host_commands(commands)
-    add_drive(commands)
     ours, theirs = split_command(list(arguments))
     options, unknown = parser.parse_known_args(ours)
     if hasattr(options, "files"):  # argparse takes no more files after an option
@@ -72,160 +72,6 @@ class _Version(argparse.Action):
 
         sys.stdout.write(f"loop-close {__version__}\n")
         parser.exit()
-
-
-def _tokens(text: str) -> int:
-    from loop_close.settings import MIN_BUDGET
-
-    if not text.isdecimal() or int(text) < MIN_BUDGET:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {MIN_BUDGET}, not {text!r}")
-    return int(text)
-
-
-def _jobs(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or not 1 <= int(text) <= _MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_MOST_JOBS}, not {text!r}")
-    return int(text)
-
-
-def _exit_code(text: str) -> int:
-    digits = text.removeprefix("-")
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
-    return int(text)
-
-
-def _add_budget(parser: Parser) -> None:
-    parser.add_argument(
-        "--budget", type=_tokens, metavar="TOKENS", help="maximum length of the prompt (default: 2000)"
-    )
-
-
-def _add_analyze(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "analyze",
-        help="read logs or JUnit XML and print the next prompt, or a summary of a directory",
-        description="Reads logs of tests, checkers and Python programs, and prints the next prompt: the logs count as"
-        " one run. Of a directory, or with --by cause, each log counts as a run, and a summary is printed: the root"
-        " causes of all logs, the most frequent first. Records nothing.",
-        epilog="exit codes: 0 no problem found, 1 problem found, 64 wrong usage, 70 internal error of loop-close",
-    )
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="a log file, or a directory of logs and JUnit XML; - for standard input (the default)",
-    )
-    parser.add_argument("--by", choices=["cause"], help="summarize the root causes of all logs")
-    parser.add_argument(
-        "--jobs", type=_jobs, metavar="N", help="processes for a summary (default: the CPUs that can be used)"
-    )
-    parser.add_argument(
-        "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; can be repeated"
-    )
-    parser.add_argument(
-        "--exit-code", type=_exit_code, metavar="N", help="exit code of the command that printed the log"
-    )
-    parser.add_argument("--json", action="store_true", help="print the report or the summary as JSON")
-    parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write to this file instead of standard output"
-    )
-    _add_budget(parser)
-    parser.set_defaults(command=LateCommand("analyze"))
-
-
-def _add_merge(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "merge",
-        help="put reports of shards, environments and CI jobs together into one next prompt",
-        description="Reads JSON reports (pytest --loop-close-json), JUnit XML and folders of both, in any order.",
-        epilog="exit codes: 0 green and no shard missing, 1 not, 64 wrong usage, 70 internal error of loop-close",
-    )
-    parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a report, a JUnit XML file, or a folder of them"
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write the prompt to this file (default: nextprompt.md)"
-    )
-    parser.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
-    parser.set_defaults(command=LateCommand("merge"))
-
-
-def _add_emit(commands: Commands[Parser]) -> None:
-    from loop_close.emit import FORMATS
-
-    parser = commands.add_parser(
-        "emit",
-        help="write a JSON report in a format of CI systems",
-        description="Reads a JSON report (pytest --loop-close-json, loop-close merge --json) and prints it as the step"
-        " summary or annotations of GitHub Actions, as GitLab's code quality report, SARIF 2.1.0, CTRF or JUnit XML.",
-        epilog="exit codes: 0 written, whatever the report says, 64 wrong usage, 70 internal error of loop-close",
-    )
-    parser.add_argument("format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
-    parser.add_argument("report", metavar="REPORT", help="a JSON report; - for standard input")
-    parser.add_argument(
-        "-o", "--output", metavar="PATH", help="write to this file instead of standard output"
-    )
-    parser.add_argument(
-        "--prefix", metavar="FOLDER", default="", help="path of the project's root in its repository"
-    )
-    parser.set_defaults(command=LateCommand("emit"))
-
-
-def _add_run(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "run",
-        help="run a command and write the next prompt from its output",
-        usage="loop-close run [-h] [--source NAME] [--budget TOKENS] -- CMD [ARG ...]",
-        description="Runs a command, passes its output through, and writes nextprompt.md. Exits with its exit code.",
-    )
-    parser.add_argument(
-        "--source", metavar="NAME", help="name of this source of runs (default: the command's name)"
-    )
-    _add_budget(parser)
-    parser.set_defaults(command=LateCommand("run"))
-
-
-def _add_detectors(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "detectors",
-        help="list the detectors, most blocking first",
-        description="Lists the detectors, which find what is wrong in a run, most blocking first.",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(command=LateCommand("detectors"))
-
-
-def _add_demo(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="run an example project with nine faults and show its prompt",
-        description="Runs pytest on an example project with nine faults and prints its next prompt.",
-    )
-    parser.add_argument(
-        "--html", metavar="PATH", help="run it again after each of ten edits and write the page of these runs"
-    )
-    parser.set_defaults(command=LateCommand("demo"))
-
-
-def _add_mcp(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "mcp",
-        help="start the MCP server for coding agents",
-        description="Serves four tools over the Model Context Protocol, on standard input and output: loop_close,"
-        " loop_status, loop_history and loop_run. Requires: pip install 'pytest-loop-close[mcp]'.",
-        epilog="exit codes: 0 end of input, 64 wrong usage or mcp not installed, 70 internal error of loop-close",
-    )
-    parser.set_defaults(command=LateCommand("mcp"))
-
-
-# --- parser and lazy loading shared by all subcommands
-
-__all__ = ["Command", "Commands", "LateCommand", "Parser", "UsageError"]
-
-Command = Callable[[argparse.Namespace, Streams], int]
-Commands = argparse._SubParsersAction
 
 
 class Parser(argparse.ArgumentParser):
@@ -273,80 +119,38 @@ class LateCommand:
         return command
 
 
-# --- the options of ``drive``
-
-_DESCRIPTION = """\
-Runs the tests, gives the next prompt to an agent, and repeats until the tests pass, the loop is stuck, or a limit is
-reached. The agent is any command that reads a prompt and edits files. It gets the prompt on standard input; if its
-command contains {prompt_file} or {prompt}, the file's path or the text is put there instead."""
-_DRIVE_CODES = (
-    "exit codes: 0 done, 3 stuck, 4 limit reached, 130 interrupted, 64 wrong usage, 70 internal error"
-)
+def _command(commands: Commands[Parser], name: str, summary: str, description: str, **more: Any) -> Parser:
+    """Add a command; its summary is shown among the others, its description with its options."""
+    parser = commands.add_parser(name, help=summary, description=description, **more)
+    parser.set_defaults(command=LateCommand(name))
+    return parser
 
 
-def add_drive(commands: Commands[Parser]) -> None:
-    """Add ``drive``."""
-    parser = commands.add_parser(
-        "drive",
-        help="run tests and an agent in turn until the tests pass",
-        description=_DESCRIPTION,
-        epilog=_DRIVE_CODES,
-    )
-    _add_commands(parser)
-    _add_limits(parser)
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue the last loop; options given now replace its own",
-    )
-    parser.set_defaults(command=LateCommand("drive"))
+# --- kinds of values
 
 
-def _add_commands(parser: Parser) -> None:
-    parser.add_argument("--agent", metavar="CMD", help="command of the agent, for example 'claude -p'")
-    parser.add_argument(
-        "--test", metavar="CMD", help="command that runs the tests (default: the setting test_command)"
-    )
-    parser.add_argument(
-        "--task",
-        metavar="FILE",
-        help="file with a task for the agent; its text is put before each prompt",
-    )
-    parser.add_argument(
-        "--plan",
-        metavar="FILE",
-        help="file with the steps to take, a list item with a check box each; the strategy is then fix_plan by default",
-    )
-    parser.add_argument(
-        "--strategy",
-        metavar="NAME",
-        help="when to end the loop: auto, fix_plan, done_signals, circuit_breaker, or several joined by + (default:"
-        " the setting strategy)",
-    )
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def number(text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) < 10
+        if not is_number or not least <= int(text) <= (math.inf if most is None else most):
+            raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
+        return int(text)
+
+    return number
 
 
-def _add_limits(parser: Parser) -> None:
-    _add_limit(parser, "--max-iterations", _whole, "N", "maximum number of agent turns (default: 100)")
-    _add_limit(parser, "--max-runtime", _amount, "SECONDS", "maximum time of the whole loop (default: 14400)")
-    _add_limit(
-        parser, "--max-cost", _amount, "N", "maximum cost, if the agent reports its cost (default: 10)"
-    )
-    _add_limit(parser, "--max-failures", _whole, "N", "maximum number of failed turns in a row (default: 5)")
-    _add_limit(
-        parser, "--agent-timeout", _amount, "SECONDS", "maximum time of one agent turn (default: none)"
-    )
-    _add_limit(parser, "--test-timeout", _amount, "SECONDS", "maximum time of one test run (default: none)")
+def _tokens(text: str) -> int:
+    from loop_close.settings import MIN_BUDGET
+
+    return _whole(MIN_BUDGET)(text)
 
 
-def _add_limit(
-    parser: Parser, option: str, kind: Callable[[str], float], unit: str, description: str
-) -> None:
-    parser.add_argument(option, type=kind, metavar=unit, help=description)
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+def _exit_code(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
     return int(text)
 
 
@@ -360,176 +164,222 @@ def _amount(text: str) -> float:
     return value
 
 
-# --- the options of the commands that add our hook to an agent's configuration
-
-_HOOK_CODES = (
-    "exit codes: 0 done or nothing to do, 64 wrong usage or a configuration that must be fixed first,"
-    " 70 internal error of loop-close"
-)
+# --- options of several commands
 
 
-def add_host_commands(commands: Commands[Parser]) -> None:
-    """Add ``hook``, ``install`` and ``uninstall``."""
-    _add_hook(commands)
-    _add(
-        commands,
-        "install",
-        "add the hook to a coding agent, or a section to AGENTS.md",
-        "Adds the hook to the configuration of a coding agent, or a section to AGENTS.md, keeps everything else, and"
-        " shows the diff.",
-    )
-    _add(
-        commands,
-        "uninstall",
-        "remove the hook from a coding agent, or the section from AGENTS.md",
-        "Removes the hook from the configuration of a coding agent, or the section from AGENTS.md, keeps everything"
-        " else, and shows the diff.",
-    )
-
-
-def _add_hook(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "hook",
-        help="called by a coding agent: may it stop now?",
-        description="Reads a hook event as JSON on standard input and writes the answer to standard output. The coding"
-        " agent calls it; loop-close install sets that up.",
-        epilog="exit code: 0, also on errors, because agents treat other codes as an answer; 64 wrong usage",
-    )
-    _add_host(parser, required=True)
-    parser.set_defaults(command=LateCommand("hook"))
-
-
-def _add_host(parser: argparse._ActionsContainer, *, required: bool = False) -> None:
-    from loop_close.hosts import NAMES
-
-    parser.add_argument("--host", required=required, metavar="NAME", help=f"one of {', '.join(NAMES)}")
-
-
-def _add(commands: Commands[Parser], name: str, summary: str, description: str) -> None:
-    parser = commands.add_parser(name, help=summary, description=description, epilog=_HOOK_CODES)
-    what = parser.add_mutually_exclusive_group()
-    _add_host(what)
-    what.add_argument(
-        "--agents-md",
-        action="store_true",
-        help="the section in AGENTS.md on how to run the tests, and what to read",
-    )
+def _add_budget(parser: Parser) -> None:
     parser.add_argument(
-        "--user",
-        action="store_true",
-        help="for every project, in the home folder (default: only this project)",
+        "--budget", type=_tokens, metavar="TOKENS", help="maximum length of the prompt (default: 2000)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the diff, write nothing")
-    parser.set_defaults(command=LateCommand(name))
 
 
-# --- the options of the commands that show or change the history of runs
+def _add_output(parser: Parser, about: str = "write to this file instead of standard output") -> None:
+    parser.add_argument("-o", "--output", metavar="PATH", help=about)
+
+
+def _add_json(parser: Parser, about: str = "print JSON") -> None:
+    parser.add_argument("--json", action="store_true", help=about)
+
+
+def _add_history(parser: Parser, source: str = "use only runs of this source") -> None:
+    parser.add_argument(
+        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
+    )
+    if source:
+        parser.add_argument("--source", metavar="NAME", help=source)
+
+
+# --- the commands that read output, and those that read reports
+
+
+def _add_readers(commands: Commands[Parser]) -> None:
+    analyze = _command(
+        commands,
+        "analyze",
+        "read logs or JUnit XML and print the next prompt, or a summary of a directory",
+        "Reads logs of tests, checkers and Python programs, and prints the next prompt: the logs count as"
+        " one run. Of a directory, or with --by cause, each log counts as a run, and a summary is printed: the root"
+        " causes of all logs, the most frequent first. Records nothing.",
+        epilog="exit codes: 0 no problem found, 1 problem found, 64 wrong usage, 70 internal error of loop-close",
+    )
+    analyze.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a log file, or a directory of logs and JUnit XML; - for standard input (the default)",
+    )
+    analyze.add_argument("--by", choices=["cause"], help="summarize the root causes of all logs")
+    analyze.add_argument(
+        "--jobs",
+        type=_whole(1, _MOST_JOBS),
+        metavar="N",
+        help="processes for a summary (default: the CPUs that can be used)",
+    )
+    analyze.add_argument(
+        "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; can be repeated"
+    )
+    analyze.add_argument(
+        "--exit-code", type=_exit_code, metavar="N", help="exit code of the command that printed the log"
+    )
+    _add_json(analyze, "print the report or the summary as JSON")
+    _add_output(analyze)
+    _add_budget(analyze)
+    run = _command(
+        commands,
+        "run",
+        "run a command and write the next prompt from its output",
+        "Runs a command, passes its output through, and writes nextprompt.md. Exits with its exit code.",
+        usage="loop-close run [-h] [--source NAME] [--budget TOKENS] -- CMD [ARG ...]",
+    )
+    run.add_argument(
+        "--source", metavar="NAME", help="name of this source of runs (default: the command's name)"
+    )
+    _add_budget(run)
+
+
+def _add_reports(commands: Commands[Parser]) -> None:
+    from loop_close.emit import FORMATS
+
+    merge = _command(
+        commands,
+        "merge",
+        "put reports of shards, environments and CI jobs together into one next prompt",
+        "Reads JSON reports (pytest --loop-close-json), JUnit XML and folders of both, in any order.",
+        epilog="exit codes: 0 green and no shard missing, 1 not, 64 wrong usage, 70 internal error of loop-close",
+    )
+    merge.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a report, a JUnit XML file, or a folder of them"
+    )
+    _add_output(merge, "write the prompt to this file (default: nextprompt.md)")
+    merge.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
+    emit = _command(
+        commands,
+        "emit",
+        "write a JSON report in a format of CI systems",
+        "Reads a JSON report (pytest --loop-close-json, loop-close merge --json) and prints it as the step"
+        " summary or annotations of GitHub Actions, as GitLab's code quality report, SARIF 2.1.0, CTRF or JUnit XML.",
+        epilog="exit codes: 0 written, whatever the report says, 64 wrong usage, 70 internal error of loop-close",
+    )
+    emit.add_argument("format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
+    emit.add_argument("report", metavar="REPORT", help="a JSON report; - for standard input")
+    _add_output(emit)
+    emit.add_argument(
+        "--prefix", metavar="FOLDER", default="", help="path of the project's root in its repository"
+    )
+
+
+def _add_others(commands: Commands[Parser]) -> None:
+    detectors = _command(
+        commands,
+        "detectors",
+        "list the detectors, most blocking first",
+        "Lists the detectors, which find what is wrong in a run, most blocking first.",
+    )
+    _add_json(detectors)
+    demo = _command(
+        commands,
+        "demo",
+        "run an example project with nine faults and show its prompt",
+        "Runs pytest on an example project with nine faults and prints its next prompt.",
+    )
+    demo.add_argument(
+        "--html", metavar="PATH", help="run it again after each of ten edits and write the page of these runs"
+    )
+    _command(
+        commands,
+        "mcp",
+        "start the MCP server for coding agents",
+        "Serves four tools over the Model Context Protocol, on standard input and output: loop_close,"
+        " loop_status, loop_history and loop_run. Requires: pip install 'pytest-loop-close[mcp]'.",
+        epilog="exit codes: 0 end of input, 64 wrong usage or mcp not installed, 70 internal error of loop-close",
+    )
+
+
+# --- the commands that show, judge or change the history of runs
 
 _STATUS_CODES = "exit codes: 0 done, 64 wrong usage or no history, 70 internal error of loop-close"
 
 
-def add_memory_commands(commands: Commands[Parser]) -> None:
-    """Add ``status``, ``ask``, ``history``, ``report``, ``explain``, ``replay``, ``accept`` and ``reset``."""
-    shown = (_add_status, _add_ask, _add_history, _add_report, _add_explain)
-    for add in (*shown, _add_replay, _add_accept, _add_reset):
-        add(commands)
-
-
-def _add_status(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+def _add_shown(commands: Commands[Parser]) -> None:
+    status = _command(
+        commands,
         "status",
-        help="show whether the loop is green, failing or stuck",
-        description="Shows for each source whether its last run left it green, failing or stuck; worst first. A source"
+        "show whether the loop is green, failing or stuck",
+        "Shows for each source whether its last run left it green, failing or stuck; worst first. A source"
         " is what made the runs: pytest, pytest:py312 under tox, mypy, ...",
         epilog="exit codes: 0 green, 1 failing, 3 stuck, 64 wrong usage or no history,"
         " 70 internal error of loop-close",
     )
-    _finish(parser, "status")
-
-
-def _add_ask(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+    _add_history(status)
+    ask = _command(
+        commands,
         "ask",
-        help="answer by exit code whether a test fails, and since when",
-        description="Says in one line what the recorded runs know of a test. Runs nothing.",
+        "answer by exit code whether a test fails, and since when",
+        "Says in one line what the recorded runs know of a test. Runs nothing.",
         epilog="exit codes: 0 it passes, 1 broken (it passed before), 3 new (it is not known to have passed), 4 flaky"
         " (it passed and failed on the same code), 5 known (an entry of the setting known matches), 6 failing elsewhere"
         " (in the runs of another source), 7 unknown test, 64 wrong usage or no history, 70 internal error of"
         " loop-close",
     )
-    parser.add_argument(
-        "test", metavar="NODEID", help="a node id, from the root or from the working directory"
-    )
-    _finish(parser, "ask", source="ask the runs of this source (default: the source that ran last)")
-
-
-def _add_history(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+    ask.add_argument("test", metavar="NODEID", help="a node id, from the root or from the working directory")
+    _add_history(ask, "ask the runs of this source (default: the source that ran last)")
+    history = _command(
+        commands,
         "history",
-        help="list the recorded runs",
-        description="Lists the recorded runs, newest last, and the number of failing tests after each.",
+        "list the recorded runs",
+        "Lists the recorded runs, newest last, and the number of failing tests after each.",
         epilog=_STATUS_CODES,
     )
-    parser.add_argument(
-        "--limit", type=_count, metavar="N", help="show the last N runs (default: 20; with --json: all)"
+    history.add_argument(
+        "--limit", type=_whole(1), metavar="N", help="show the last N runs (default: 20; with --json: all)"
     )
-    _finish(parser, "history")
-
-
-def _add_report(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+    _add_history(history)
+    for parser in (status, ask, history):
+        _add_json(parser)
+    report = _command(
+        commands,
         "report",
-        help="write the recorded runs as an HTML page or an SVG picture",
-        description="Writes tests over runs, root causes with their suspects, edits and signals as one HTML file that"
+        "write the recorded runs as an HTML page or an SVG picture",
+        "Writes tests over runs, root causes with their suspects, edits and signals as one HTML file that"
         " loads nothing, or the trend and the heat map as an SVG picture.",
         epilog="exit codes: 0 written, also without a run, 64 wrong usage, 70 internal error of loop-close",
     )
-    parser.add_argument("--html", metavar="PATH", help="write the page to this file")
-    parser.add_argument("--svg", metavar="PATH", help="write the picture to this file")
-    parser.add_argument(
-        "--limit", type=_count, metavar="N", help="show the last N runs, at most 2000 (default: 500)"
+    report.add_argument("--html", metavar="PATH", help="write the page to this file")
+    report.add_argument("--svg", metavar="PATH", help="write the picture to this file")
+    report.add_argument(
+        "--limit", type=_whole(1), metavar="N", help="show the last N runs, at most 2000 (default: 500)"
     )
-    parser.add_argument(
-        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
-    )
-    parser.add_argument("--source", metavar="NAME", help="use only runs of this source")
-    parser.set_defaults(command=LateCommand("report"))
+    _add_history(report)
 
 
-def _add_explain(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+def _add_judged(commands: Commands[Parser]) -> None:
+    explain = _command(
+        commands,
         "explain",
-        help="show which signals fired in the last run, and why",
-        description="Shows for each signal whether it fired in the last run and why, or what was missing. A signal is a"
+        "show which signals fired in the last run, and why",
+        "Shows for each signal whether it fired in the last run and why, or what was missing. A signal is a"
         " reason to believe that the loop makes no progress.",
         epilog=_STATUS_CODES,
     )
-    parser.add_argument(
+    explain.add_argument(
         "signal", nargs="?", metavar="SIGNAL", help="show only this signal, with its failures"
     )
-    _finish(parser, "explain", source="use the last run of this source (default: the source that ran last)")
-
-
-def _add_replay(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+    _add_history(explain, "use the last run of this source (default: the source that ran last)")
+    replay = _command(
+        commands,
         "replay",
-        help="judge the recorded runs again, for example with other thresholds",
-        description="Judges the recorded runs again, in order. Changes nothing.",
+        "judge the recorded runs again, for example with other thresholds",
+        "Judges the recorded runs again, in order. Changes nothing.",
         epilog=_STATUS_CODES,
     )
-    parser.add_argument(
+    replay.add_argument(
         "file",
         nargs="?",
         metavar="FILE",
         help="a history.sqlite3, or the output of history --json; - for standard input"
         " (default: the project's history)",
     )
-    _add_thresholds(parser)
-    _finish(parser, "replay")
-
-
-def _add_thresholds(parser: Parser) -> None:
-    parser.add_argument(
+    replay.add_argument(
         "--set",
         action="append",
         default=[],
@@ -537,43 +387,123 @@ def _add_thresholds(parser: Parser) -> None:
         metavar="NAME=VALUE",
         help="override a threshold of the settings; can be repeated",
     )
-
-
-def _add_accept(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
+    _add_history(replay)
+    accept = _command(
+        commands,
         "accept",
-        help="accept what was done to tests",
-        description="Accepts what was done to tests since the loop began, so that a green run counts as done. Without a"
+        "accept what was done to tests",
+        "Accepts what was done to tests since the loop began, so that a green run counts as done. Without a"
         " test, shows the changes. Refused inside a hook, inside drive, and in the shell of an agent.",
         epilog="exit codes: 0 done, 1 there are changes that were not accepted, 64 wrong usage or refused, 70 internal"
         " error of loop-close",
     )
-    parser.add_argument("tests", nargs="*", metavar="TEST", help="a node id, or a file, as status names it")
-    parser.add_argument("--all", action="store_true", help="accept all changes")
-    _finish(parser, "accept", source="")
+    accept.add_argument("tests", nargs="*", metavar="TEST", help="a node id, or a file, as status names it")
+    accept.add_argument("--all", action="store_true", help="accept all changes")
+    _add_history(accept, "")
+    about = "Deletes the recorded runs without asking and prints how many there were."
+    reset = _command(commands, "reset", "delete the recorded runs", about, epilog=_STATUS_CODES)
+    _add_history(reset)
+    for parser in (explain, replay, accept, reset):
+        _add_json(parser)
 
 
-def _add_reset(commands: Commands[Parser]) -> None:
-    parser = commands.add_parser(
-        "reset",
-        help="delete the recorded runs",
-        description="Deletes the recorded runs without asking and prints how many there were.",
-        epilog=_STATUS_CODES,
+# --- the commands that add our hook to an agent's configuration
+
+_HOOK_CODES = (
+    "exit codes: 0 done or nothing to do, 64 wrong usage or a configuration that must be fixed first,"
+    " 70 internal error of loop-close"
+)
+
+
+def _add_hosts(commands: Commands[Parser]) -> None:
+    from loop_close.hosts import NAMES
+
+    names = f"one of {', '.join(NAMES)}"
+    hook = _command(
+        commands,
+        "hook",
+        "called by a coding agent: may it stop now?",
+        "Reads a hook event as JSON on standard input and writes the answer to standard output. The coding"
+        " agent calls it; loop-close install sets that up.",
+        epilog="exit code: 0, also on errors, because agents treat other codes as an answer; 64 wrong usage",
     )
-    _finish(parser, "reset")
-
-
-def _finish(parser: Parser, name: str, source: str = "use only runs of this source") -> None:
-    parser.add_argument(
-        "--history", metavar="PATH", help="path to the history database (default: from the settings)"
+    hook.add_argument("--host", required=True, metavar="NAME", help=names)
+    install = _command(
+        commands,
+        "install",
+        "add the hook to a coding agent, or a section to AGENTS.md",
+        "Adds the hook to the configuration of a coding agent, or a section to AGENTS.md, keeps everything else, and"
+        " shows the diff.",
+        epilog=_HOOK_CODES,
     )
-    if source:
-        parser.add_argument("--source", metavar="NAME", help=source)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(command=LateCommand(name))
+    uninstall = _command(
+        commands,
+        "uninstall",
+        "remove the hook from a coding agent, or the section from AGENTS.md",
+        "Removes the hook from the configuration of a coding agent, or the section from AGENTS.md, keeps everything"
+        " else, and shows the diff.",
+        epilog=_HOOK_CODES,
+    )
+    for parser in (install, uninstall):
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--host", metavar="NAME", help=names)
+        what.add_argument(
+            "--agents-md",
+            action="store_true",
+            help="the section in AGENTS.md on how to run the tests, and what to read",
+        )
+        parser.add_argument(
+            "--user",
+            action="store_true",
+            help="for every project, in the home folder (default: only this project)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="show the diff, write nothing")
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < len(text) < 10 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return int(text)
+# --- the command that runs tests and an agent in turn
+
+_DESCRIPTION = """\
+Runs the tests, gives the next prompt to an agent, and repeats until the tests pass, the loop is stuck, or a limit is
+reached. The agent is any command that reads a prompt and edits files. It gets the prompt on standard input; if its
+command contains {prompt_file} or {prompt}, the file's path or the text is put there instead."""
+
+
+def add_drive(commands: Commands[Parser]) -> None:
+    """Add ``drive``."""
+    drive = _command(
+        commands,
+        "drive",
+        "run tests and an agent in turn until the tests pass",
+        _DESCRIPTION,
+        epilog="exit codes: 0 done, 3 stuck, 4 limit reached, 130 interrupted, 64 wrong usage, 70 internal error",
+    )
+    for option, metavar, about in (
+        ("--agent", "CMD", "command of the agent, for example 'claude -p'"),
+        ("--test", "CMD", "command that runs the tests (default: the setting test_command)"),
+        ("--task", "FILE", "file with a task for the agent; its text is put before each prompt"),
+        (
+            "--plan",
+            "FILE",
+            "file with the steps to take, a list item with a check box each; the strategy is then fix_plan by default",
+        ),
+        (
+            "--strategy",
+            "NAME",
+            "when to end the loop: auto, fix_plan, done_signals, circuit_breaker, or several joined by + (default:"
+            " the setting strategy)",
+        ),
+    ):
+        drive.add_argument(option, metavar=metavar, help=about)
+    limits: tuple[tuple[str, Callable[[str], float], str, str], ...] = (
+        ("--max-iterations", _whole(1), "N", "maximum number of agent turns (default: 100)"),
+        ("--max-runtime", _amount, "SECONDS", "maximum time of the whole loop (default: 14400)"),
+        ("--max-cost", _amount, "N", "maximum cost, if the agent reports its cost (default: 10)"),
+        ("--max-failures", _whole(1), "N", "maximum number of failed turns in a row (default: 5)"),
+        ("--agent-timeout", _amount, "SECONDS", "maximum time of one agent turn (default: none)"),
+        ("--test-timeout", _amount, "SECONDS", "maximum time of one test run (default: none)"),
+    )
+    for option, kind, metavar, about in limits:
+        drive.add_argument(option, type=kind, metavar=metavar, help=about)
+    drive.add_argument(
+        "--resume", action="store_true", help="continue the last loop; options given now replace its own"
+    )
