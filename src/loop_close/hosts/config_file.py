@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import NoReturn
 
@@ -84,6 +85,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+#: Offsets of the first character, and of the one after the last.
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,27 +197,27 @@ def is_filled(text: str, at: int) -> bool:
     return parts(text, at)[0].start == at + 1
 
 
-def without(text: str, at: int, index: int) -> str:
-    """Remove one part of the container at an offset; this is the exact inverse of :func:`inserted`."""
-    there = parts(text, at)
-    if index:
-        return text[: there[index - 1].end] + text[there[index].end :]
-    if len(there) > 1:
-        return text[: there[0].start] + text[there[1].start :]
-    end = there[0].end if is_filled(text, at) else _skip(text, there[0].end)
-    return text[: at + 1] + text[end:]
+def ranges_without(
+    text: str, at: int, inside: Callable[[JsonPart], list[Range] | None]
+) -> list[Range] | None:
+    """What to remove of the container at an offset; None for all of it. The exact inverse of :func:`inserted`.
 
-
-def cuts(there: list[JsonPart], gone: set[int]) -> Iterator[tuple[int, int]]:
-    """The ranges to remove so that these parts are removed, as by several calls of :func:`without`.
-
-    :param gone: indices of parts; not all of them.
+    :param inside: the same for each of its parts.
     """
-    first = next((index for index in range(len(there)) if index not in gone), 0)
+    there = parts(text, at)
+    found = [inside(part) for part in there]
+    if found and all(each is None for each in found):
+        return [(at + 1, there[-1].end)] if is_filled(text, at) else None
+    return [*_ranges_of(there, found), *(each for kept in found for each in kept or ())]
+
+
+def _ranges_of(there: list[JsonPart], found: list[list[Range] | None]) -> Iterator[Range]:
+    """The parts that are removed whole, each with what separates it from the others; at least one stays."""
+    first = next((index for index, each in enumerate(found) if each is not None), 0)
     if first:
         yield there[0].start, there[first].start
     for index in range(first + 1, len(there)):
-        if index in gone:
+        if found[index] is None:
             yield there[index - 1].end, there[index].end
 
 
@@ -251,8 +256,6 @@ def _gap(text: str, there: list[JsonPart]) -> str:
 # --- our hook in the list of hooks of a JSON file
 
 _BOM = "\ufeff"
-#: Containers around a part, outermost first: the offset of each, and the index of the part that contains the next.
-Chain = tuple[tuple[int, int], ...]
 
 
 def added(slot: HookLocation, text: str) -> str:
@@ -283,14 +286,22 @@ def removed(slot: HookLocation, text: str) -> str | None:
     if text == fresh(slot):
         return None
     _check_whole(slot, body)
-    body = _thinned(slot, body)
-    while chain := next(_ours(slot, body), None):
-        body = _cut(body, chain)
-    return mark + body
+    of_event = partial(_in_event, slot.host, body)
+    events, at = _events(slot, body), root(body)
+
+    def of_member(member: JsonPart) -> list[Range] | None:
+        return ranges_without(body, member.at, of_event) if member.at in events else []
+
+    found = ranges_without(body, at, of_event if at in events else of_member)
+    if found is None:  # nothing else is in the file
+        found = [(at + 1, _skip(body, parts(body, at)[-1].end))]
+    starts, ends = [start for start, _ in sorted(found)], [end for _, end in sorted(found)]
+    kept = zip([0, *ends], [*starts, len(body)], strict=True)
+    return mark + "".join(body[start:end] for start, end in kept)
 
 
 def _check_whole(slot: HookLocation, body: str) -> None:
-    for _, at in _events(slot, body):
+    for at in _events(slot, body):
         for event in parts(body, at):
             commands = _commands(body, event.at) if isinstance(event.value, list) else ()
             if any(runs_hook(slot.host, each) and not is_ours(slot.host, each) for each in commands):
@@ -310,54 +321,31 @@ def _commands(body: str, at: int) -> Iterator[object]:
                     yield from (item.get("command") for item in member.value if isinstance(item, dict))
 
 
-def _thinned(slot: HookLocation, body: str) -> str:
-    """Keep at most one of our entries in each list, and at most one handler in it.
-
-    Removing thousands of entries one by one would take quadratic time.
-    """
-    found = [
-        cut
-        for _, at in _events(slot, body)
-        for event in parts(body, at)
-        if isinstance(event.value, list)
-        for cut in _cuts(slot.host, body, event.at)
-    ]
-    kept = zip(
-        [0, *(end for _, end in sorted(found))],
-        [*(start for start, _ in sorted(found)), len(body)],
-        strict=True,
-    )
-    return "".join(body[start:end] for start, end in kept)
+def _in_event(host: str, body: str, event: JsonPart) -> list[Range] | None:
+    if not isinstance(event.value, list):
+        return []
+    return ranges_without(body, event.at, partial(_in_entry, host, body))
 
 
-def _cuts(host: str, body: str, at: int) -> Iterator[tuple[int, int]]:
-    """The ranges to remove from an event's list."""
-    entries = parts(body, at)
-    groups = [list(_groups(host, body, entry)) for entry in entries]
-    gone = {
-        index
-        for index, entry in enumerate(entries)
-        if _is_handler(host, entry)
-        or any(len(parts(body, group)) == len(places) for group, places in groups[index])
-    }
-    if len(gone) == len(entries):
-        gone.discard(len(entries) - 1)
-    yield from cuts(entries, gone)
-    for index in set(range(len(entries))) - gone:
-        for group, places in groups[index]:
-            handlers = parts(body, group)
-            yield from cuts(handlers, set(places if len(places) < len(handlers) else places[:-1]))
+def _in_entry(host: str, body: str, entry: JsonPart) -> list[Range] | None:
+    """What to remove of an entry: a handler of ours, alone or in its group; a group without others goes whole."""
+    if not isinstance(entry.value, dict):
+        return []
+    if is_ours(host, entry.value.get("command")):
+        return None
+    found: list[Range] = []
+    for member in parts(body, entry.at):
+        if member.name == "hooks" and isinstance(member.value, list):
+            handlers = parts(body, member.at)
+            ours = [None if _is_handler(host, each) else list[Range]() for each in handlers]
+            if handlers and all(each is None for each in ours):
+                return None
+            found += _ranges_of(handlers, ours)
+    return found
 
 
-def _is_handler(host: str, entry: JsonPart) -> bool:
-    return isinstance(entry.value, dict) and is_ours(host, entry.value.get("command"))
-
-
-def _groups(host: str, body: str, entry: JsonPart) -> Iterator[tuple[int, list[int]]]:
-    """The lists of handlers in an entry that contain ours, with their indices."""
-    for member in parts(body, entry.at) if isinstance(entry.value, dict) else ():
-        if places := _places(host, member):
-            yield member.at, places
+def _is_handler(host: str, part: JsonPart) -> bool:
+    return isinstance(part.value, dict) and is_ours(host, part.value.get("command"))
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -398,52 +386,13 @@ def _container(body: str, part: JsonPart, bracket: str, path: tuple[str, ...]) -
     return part.at
 
 
-def _handlers(host: str, body: str, at: int) -> Iterator[Chain]:
-    """Our handlers in an event's list: each alone, or its whole group if that contains no other."""
-    for index, entry in enumerate(parts(body, at)):
-        if not isinstance(entry.value, dict):
-            continue
-        if is_ours(host, entry.value.get("command")):
-            yield ((at, index),)
-        for number, member in enumerate(parts(body, entry.at)):
-            for place in _places(host, member):
-                is_alone = len(parts(body, member.at)) == 1
-                yield ((at, index),) if is_alone else ((at, index), (entry.at, number), (member.at, place))
-
-
-def _places(host: str, member: JsonPart) -> list[int]:
-    """Indices of our handlers in a group."""
-    if member.name != "hooks" or not isinstance(member.value, list):
-        return []
-    commands = [item.get("command") if isinstance(item, dict) else None for item in member.value]
-    return [place for place, command in enumerate(commands) if is_ours(host, command)]
-
-
-def _ours(slot: HookLocation, body: str) -> Iterator[Chain]:
-    """Our handlers of every event."""
-    for chain, at in _events(slot, body):
-        for index, event in enumerate(parts(body, at)):
-            if isinstance(event.value, list):
-                yield from ((*chain, (at, index), *ours) for ours in _handlers(slot.host, body, event.at))
-
-
-def _events(slot: HookLocation, body: str) -> Iterator[tuple[Chain, int]]:
-    """The object that maps events to lists of hooks."""
+def _events(slot: HookLocation, body: str) -> list[int]:
+    """The offsets of the objects that map events to lists of hooks."""
     at = root(body)
     members = parts(body, at)
     if slot.is_at_top and all(member.name != "hooks" for member in members):
-        yield (), at
-    for index, member in enumerate(members):
-        if member.name == "hooks" and isinstance(member.value, dict):
-            yield ((at, index),), member.at
-
-
-def _cut(body: str, chain: Chain) -> str:
-    """Remove the innermost part, and the containers that were added with it."""
-    for at, index in reversed(chain):
-        if len(parts(body, at)) > 1 or is_filled(body, at):
-            return without(body, at, index)
-    return without(body, *chain[0])
+        return [at]
+    return [member.at for member in members if member.name == "hooks" and isinstance(member.value, dict)]
 
 
 # --- our section in ``AGENTS.md`` (https://agents.md)
