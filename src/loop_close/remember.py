@@ -7,11 +7,10 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import time  # now: a test may leave its own in the place of it
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from loop_close import files
 from loop_close.lazy import NamedTuple
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from loop_close.store import KeptCalls, NewBaseline, RunHandle
     from loop_close.store.sqlite import RunTransaction, SqliteHistory, ToShare
 
-_Result = TypeVar("_Result")
 _MOST_NAMED = 300
 
 
@@ -121,49 +119,57 @@ class Memory:
         sees_files: bool = True,
     ) -> None:
         """Give the run its number in the history, with the project's files as they are now, if it is of them."""
-        self._safely(lambda: self._begin(path, leave_out, extra_roots, selection, sees_files), None)
+        with self._noted():
+            if path.parent == self._root / files.STATE_FOLDER:
+                files.state_folder(self._root)
+            self._path = path
+            with self._opened() as history:
+                self.source = history.source_of(self.source, self._interpreter)
+                self._seen = seen = (
+                    take_snapshot(self._root, history.files(), leave_out, extra_roots)
+                    if sees_files
+                    else FileSnapshot(None, {}, {})
+                )
+                pid = os.getpid()
+                self._begun = history.begin(
+                    self.source,
+                    seen.entries,
+                    seen.contents,
+                    pid=pid,
+                    birth=birth_of(pid),
+                    host=host(),
+                    now=time(),
+                    is_alive=is_alive,
+                    selection=selection,
+                )
+            self.watched = frozenset(self._begun.watched)
+            if self._sharing is not None:
+                with self._shared():
+                    self._sharing.announce(self._begun)
 
-    def _begin(
-        self,
-        path: Path,
-        leave_out: Collection[str],
-        extra_roots: Collection[Path],
-        selection: str,
-        sees_files: bool,
-    ) -> None:
-        if path.parent == self._root / files.STATE_FOLDER:
-            files.state_folder(self._root)
-        self._path = path
-        with self._opened() as history:
-            self.source = history.source_of(self.source, self._interpreter)
-            self._seen = seen = (
-                take_snapshot(self._root, history.files(), leave_out, extra_roots)
-                if sees_files
-                else FileSnapshot(None, {}, {})
-            )
-            pid = os.getpid()
-            self._begun = history.begin(
-                self.source,
-                seen.entries,
-                seen.contents,
-                pid=pid,
-                birth=birth_of(pid),
-                host=host(),
-                now=time(),
-                is_alive=is_alive,
-                selection=selection,
-            )
-        self.watched = frozenset(self._begun.watched)
-        if self._sharing is not None:
-            self._shared(partial(self._sharing.announce, self._begun), None)
-
-    def _shared(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
-        """The result of a part that the shared history has in the run; if it fails, a note: the run is worth more."""
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Work that, when it fails, costs a note, and the history from then on."""
         try:
-            return work()
+            yield
+        except HistoryError as error:
+            self._lose(str(error))
+        except OSError as error:
+            self._lose(f"cannot write the history: {error.strerror or error}")
+        except Exception as fault:  # an internal error must not end the run
+            self._lose(f"internal error of loop-close: {fault_text(fault)}")
+
+    def _lose(self, why: str) -> None:
+        self.notes.append(f"{why}; this run is not recorded")
+        self._begun = None
+
+    @contextlib.contextmanager
+    def _shared(self) -> Iterator[None]:
+        """A part that the shared history has in the run; if it fails, it costs a note: the run is worth more."""
+        try:
+            yield
         except Exception as fault:
             self.notes.append(f"shared history: internal error of loop-close: {type(fault).__name__}")
-            return otherwise
 
     def _tree(self) -> str:
         """A digest of all files, where it is asked for."""
@@ -187,16 +193,14 @@ class Memory:
 
     def abandon(self) -> None:
         """Do not record the run: no test was meant to run, or none could."""
-        self._safely(self._abandon, None)
-        self._begun = None
-
-    def _abandon(self) -> None:
         begun = self._own()
         if begun is not None:
-            with self._opened() as history:
+            with self._noted(), self._opened() as history:
                 history.abandon(begun)
-            if self._sharing is not None:
-                self._shared(partial(self._sharing.withdraw, begun), None)
+                if self._sharing is not None:
+                    with self._shared():
+                        self._sharing.withdraw(begun)
+        self._begun = None
 
     def keep_green(self, passed: int, skipped: int, selection: str = "") -> bool:
         """Remember a plain green run with nothing before it that it could be compared with.
@@ -204,42 +208,40 @@ class Memory:
         :param selection: how tests were chosen, of plain characters; empty for all.
         :returns: False if there is something by now: then it has to be recorded.
         """
-        is_kept = self._safely(lambda: self._keep_green(passed, skipped, selection), True)
-        if is_kept:
-            self._begun = None
-        return is_kept
-
-    def _keep_green(self, passed: int, skipped: int, selection: str) -> bool:
-        begun = self._own()
-        if begun is None:
-            return True
-        with self._opened() as history:
+        begun, is_kept = self._own(), True
+        if begun is not None:
             fields: dict[str, Any] = {"passed": passed, "skipped": skipped}
             if self._interpreter:
                 fields["interpreter"] = self._interpreter
             if selection:
                 fields |= {"selection": selection, "is_full": False}
-            if tree := self._tree():
-                fields["tree"] = tree
-            baseline = self._baseline() if begun.tests is None else None
-            plain = {"exit_code": 0, "is_good": True, **fields}
-            to_share = self._to_share(lambda sharing: sharing.entry(begun, plain, {"verdict": "green"}))
-            is_kept = history.keep_green(
-                begun, calls=self._calls, baseline=baseline, to_share=to_share, **fields
-            )
-            if is_kept:
-                self._send(history)
-            return is_kept
+            with self._noted(), self._opened() as history:
+                if tree := self._tree():
+                    fields["tree"] = tree
+                baseline = self._baseline() if begun.tests is None else None
+                plain = {"exit_code": 0, "is_good": True, **fields}
+                to_share = self._to_share(lambda sharing: sharing.entry(begun, plain, {"verdict": "green"}))
+                is_kept = history.keep_green(
+                    begun, calls=self._calls, baseline=baseline, to_share=to_share, **fields
+                )
+                if is_kept:
+                    self._send(history)
+        if is_kept:
+            self._begun = None
+        return is_kept
 
     def _to_share(self, made: Callable[[Sharing], ToShare]) -> ToShare | None:
-        sharing = self._sharing
-        return self._shared(lambda: made(sharing), None) if sharing is not None else None
+        if self._sharing is not None:
+            with self._shared():
+                return made(self._sharing)
+        return None
 
     def _send(self, history: SqliteHistory) -> None:
         """Send what there is; what cannot be sent is sent by a later run."""
         sharing = self._sharing
         if sharing is not None:
-            self._shared(lambda: sharing.send(history), None)
+            with self._shared():
+                sharing.send(history)
             sharing.close()
             self.notes += [sharing.note] if sharing.note else []
 
@@ -252,21 +254,18 @@ class Memory:
         accepted. Without a history all count.
         """
         if self._known is None:
-            all_of_them: tuple[Sequence[KnownEntry], Sequence[KnownEntry]] = (entries, ())
-            self._known = self._safely(lambda: self._known_entries(entries), all_of_them)
+            self._known = entries, ()
+            begun = self._own()
+            if begun is not None and begun.tests is not None:
+                with self._noted(), self._opened() as history:
+                    from loop_close.baseline import entries_added
+
+                    added = entries_added(entries, history, begun)
+                    self._known = (
+                        [each for each in entries if each not in added],
+                        [each for each in entries if each in added],
+                    )
         return self._known
-
-    def _known_entries(
-        self, entries: Sequence[KnownEntry]
-    ) -> tuple[Sequence[KnownEntry], Sequence[KnownEntry]]:
-        begun = self._own()
-        if begun is None or begun.tests is None:
-            return entries, ()
-        from loop_close.baseline import entries_added
-
-        with self._opened() as history:
-            added = entries_added(entries, history, begun)
-        return [each for each in entries if each not in added], [each for each in entries if each in added]
 
     @property
     def is_kept(self) -> bool:
@@ -275,11 +274,10 @@ class Memory:
 
     def fuller_calls(self) -> KeptCalls | None:
         """What the tests of the last fuller run called; None if nothing is remembered of it."""
-        return self._safely(self._fuller_calls, None) if self.is_kept else None
-
-    def _fuller_calls(self) -> KeptCalls | None:
-        with self._opened() as history:
-            return history.calls(self.source)
+        if self.is_kept:
+            with self._noted(), self._opened() as history:
+                return history.calls(self.source)
+        return None
 
     def keep_calls(self, calls: Calls, tests: Collection[str], *, is_whole: bool) -> None:
         """Have this run's counts remembered along with it, unless those of an earlier one are fuller.
@@ -303,20 +301,18 @@ class Memory:
         if before is not None and before.progress is not None and before.verdict != "green":
             known = ("progress", "verdict", "since_green", "green_run")
             self._result = replace(report, **{name: getattr(before, name) for name in known})
-        self._safely(lambda: self._record(report, settings, context), None)
+        with self._noted():
+            self._record(report, settings, context)
         self._taken = self._begun or self._taken
         self._begun = None
         return replace(self._result, notes=(*report.notes, *dict.fromkeys(self.notes)))
 
     def others(self) -> tuple[OtherRun, ...]:
         """The last runs of other sources as they are now, of a run that was recorded; other runs may end meanwhile."""
-        return self._safely(self._others, ())
-
-    def _others(self) -> tuple[OtherRun, ...]:
-        if self._taken is None or self._seen is None or os.getpid() != self._process:
-            return ()
-        with self._opened() as history:
-            return last_runs_of_others(history, self._taken, self._seen)
+        if self._taken is not None and self._seen is not None and os.getpid() == self._process:
+            with self._noted(), self._opened() as history:
+                return last_runs_of_others(history, self._taken, self._seen)
+        return ()
 
     def _record(self, report: Report, settings: Settings, context: RunContext) -> None:
         """Compare the run with those before it, and save it. What is known so far stays if a later part fails."""
@@ -420,10 +416,10 @@ class Memory:
 
     def _learned(self, history: SqliteHistory, begun: RunHandle, run: Run, report: Report) -> Learned | None:
         """What the shared history says of a run; None without one."""
-        sharing = self._sharing
-        if sharing is None:
-            return None
-        return self._shared(lambda: sharing.learn(history, begun, run, report.causes), None)
+        if self._sharing is not None:
+            with self._shared():
+                return self._sharing.learn(history, begun, run, report.causes)
+        return None
 
     def _with_facts(self, report: Report, learned: Learned | None, history: SqliteHistory) -> Report:
         """The report with what the shared history says, after the run was sent there."""
@@ -431,8 +427,8 @@ class Memory:
         if sharing is None:
             return report
         if learned is not None:
-            facts = self._shared(lambda: sharing.facts(learned, report.progress), None)
-            report = replace(report, shared=facts)
+            with self._shared():
+                report = replace(report, shared=sharing.facts(learned, report.progress))
         self._send(history)
         return report
 
@@ -470,22 +466,6 @@ class Memory:
             return [not_compared(before, after, fault_text(fault))]
         broken = {each.nodeid or each.file for each in report.observation.failures if each.phase == "collect"}
         return [change for change in found if change.file not in broken]
-
-    def _safely(self, work: Callable[[], _Result], otherwise: _Result) -> _Result:
-        """The result of the work; when it fails, a note, and no history any more."""
-        try:
-            return work()
-        except HistoryError as error:
-            self._lose(str(error))
-        except OSError as error:
-            self._lose(f"cannot write the history: {error.strerror or error}")
-        except Exception as fault:  # an internal error must not end the run
-            self._lose(f"internal error of loop-close: {fault_text(fault)}")
-        return otherwise
-
-    def _lose(self, why: str) -> None:
-        self.notes.append(f"{why}; this run is not recorded")
-        self._begun = None
 
 
 def project_of(root: Path) -> str:

@@ -405,15 +405,13 @@ def test_a_newer_history_is_left_alone(loop, pytester):
     assert history.read_bytes() == before
 
 
-@pytest.mark.parametrize("at", ["begin", "record"])
+@pytest.mark.parametrize("at", ["take_snapshot", "Memory._record"])
 def test_a_fault_of_ours_costs_a_note(loop, monkeypatch, at):
-    from loop_close.remember import Memory
-
     def fail(*args):
         raise ZeroDivisionError("ours")
 
     loop()
-    monkeypatch.setattr(Memory, f"_{at}", fail)
+    monkeypatch.setattr(f"loop_close.remember.{at}", fail)
     done = loop()
     assert done.ret == 1
     assert done.says("internal error of loop-close: ZeroDivisionError: ours; this run is not recorded")
