@@ -441,7 +441,7 @@ def test_steps_that_are_given_up_are_followed_by_the_next():
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("failing", [1, "2"], r"loop\.failing\.1 is '2', expected a whole number"),
+        ("failing", [1, "2"], r"loop\.failing\[1\] is '2', expected a whole number"),
         ("responses", "x", r"loop\.responses is 'x', expected a list"),
         ("guard", None, r"of type NoneType, expected an object"),
         ("version", 2, "this release reads version 1"),

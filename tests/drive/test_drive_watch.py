@@ -1,3 +1,5 @@
+from dataclasses import asdict
+
 import pytest
 
 from loop_close.agent.loop import RunOutcome
@@ -57,9 +59,9 @@ def test_without_a_run_nothing_has_begun():
 )
 def test_rest_is_elsewhere(first, run, is_so):
     watch = begun(first)
-    before = watch.state()
+    before = asdict(watch)
     assert watch.is_rest_elsewhere(run) == is_so
-    assert watch.state() == before
+    assert asdict(watch) == before
 
 
 @pytest.mark.parametrize(

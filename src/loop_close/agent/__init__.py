@@ -1,10 +1,12 @@
-"""Judging the loop of an agent. Here: reading a saved state field by field, and checking settings."""
+"""Judging the loop of an agent. Here: checking saved states, and settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeGuard, cast
+
+from loop_close.lazy import dataclass
 
 # A count beyond it was not counted by us, and not every JSON reader keeps it.
 _UNCOUNTED = 1 << 53
@@ -14,116 +16,77 @@ class StateError(ValueError):
     """A saved state that cannot be gone on from; the text names the field."""
 
 
-class StateReader:
-    """One object of a saved state.
+#: Shapes of numbers, in words.
+WHOLE, AMOUNT = "a whole number of at least 0", "a finite number of at least 0"
 
-    :param value: decoded JSON.
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """A shape, or one value that may be in its place."""
+
+    value: object
+    shape: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """An object with any names, its values of one shape."""
+
+    shape: Any
+
+
+def checked_state(value: object, shape: Any, path: str = "state") -> Any:
+    """What a shape has of a saved state, as it was decoded from JSON.
+
+    :param shape: ``WHOLE``, ``AMOUNT``, ``str``, ``bool``, or ``dict`` for any object. A tuple has the texts that there
+        are, a list the shape of its items, a mapping those of an object's fields: one with ``?`` behind its name may be
+        missing. A number is the version that it has to be.
     :param path: its place in the state, for the message.
+    :raises StateError: naming the field that is missing, or has another shape.
     """
-
-    def __init__(self, value: object, path: str = "state") -> None:
-        if not isinstance(value, Mapping):
-            raise StateError(f"{path} is {_kind(value)}, expected an object")
-        self._fields = value
-        self.path = path
-
-    def check_version(self, version: int) -> None:
-        """Raise unless the state is of this version.
-
-        :raises StateError: for another, or none.
-        """
-        found = self._get("version")
-        if isinstance(found, bool) or found != version:
-            raise StateError(f"{self.path}.version is {_shown(found)}; this release reads version {version}")
-
-    def whole(self, name: str) -> int:
-        """A whole number, not below 0.
-
-        :raises StateError: when it is something else or missing; so the others.
-        """
-        value = self._get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _UNCOUNTED:
-            raise self._error(name, value, "a whole number of at least 0")
-        return value
-
-    def whole_or(self, name: str, other: int) -> int:
-        """A whole number, not below 0, or that other one."""
-        return other if self._get(name) == other else self.whole(name)
-
-    def flag(self, name: str) -> bool:
-        """True or false."""
-        value = self._get(name)
-        if not isinstance(value, bool):
-            raise self._error(name, value, "true or false")
-        return value
-
-    def names(self) -> list[str]:
-        """The names of its fields."""
-        return [str(name) for name in self._fields]
-
-    def amount(self, name: str) -> float:
-        """A finite number, not below 0."""
-        value = self._get(name)
-        if not is_finite(value) or value < 0:
-            raise self._error(name, value, "a finite number of at least 0")
-        return float(value)
-
-    def text(self, name: str, among: Sequence[str] = ()) -> str:
-        """A text; if ``among`` is not empty, one of these."""
-        value = self._get(name)
-        if not isinstance(value, str) or (among and value not in among):
-            wanted = f"one of {', '.join(among)}" if among else "a string"
-            raise self._error(name, value, wanted)
-        return value
-
-    def texts(self, name: str) -> list[str]:
-        """A list of texts."""
-        values = self._list(name)
-        for at, value in enumerate(values):
-            if not isinstance(value, str):
-                raise self._error(f"{name}[{at}]", value, "a string")
-        return [str(value) for value in values]
-
-    def wholes(self, name: str) -> list[int]:
-        """A list of whole numbers, none below 0."""
-        numbered = StateReader({str(at): v for at, v in enumerate(self._list(name))}, f"{self.path}.{name}")
-        return [numbered.whole(at) for at in numbered._fields]
-
-    def record(self, name: str) -> StateReader:
-        """An object."""
-        return StateReader(self._get(name), f"{self.path}.{name}")
-
-    def plain(self, name: str) -> Mapping[str, Any]:
-        """An object as it is, for another reader."""
-        return self.record(name)._fields
-
-    def records(self, name: str) -> list[StateReader]:
-        """A list of objects."""
-        return [StateReader(v, f"{self.path}.{name}[{at}]") for at, v in enumerate(self._list(name))]
-
-    def named(self, name: str) -> dict[str, StateReader]:
-        """Objects by their names."""
-        inner = self.record(name)
-        return {str(key): StateReader(v, f"{inner.path}[{_shown(key)}]") for key, v in inner._fields.items()}
-
-    def optional(self, name: str) -> StateReader | None:
-        """An object, or None if none was saved."""
-        return None if self._get(name) is None else self.record(name)
-
-    def _list(self, name: str) -> Sequence[object]:
-        value = self._get(name)
+    if isinstance(shape, Or):
+        return value if value == shape.value else checked_state(value, shape.shape, path)
+    is_object = isinstance(shape, Mapping | ByName)
+    if (is_object or shape is dict) and not isinstance(value, Mapping):
+        raise StateError(f"{path} is {_kind(value)}, expected an object")
+    if is_object:
+        return dict(_checked_fields(cast("Mapping[str, object]", value), shape, path))
+    if isinstance(shape, list):
         if not isinstance(value, list | tuple):
-            raise self._error(name, value, "a list")
-        return value
+            raise StateError(f"{path} is {_shown(value)}, expected a list")
+        return [checked_state(each, shape[0], f"{path}[{at}]") for at, each in enumerate(value)]
+    if isinstance(shape, int) and (isinstance(value, bool) or value != shape):
+        raise StateError(f"{path} is {_shown(value)}; this release reads version {shape}")
+    if not _has_shape(value, shape):
+        wanted = {str: "a string", bool: "true or false"}.get(shape, shape)
+        wanted = f"one of {', '.join(shape)}" if isinstance(shape, tuple) else wanted
+        raise StateError(f"{path} is {_shown(value)}, expected {wanted}")
+    return value
 
-    def _get(self, name: str) -> object:
-        if name not in self._fields:
-            raise StateError(f"{self.path}.{name} is missing")
-        value: object = self._fields[name]
-        return value
 
-    def _error(self, name: str, value: object, wanted: str) -> StateError:
-        return StateError(f"{self.path}.{name} is {_shown(value)}, expected {wanted}")
+def _checked_fields(
+    value: Mapping[str, object], shape: Mapping[str, Any] | ByName, path: str
+) -> Iterator[tuple[str, Any]]:
+    if isinstance(shape, ByName):
+        for name, each in value.items():
+            yield str(name), checked_state(each, shape.shape, f"{path}[{_shown(name)}]")
+        return
+    for key, inner in shape.items():
+        name = key.removesuffix("?")
+        if name in value:
+            yield name, checked_state(value[name], inner, f"{path}.{name}")
+        elif name == key:
+            raise StateError(f"{path}.{name} is missing")
+
+
+def _has_shape(value: object, shape: Any) -> bool:
+    if shape == WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNCOUNTED
+    if shape == AMOUNT:
+        return is_finite(value) and value >= 0
+    if isinstance(shape, tuple):
+        return isinstance(value, str) and value in shape
+    return isinstance(shape, int) or isinstance(value, Mapping if shape is dict else shape)
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
-from loop_close.agent import StateReader, check_above_zero, check_amount, check_share, check_whole, is_finite
+from loop_close.agent import (
+    AMOUNT,
+    WHOLE,
+    check_above_zero,
+    check_amount,
+    check_share,
+    check_whole,
+    checked_state,
+    is_finite,
+)
 from loop_close.lazy import dataclass
 from loop_close.text import cut, one_line
 
@@ -116,6 +125,11 @@ class LoopFound:
 WINDOW = 5
 THRESHOLD = 0.9
 _VERSION = 1
+_STATE = {
+    "version": _VERSION,
+    "spent": {"iterations": WHOLE, "runtime": AMOUNT, "cost": AMOUNT, "failures": WHOLE},
+    "outputs": [{"text": str, "length": WHOLE}],
+}
 _DEFAULT = Limits()
 
 
@@ -224,18 +238,10 @@ class SafetyGuard:
 
         :raises StateError: a ValueError that names the field which is damaged.
         """
-        saved = StateReader(state)
-        saved.check_version(_VERSION)
+        saved = checked_state(state, _STATE)
         guard = cls(limits, window=window, threshold=threshold)
-        spent = saved.record("spent")
-        guard._spent = Spent(
-            iterations=spent.whole("iterations"),
-            runtime=spent.amount("runtime"),
-            cost=spent.amount("cost"),
-            failures=spent.whole("failures"),
-        )
-        for each in saved.records("outputs"):
-            guard._outputs.append(Output(text=each.text("text"), length=each.whole("length")))
+        guard._spent = Spent(**saved["spent"])
+        guard._outputs.extend(Output(**each) for each in saved["outputs"])
         return guard
 
     def _record(self, cost: float, now: float | None, failures: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from loop_close.agent import StateReader
+from loop_close.agent import WHOLE, checked_state
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
 from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
 from loop_close.agent.output_reader import AgentOutput
@@ -36,6 +36,16 @@ from loop_close.text.redact import clean
 #: The supervisor's name for the tests.
 TESTS = "tests"
 _VERSION = 1
+#: Earlier releases did not save all of it.
+_STATE = {
+    "version": _VERSION,
+    **dict.fromkeys(("guard", "supervisor", "fix_plan", "own_plan?"), dict),
+    **{key: [str] for key in ("responses", "errors", "work?")},
+    "failing": [WHOLE],
+    "vain": WHOLE,
+    "repeats?": WHOLE,
+    "error?": str,
+}
 _RESPONSES, _ERRORS, _WORK = 5, 10, 10
 _MAX_TEXT = 20_000
 _DEFAULT = Limits()
@@ -332,21 +342,19 @@ class AgentLoop:
 
         :raises ValueError: naming the damaged field.
         """
-        saved = StateReader(state, "loop")
-        saved.check_version(_VERSION)
+        saved = checked_state(state, _STATE, "loop")
         loop = cls(strategy, limits, task=task, patience=patience)
-        loop._guard = SafetyGuard.from_state(saved.plain("guard"), limits)
+        loop._guard = SafetyGuard.from_state(saved["guard"], limits)
         loop._guard.forgive()
-        loop._supervisor = Supervisor.from_state(saved.plain("supervisor"))
+        loop._supervisor = Supervisor.from_state(saved["supervisor"])
         loop._supervisor.forget(TESTS)
-        loop._plan = plan_from_dict(saved.plain("fix_plan"))
-        loop._trend = Trend(patience, saved.wholes("failing"), saved.whole("vain"))
-        loop._responses = saved.texts("responses")[-_RESPONSES:]
-        loop._errors = saved.texts("errors")[-_ERRORS:]
-        if "repeats" in saved.names():  # earlier releases did not save it
-            loop._repeats, loop._error = saved.whole("repeats"), saved.text("error")
-            loop._work = saved.texts("work")[-_WORK:]
-            loop._own = plan_from_dict(saved.plain("own_plan"))
+        loop._plan = plan_from_dict(saved["fix_plan"])
+        loop._trend = Trend(patience, saved["failing"], saved["vain"])
+        loop._responses = saved["responses"][-_RESPONSES:]
+        loop._errors = saved["errors"][-_ERRORS:]
+        loop._repeats, loop._error = saved.get("repeats", 0), saved.get("error", "")
+        loop._work = saved.get("work", [])[-_WORK:]
+        loop._own = plan_from_dict(saved["own_plan"]) if "own_plan" in saved else FixPlan()
         if loop._responses:
             loop._analysis = loop._analyzed(loop._responses.pop())
         return loop

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from loop_close.agent import StateError, StateReader, check_whole
+from loop_close.agent import WHOLE, StateError, check_whole, checked_state
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
 from loop_close.lazy import dataclass
 from loop_close.memory import Breaker
@@ -482,7 +482,18 @@ def _after(step: FixStep, is_there: bool, cleared: set[str], attempted: set[str]
 # --- a fix plan as plain values, and back
 
 _VERSION = 1
-_STATES = ("open", "completed")
+_STATE = {
+    "version": _VERSION,
+    "steps": [
+        {
+            "cause": str,
+            "description": str,
+            "state": ("open", "completed"),
+            "attempts": WHOLE,
+            "max_attempts": WHOLE,
+        }
+    ],
+}
 
 
 def plan_to_dict(plan: FixPlan) -> dict[str, Any]:
@@ -495,18 +506,17 @@ def plan_from_dict(data: object) -> FixPlan:
 
     :raises ValueError: naming the field that is missing or damaged; invalid state is rejected.
     """
-    saved = StateReader(data, "fix_plan")
-    saved.check_version(_VERSION)
-    records = saved.records("steps")
-    if len(records) > MAX_STEPS:
-        raise StateError(f"fix_plan.steps has {len(records)} steps, expected at most {MAX_STEPS}")
-    steps = tuple(map(_step, records))
-    seen: set[str] = set()
+    steps = checked_state(data, _STATE, "fix_plan")["steps"]
+    if len(steps) > MAX_STEPS:
+        raise StateError(f"fix_plan.steps has {len(steps)} steps, expected at most {MAX_STEPS}")
+    causes = [step["cause"] for step in steps]
     for at, step in enumerate(steps):
-        if step.cause in seen:
-            raise StateError(f"fix_plan.steps[{at}].cause appears twice: {step.cause[:40]!a}")
-        seen.add(step.cause)
-    return FixPlan(steps=steps)
+        if step["cause"] in causes[:at]:
+            raise StateError(f"fix_plan.steps[{at}].cause appears twice: {step['cause'][:40]!a}")
+        if not step["max_attempts"]:
+            raise StateError(f"fix_plan.steps[{at}].max_attempts is 0, expected a number above 0")
+        step["completed"] = step.pop("state") == "completed"
+    return FixPlan(steps=tuple(FixStep(**step) for step in steps))
 
 
 def _step_to_dict(step: FixStep) -> dict[str, Any]:
@@ -517,16 +527,3 @@ def _step_to_dict(step: FixStep) -> dict[str, Any]:
         "attempts": step.attempts,
         "max_attempts": step.max_attempts,
     }
-
-
-def _step(saved: StateReader) -> FixStep:
-    step = FixStep(
-        cause=saved.text("cause"),
-        description=saved.text("description"),
-        completed=saved.text("state", _STATES) == "completed",
-        attempts=saved.whole("attempts"),
-        max_attempts=saved.whole("max_attempts"),
-    )
-    if not step.max_attempts:
-        raise StateError(f"{saved.path}.max_attempts is 0, expected a number above 0")
-    return step

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from loop_close.agent import StateError, StateReader, check_whole
+from loop_close.agent import WHOLE, ByName, Or, StateError, check_whole, checked_state
 from loop_close.lazy import dataclass
 from loop_close.memory import Progress, Step
 from loop_close.progress.compare import counted_steps
@@ -26,6 +26,12 @@ KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastruc
 MAX_TEXT = 1_000
 _MAX_NAME = 80
 _MAX_SHOWN = 300
+_TOOL = {
+    **{key: [str] for key in ("marks", "contents", "seen", "stuck_on")},
+    **dict.fromkeys(("missed", "machine?"), WHOLE),
+    "trip": Or(None, {"kind": KINDS, "count": WHOLE, "length": WHOLE, "text": str}),
+}
+_STATE = {"version": _VERSION, "tools": ByName(_TOOL)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,12 +142,9 @@ class Supervisor:
 
         :raises StateError: a ValueError that names the field which is damaged.
         """
-        saved = StateReader(state)
-        saved.check_version(_VERSION)
+        tools = checked_state(state, _STATE)["tools"]
         supervisor = cls(limits)
-        supervisor._tools = {
-            name: Watched.from_saved(name, each) for name, each in saved.named("tools").items()
-        }
+        supervisor._tools = {name: Watched.from_saved(name, each) for name, each in tools.items()}
         return supervisor
 
 
@@ -238,34 +241,26 @@ class Watched:
         }
 
     @classmethod
-    def from_saved(cls, name: str, saved: StateReader) -> Watched:
+    def from_saved(cls, name: str, saved: Mapping[str, Any]) -> Watched:
         """The tool of that name as it was saved.
 
         :raises StateError: naming what is damaged.
         """
         tool = cls()
-        marks, contents = saved.texts("marks"), saved.texts("contents")
+        marks, contents, found = saved["marks"], saved["contents"], saved["trip"]
         if len(marks) != len(contents):
-            raise StateError(f"{saved.path}.contents has {len(contents)} strings, expected {len(marks)}")
+            raise StateError(
+                f"state.tools[{name[:40]!a}].contents has {len(contents)} strings, expected {len(marks)}"
+            )
         tool._row = list(zip(marks, contents, strict=True))
-        tool._seen = saved.texts("seen")[-_MAX_SEEN:]
-        tool._missed = saved.whole("missed")
-        tool._infrastructure = saved.whole("machine") if "machine" in saved.names() else 0
-        tool._stuck_on = frozenset(saved.texts("stuck_on"))
-        found = saved.optional("trip")
-        tool.trip = _trip(name, found) if found is not None else None
+        tool._seen = saved["seen"][-_MAX_SEEN:]
+        tool._missed = saved["missed"]
+        tool._infrastructure = saved.get("machine", 0)
+        tool._stuck_on = frozenset(saved["stuck_on"])
+        if found is not None:
+            text = sanitize(found["text"])[: MAX_TEXT - 1]
+            tool.trip = Trip(**{**found, "tool": name, "text": text})
         return tool
-
-
-def _trip(tool: str, saved: StateReader) -> Trip:
-    kind = saved.text("kind", KINDS)
-    return Trip(
-        tool=tool,
-        kind=next(known for known in KINDS if known == kind),
-        count=saved.whole("count"),
-        length=saved.whole("length"),
-        text=sanitize(saved.text("text"))[: MAX_TEXT - 1],
-    )
 
 
 def cycle_length(row: Sequence[str], longest: int, rounds: int, *, shortest: int = 1) -> int:

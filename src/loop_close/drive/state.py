@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loop_close import files
-from loop_close.agent import StateReader
+from loop_close.agent import WHOLE, ByName, Or, checked_state
 from loop_close.agent.loop import RunOutcome
 from loop_close.cli import UsageError
 from loop_close.cli.driven_tests import DrivenTests, Unfixed
@@ -57,28 +57,6 @@ class LoopTracker:
     own: str = ""
     is_lost: bool = False
     is_begun: bool = False
-
-    def state(self) -> dict[str, Any]:
-        """What to go on from, as JSON can hold it."""
-        return asdict(self)
-
-    @classmethod
-    def from_saved(cls, saved: StateReader) -> LoopTracker:
-        """The tracker with that state.
-
-        :raises StateError: naming the field that is damaged.
-        """
-        numbers = saved.record("numbers")
-        return cls(
-            **{name: saved.whole_or(name, _UNKNOWN) for name in ("first", "last")},
-            selection=saved.text("selection"),
-            elsewhere=saved.texts("elsewhere"),
-            most=saved.whole("most"),
-            numbers={source: numbers.whole(source) for source in numbers.names()},
-            own=saved.text("own") if "own" in saved.names() else "",
-            is_lost=saved.flag("is_lost"),
-            is_begun=saved.flag("is_begun"),
-        )
 
     def notice_loss(self, numbers: Mapping[str, int], *, may_let_go: bool = False) -> None:
         """Compare the numbers of the last runs by source. If they went back, the history was removed.
@@ -178,7 +156,24 @@ TURN = f"{files.STATE_FOLDER}/turnprompt.md"
 _LOCK = f"{files.STATE_FOLDER}/drive.lock"
 _SCHEMA = "loop-close.drive/1"
 _LARGEST = 10_000_000
-_ENDINGS = ("", "done", "stuck", "limit", "interrupted")
+_WATCH = {
+    **dict.fromkeys(("first", "last"), Or(_UNKNOWN, WHOLE)),
+    "selection": str,
+    "elsewhere": [str],
+    "most": WHOLE,
+    "numbers": ByName(WHOLE),
+    "own?": str,
+    **dict.fromkeys(("is_lost", "is_begun"), bool),
+}
+_SHAPE = {
+    "schema": (_SCHEMA,),
+    "given": ByName(str),
+    "loop": dict,
+    "watch": _WATCH,
+    "tests?": str,
+    "ended": ("", "done", "stuck", "limit", "interrupted"),
+    "reason": str,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -212,7 +207,7 @@ def save_state(root: Path, state: State) -> None:
         "schema": _SCHEMA,
         "given": given,
         "loop": state.loop,
-        "watch": state.watch.state(),
+        "watch": asdict(state.watch),
         "child": state.child,
         "tests": state.tests,
         "ended": state.ended,
@@ -244,18 +239,16 @@ def load_state(root: Path) -> State | None:
 
 
 def _state(document: Any) -> State:
-    saved = StateReader(document, "drive")
-    saved.text("schema", (_SCHEMA,))
-    given = saved.record("given")
+    saved = checked_state(document, _SHAPE, "drive")
     pid, birth = document.get("child") or (0, "")
     return State(
-        given={name: given.text(name) for name in given.names()},
-        loop=saved.plain("loop"),
-        watch=LoopTracker.from_saved(saved.record("watch")),
+        given=saved["given"],
+        loop=saved["loop"],
+        watch=LoopTracker(**saved["watch"]),
         child=(pid, birth) if isinstance(pid, int) and isinstance(birth, str) else (0, ""),
-        tests=saved.text("tests") if "tests" in saved.names() else "",
-        ended=saved.text("ended", _ENDINGS),
-        reason=saved.text("reason"),
+        tests=saved.get("tests", ""),
+        ended=saved["ended"],
+        reason=saved["reason"],
     )
 
 
