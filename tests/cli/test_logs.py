@@ -4,8 +4,10 @@ import io
 
 import pytest
 
-from loop_close.cli.analyze import TAIL, ReadProgress, Tail, decoded, log_of
+from loop_close.cli.analyze import ReadProgress, log_of
+from loop_close.log_files import TAIL, Tail
 from loop_close.readers.streams import MAX_STREAM
+from loop_close.text import decoded
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_much_output_goes_through_whole_in_bounded_memory(tmp_path):
 
 
 def test_single_bytes_take_no_more_memory_than_lines():
-    from loop_close.cli.analyze import Tail
+    from loop_close.log_files import Tail
 
     tail = Tail(limit=1_000)
     for _ in range(100_000):

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from loop_close.cli import Streams, UsageError, read_input
 from loop_close.cli.project import begin_memory, root_in, targets_of
-from loop_close.log_files import MAX_TEXT, TAIL, Tail, chunks, to_tail
+from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
-from loop_close.text import decoded
 
 if TYPE_CHECKING:
     from loop_close.library import LogSummary
@@ -374,8 +373,6 @@ def _held() -> int:
 
 
 # --- logs as they are read: their chunks, their end, and a bar that shows how far it is
-
-__all__ = ["TAIL", "Tail", "chunks", "decoded", "file_chunks", "log_of"]
 
 
 def log_of(name: str, standard_input: BinaryIO, progress: ReadProgress) -> str:

@@ -308,11 +308,6 @@ def _tell_the_rest(host: Host, file: ConfigFile, options: argparse.Namespace, st
         streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")
 
 
-# --- ``loop-close uninstall``
-
-__all__ = ["uninstall"]
-
-
 # --- a configuration file of the host: read, changed or removed whole, never where a link leads
 # astray
 
