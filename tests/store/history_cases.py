@@ -93,12 +93,13 @@ class Shared(SqliteHistory):
     """
 
     def __init__(self, path, url):
+        from shared_reading import ReadableStore
+
         from loop_close.sharing import Sharing
-        from loop_close.store.shared import SharedStore
 
         super().__init__(path, Bounds(runs=MAX_RUNS, bytes=MAX_BYTES), 10.0)
         self.sharing = Sharing(url, path.parent.parent, {"project": "contract"})
-        self.store = SharedStore(url)
+        self.store = ReadableStore(url)
         self.was_reset = set()
 
     def close(self):

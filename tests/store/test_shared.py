@@ -12,6 +12,7 @@ pytest.importorskip("psycopg", reason="the extra postgres is not installed")
 
 import psycopg
 from postgres_server import CONNECTIONS
+from shared_reading import ReadableStore
 
 from loop_close.sharing import sent
 from loop_close.store.postgres import FORMAT, RefusedRowError, SharedHistoryError
@@ -37,7 +38,7 @@ def attempt(*causes, cleared=(), edit="e1", edits=(("cart.py", "total", "a", "b"
 
 @pytest.fixture
 def store(database):
-    opened = SharedStore(database)
+    opened = ReadableStore(database)
     yield opened
     opened.close()
 

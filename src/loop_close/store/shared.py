@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loop_close.lazy import NamedTuple, dataclass
-from loop_close.store import RunRow, State
+from loop_close.store import State
 from loop_close.store.postgres import (
     LONGEST_RUN,
     MOST_RECORD,
@@ -26,9 +26,6 @@ from loop_close.store.postgres import (
     whole,
 )
 from loop_close.store.records import moment_of, to_plain, to_record
-
-if TYPE_CHECKING:
-    from loop_close.memory import Run
 
 #: So many root causes of a run are asked about.
 MOST_CAUSES = 5
@@ -380,34 +377,6 @@ class SharedStore(PostgresConnection):
         )
         return dict(read_rows(rows, lambda row: (from_column(row[0]), from_column(row[1]))))
 
-    def runs(self, agent: Agent, source: str | None = None, limit: int = 50) -> tuple[RunRow, ...]:
-        """The last runs of the agent's worktree, the newest last."""
-        rows = self.rows(
-            "SELECT number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
-            " FROM loop_close.runs WHERE project = %s AND machine = %s AND worktree = %s"
-            " AND source = coalesce(%s, source) ORDER BY began DESC, number DESC LIMIT %s",
-            (
-                *map(to_column, (agent.project, agent.machine, agent.worktree)),
-                *(None if source is None else to_column(source), limit),
-            ),
-        )
-        return tuple(read_rows(reversed(rows), _run_row))
-
-    def recorded(self, agent: Agent, source: str, limit: int) -> tuple[Run, ...]:
-        """The last runs of the agent's worktree that have ended, as they were, the newest last."""
-        from loop_close.memory import Run
-
-        rows = self.rows(
-            "SELECT number, record FROM loop_close.runs WHERE project = %s AND machine = %s AND worktree = %s"
-            " AND source = %s AND state = 'done' AND record IS NOT NULL ORDER BY number DESC LIMIT %s",
-            (*map(to_column, (agent.project, agent.machine, agent.worktree, source)), limit),
-        )
-
-        def run(row: Any) -> Run:
-            return to_record(Run, {**from_bytes(row[1]), "number": whole(row[0]), "source": source})
-
-        return tuple(read_rows(reversed(rows), run))
-
 
 def _attempt_row(row: Any) -> AttemptRow:
     cause, machine, branch, number, edit, edits, failing, is_cleared = row
@@ -447,9 +416,3 @@ def _machine_row(row: Any) -> tuple[str, int, str, int, str]:
         whole(since or 0),
         name if is_commit else "",
     )
-
-
-def _run_row(row: Any) -> RunRow:
-    names = ("number", "source", "state", "started", "ended", "exit_code", "passed", "skipped", "failures")
-    values = dict(zip(names, row, strict=False))
-    return to_record(RunRow, {**values, "source": from_column(row[1]), "summary": from_bytes(row[9])})
