@@ -278,12 +278,11 @@ def not_compared(before: Mapping[str, str], after: Mapping[str, str], why: str) 
 
 def _unlisted(path: str, what: str, parts: Sequence[str]) -> ChangedTest:
     """One change for all that are not listed. It stays open until they are undone or accepted."""
-    from hashlib import blake2b
-
     from loop_close.memory import ChangedTest
+    from loop_close.text import digest
     from loop_close.text.redact import clean
 
-    print_ = blake2b("\0".join((what, *parts)).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    print_ = digest(what, *parts, size=12)
     return ChangedTest(file=clean(path, _LONGEST_WHAT), kind="not-compared", what=what, fingerprint=print_)
 
 

@@ -255,10 +255,9 @@ def of_source(root: Path, source: str, suffix: str = ".json") -> Path:
     """The file of a source in the folder of reports, which no other source has: ``pytest@py311.json``."""
     name = source if source.isascii() and source.isalnum() else _quoted(source)
     if len(name) > _LONGEST_NAME:
-        from hashlib import blake2b
+        from loop_close.text import digest
 
-        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        name = f"{name[:_LONGEST_NAME]}-{digest}"
+        name = f"{name[:_LONGEST_NAME]}-{digest(source)}"
     return root / REPORTS / f"{name}{suffix}"
 
 
@@ -273,15 +272,11 @@ def outside(root: Path, name: str) -> Path | None:
 
     :returns: None if that folder lies in the project.
     """
-    try:
-        from _blake2 import blake2b  # a hook is waited for, and hashlib loads OpenSSL first
-    except ImportError:
-        from hashlib import blake2b
+    from loop_close.text import digest
 
     real = os.path.realpath(root)
-    digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()
     folder = Path(os.path.realpath(_state_home())) / "loop-close"
-    return None if folder.is_relative_to(real) else folder / f"{name}-{digest}.json"
+    return None if folder.is_relative_to(real) else folder / f"{name}-{digest(real, size=12)}.json"
 
 
 def _state_home() -> Path:

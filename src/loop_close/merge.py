@@ -9,7 +9,6 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from hashlib import blake2b
 from typing import Any
 
 from loop_close import lazy
@@ -33,6 +32,7 @@ from loop_close.model import (
 )
 from loop_close.monitor.wire import merge_calls
 from loop_close.store.records import RecordError, to_plain, to_record
+from loop_close.text import digest
 from loop_close.text.redact import MARK, redact
 
 #: No report holds more than this when it is unpacked, in bytes, nor so many times what it has packed: a tenth of that
@@ -182,7 +182,7 @@ def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
     if is_red and report_of(observation).verdict == "green":
         # It knew more, such as failures of an earlier run that did not run again.
         observation = replace(observation, incomplete=why if isinstance(why, str) and why else "not green")
-    return Part(name, _digest(observed), observation, run if isinstance(run, int) else 0)
+    return Part(name, digest(observed), observation, run if isinstance(run, int) else 0)
 
 
 def _own_verdict(document: Mapping[str, Any], source: str) -> object:
@@ -196,11 +196,7 @@ def _own_verdict(document: Mapping[str, Any], source: str) -> object:
 def part_of_junit(name: str, observation: Observation) -> Part:
     """A JUnit file as a part: its source has the name of the file, as nothing else distinguishes them."""
     made = replace(observation, source=name.rpartition("/")[2].removesuffix(".xml") or "junit")
-    return Part(name, _digest(packed(made)), made)
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return Part(name, digest(packed(made)), made)
 
 
 def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> Merged:

@@ -167,10 +167,9 @@ def provenance_of(
 
 def digest_of(nodeids: Iterable[str]) -> str:
     """A digest of node ids, the same in any order."""
-    from hashlib import blake2b
+    from loop_close.text import digest
 
-    text = "\n".join(sorted(nodeids)).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=8).hexdigest()
+    return digest("\n".join(sorted(nodeids)))
 
 
 def installed(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:

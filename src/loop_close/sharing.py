@@ -39,7 +39,7 @@ from loop_close.store.shared import (
     SharedRun,
     SharedStore,
 )
-from loop_close.text import cut, one_line
+from loop_close.text import cut, digest, one_line
 
 if TYPE_CHECKING:
     from loop_close.store.sqlite import SqliteHistory, ToShare
@@ -372,9 +372,8 @@ class Sharing:
 
     def _row(self, begun: RunHandle, **fields: Any) -> SharedRun:
         parts = (*self.agent[:3], begun.source, str(begun.number), repr(begun.started))
-        text = "\0".join(parts).encode("utf-8", "surrogatepass")
         return SharedRun(
-            id=blake2b(text, digest_size=16).hexdigest(),
+            id=digest(*parts, size=16),
             agent=(*self.agent,),
             source=begun.source,
             number=begun.number,

@@ -56,11 +56,10 @@ def tree_of(entries: Mapping[str, tuple[int, int, str]] | None) -> str:
 
 def digest_of(entries: Mapping[str, tuple[int, int, str]]) -> str:
     """A digest of files by path and content, equal when they are the same; empty when there are none."""
-    from hashlib import blake2b
+    from loop_close.text import digest
 
     lines = sorted(f"{name}\0{entry[2]}" for name, entry in entries.items())
-    text = "\n".join(lines).encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=8).hexdigest() if lines else ""
+    return digest("\n".join(lines)) if lines else ""
 
 
 def take_snapshot(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -13,7 +12,7 @@ from loop_close.lazy import dataclass
 from loop_close.memory import Progress, Step
 from loop_close.progress.compare import counted_steps
 from loop_close.progress.fingerprints import is_infrastructure_text
-from loop_close.text import code, cut, sanitize
+from loop_close.text import code, cut, digest, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
 
@@ -356,13 +355,13 @@ def fingerprint(result: ToolResult) -> Fingerprint:
     """
     text = sanitize(content_text(result.content))
     kind = _kind(result, text)
-    content = _digest(stabilize(text).strip())
+    content = digest(stabilize(text).strip(), size=12)
     if kind == "stalled":
-        mark = f"n:{_digest(_json(result.input, is_folded=True))}"
+        mark = f"n:{digest(_json(result.input, is_folded=True), size=12)}"
     elif result.is_error:
         mark = f"e:{content}"
     else:
-        mark = f"s:{_digest(content, _json(result.input))}"
+        mark = f"s:{digest(content, _json(result.input), size=12)}"
     return Fingerprint(kind=kind, mark=mark, content=content)
 
 
@@ -414,11 +413,6 @@ def _plain(value: Any, is_folded: bool) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     return stabilize(repr(value))
-
-
-def _digest(*parts: str) -> str:
-    text = "\0".join(parts)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 #: Keys in the ``_meta`` of a tool's result. True: it made no progress. The first key is that of nimblebrain's loop

@@ -22,6 +22,7 @@ from loop_close.memory import ChangedTest
 from loop_close.process import birth_of, is_alive
 from loop_close.progress.tampering import is_settled, open_changes, unfixed_in_words
 from loop_close.store.records import RecordError, to_plain, to_record
+from loop_close.text import digest
 from loop_close.text.redact import clean
 
 _SCHEMA = "loop-close.tests/1"
@@ -47,14 +48,12 @@ class Unfixed:
 
         :param now: digests by path: another edit is another change.
         """
-        from hashlib import blake2b
-
         parts = [kind, *(f"{path} {now.get(path)}" for path in sorted(files))]
         change = ChangedTest(
             file=clean(min(files, default="")),
             kind=kind,
             what=clean(unfixed_in_words(kind, sorted(files), before)),
-            fingerprint=blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest(),
+            fingerprint=digest(*parts, size=12),
         )
         return cls(change=change, files=dict(files), before=before)
 
@@ -139,9 +138,7 @@ class DrivenTests:
     @property
     def digest(self) -> str:
         """Of the texts, by which a loop knows them again."""
-        from hashlib import blake2b
-
-        return blake2b(self.packed.encode(), digest_size=16).hexdigest()
+        return digest(self.packed, size=16)
 
     def keep(self, *, is_running: bool) -> bool:
         """Write them down; whether that could be done."""

@@ -29,7 +29,7 @@ from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host
 from loop_close.lazy import dataclass
 from loop_close.process import locked
 from loop_close.store.records import to_record
-from loop_close.text import fault_text
+from loop_close.text import digest, fault_text
 
 if TYPE_CHECKING:
     import argparse
@@ -420,12 +420,7 @@ class Session:
 
 def key_of(host: str, session: str) -> str:
     """The key of a session: a digest, as the name may be any text, and private."""
-    try:
-        from _blake2 import blake2b  # what hashlib returns, without loading OpenSSL
-    except ImportError:
-        from hashlib import blake2b
-
-    return blake2b(f"{host}\0{session}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return digest(host, session)
 
 
 def mark_of(message: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -26,7 +25,7 @@ from loop_close.emit.report import (
 from loop_close.lazy import NamedTuple
 from loop_close.prompt import counts_in_words, line_of, span
 from loop_close.prompt.place import how_sure, percent
-from loop_close.text import fence
+from loop_close.text import digest, fence
 
 #: Where a finding without a file is shown: both formats want one, and most projects have this.
 _NO_FILE = "pyproject.toml"
@@ -108,8 +107,7 @@ def _fingerprint(seen: Counter[tuple[str, ...]], cause: str, at: Mapping[str, An
     """Made of cause, file and function, not of the line, which edits above it move; those alike are numbered."""
     key = cause, at["file"], at["function"]
     seen[key] += 1
-    text = "\0".join((*key, str(seen[key])))
-    return blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return digest(*key, str(seen[key]), size=16)
 
 
 def _first(cause: Mapping[str, Any], is_check: bool, fingerprint: str) -> CodeIssue:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from loop_close.hosts import Config, ConfigError, HookLocation, command_line, fresh, nested
 from loop_close.lazy import dataclass
-from loop_close.text import code
+from loop_close.text import code, digest
 from loop_close.text.redact import redact
 
 _WORDS = re.compile(r"""[\s"'=/\\]+""")
@@ -444,14 +444,8 @@ def agents_md(command: str, file: str) -> Config:
 
 
 def _section(lines: list[str], newline: str) -> str:
-    begin = f"<!-- loop-close:begin {_digest(_LF.join(lines))} ({_REMOVED} removes this section) -->"
+    begin = f"<!-- loop-close:begin {digest(_LF.join(lines))} ({_REMOVED} removes this section) -->"
     return newline.join([begin, *lines, _END])
-
-
-def _digest(text: str) -> str:
-    from hashlib import blake2b
-
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _added(text: str, lines: list[str]) -> str:
@@ -507,6 +501,6 @@ def _sections(text: str) -> Iterator[tuple[int, int, str, bool]]:
         at = end.end()
         if begin := _BEGIN.match(text, start):
             inside = text[begin.end() : end.start()].replace("\r\n", _LF).removesuffix(_LF)
-            yield start, at, begin["newline"], begin["digest"] == _digest(inside)
+            yield start, at, begin["newline"], begin["digest"] == digest(inside)
         else:
             yield start, at, _LF, False

@@ -330,3 +330,13 @@ def fields_of(value: object) -> Mapping[str, Any]:
 def objects_of(value: object) -> list[Mapping[str, Any]]:
     """The objects in a list; nothing for another type."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def digest(*parts: str, size: int = 8) -> str:
+    """Hexadecimal digits, two for each byte of ``size``, that tell these texts from others."""
+    try:
+        from _blake2 import blake2b  # what hashlib returns, without loading OpenSSL
+    except ImportError:
+        from hashlib import blake2b
+
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
