@@ -476,40 +476,36 @@ def project_of(root: Path) -> str:
 
 
 def begin(
-    root: Path,
+    targets: files.Targets,
     source: str,
-    path: Path | None,
-    leave_out: Iterable[Path | None],
+    leave_out: Iterable[Path | None] = (),
+    *,
     extra_roots: Collection[Path] = (),
     interpreter: str = "",
     selection: str = "",
-    *,
     sees_files: bool = True,
-    settings: Settings | None = None,
-    shared: str = "",
 ) -> Memory:
-    """The memory of a run that is about to start.
+    """The memory of a run that is about to start; it keeps nothing where the targets have no history.
 
-    :param path: the history's file; None if no history is kept.
-    :param leave_out: absolute paths that are not part of the program, such as what we write; None for what is not.
+    :param leave_out: absolute paths, beside the targets, that are not part of the program; None for what is not.
     :param extra_roots: folders outside of the root that hold code of the program.
     :param interpreter: what runs the tests; runs of another one are of another source.
     :param selection: how the tests are chosen, empty for all.
     :param sees_files: False for a run of other files than those below the root.
-    :param settings: of the project; ``shared``: the URL of the database in which runs are shared, empty for none.
     """
+    root, path, settings = targets.root, targets.history, targets.settings
     sharing = None
-    if shared and path is not None:
+    if targets.shared and path is not None:
         from loop_close.sharing import Sharing  # late: most projects share nothing
 
-        sharing = Sharing(shared, root, settings.shared if settings is not None else {})
-    sees_tree = settings is not None and bool(settings.required)
-    memory = Memory(root, source, interpreter, sharing, sees_tree=sees_tree)
+        sharing = Sharing(targets.shared, root, settings.shared)
+    memory = Memory(root, source, interpreter, sharing, sees_tree=bool(settings.required))
     if path is not None and (fault := files.url_fault()):
         memory.notes.append(fault)
     if path is not None:
+        ours = _below(root, (targets.prompt, targets.json, path, *leave_out))
         try:
-            memory.begin(path, _below(root, leave_out), extra_roots, selection, sees_files=sees_files)
+            memory.begin(path, ours, extra_roots, selection, sees_files=sees_files)
         except BaseException:  # Ctrl-C: no run began
             memory.abandon()
             raise

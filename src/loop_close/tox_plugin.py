@@ -179,15 +179,7 @@ def _begin(tox_env: ToxEnv) -> _Begun:
 
     root = Path(tox_env.core["tox_root"])
     targets = targets_of(root, parse_settings(files.settings_table(root)), {})
-    ours = (targets.prompt, targets.json, targets.history, Path(tox_env.core["work_dir"]))
-    memory = begin(
-        root,
-        f"tox:{_name(tox_env)}",
-        targets.history,
-        ours,
-        settings=targets.settings,
-        shared=targets.shared,
-    )
+    memory = begin(targets, f"tox:{_name(tox_env)}", (Path(tox_env.core["work_dir"]),))
     return _Begun(targets, memory, _reports(root, _name(tox_env)))
 
 

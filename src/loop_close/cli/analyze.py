@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from loop_close.cli import Streams, UsageError, read_input
-from loop_close.cli.project import begin_memory, root_in, targets_of
+from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
@@ -296,14 +296,14 @@ def _junit(path: Path) -> Part:
 def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
     from loop_close import app, files
     from loop_close.prompt.sections import in_short
-    from loop_close.remember import RunContext
+    from loop_close.remember import RunContext, begin
 
     targets = targets_of(Path.cwd())
     if options.output:
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
-    memory = begin_memory(targets, MERGED, sees_files=False)  # the reports' files may be others
+    memory = begin(targets, MERGED, sees_files=False)  # the reports' files may be others
     names = {each.source for each in merged.report.sources} or {merged.report.observation.source}
     context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *sorted(names)]))
     report = memory.record_run(merged.report, targets.settings, context)

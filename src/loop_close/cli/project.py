@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import argparse
 
     from loop_close.files import Targets
-    from loop_close.remember import Memory
 
 
 NO_RUN = "no runs recorded in this project: run pytest --loop-close first"
@@ -122,27 +121,6 @@ def targets_of(root: Path) -> Targets:
         return files.targets_of(root, settings_of(root), {})
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
-
-
-def begin_memory(targets: Targets, source: str, *, is_own: bool = True, sees_files: bool = True) -> Memory:
-    """The run's place in the history, taken before it starts.
-
-    :param is_own: False for a command that remembers its run itself.
-    :param sees_files: False for a run of other files than those of the project as they are.
-    """
-    from loop_close.remember import begin
-
-    ours = (targets.prompt, targets.json, targets.history)
-    history = targets.history if is_own else None
-    return begin(
-        targets.root,
-        source,
-        history,
-        ours,
-        sees_files=sees_files,
-        settings=targets.settings,
-        shared=targets.shared,
-    )
 
 
 def has_own_prompt(targets: Targets, exit_code: int) -> bool:

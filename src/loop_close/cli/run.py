@@ -14,14 +14,14 @@ from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.project import begin_memory, has_own_prompt, targets_of
+from loop_close.cli.project import has_own_prompt, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result
 from loop_close.files import Targets
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
-from loop_close.remember import Memory, RunContext
+from loop_close.remember import Memory, RunContext, begin
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -39,7 +39,8 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
     is_own = name_of(words) not in PYTEST or not any(word in (_PLUGIN, f"{_PLUGIN}-failed") for word in words)
     before = latest_run_numbers(targets.root)
-    memory = begin_memory(targets, options.source or name_of(words), is_own=is_own)
+    # Another command remembers its run itself.
+    memory = begin(targets if is_own else targets._replace(history=None), options.source or name_of(words))
     targets.announce()
     is_announced = files.is_unfinished(targets.prompt)
     try:

@@ -468,26 +468,20 @@ def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
     """Give the run its place in the history, unless the settings turn the history off."""
     source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
     if targets.history is None:
-        return begin(targets.root, source, None, ())
+        return begin(targets, source)
     try:
         files.check_inside(targets.root, targets.history)
     except files.UnusablePathError as error:
-        memory = begin(targets.root, source, None, ())
+        memory = begin(targets._replace(history=None), source)
         memory.notes.append(f"{error}; this run is not recorded")
         return memory
-    extra_roots = list(islice(_extra_roots(targets.root), _MAX_EXTRA_ROOTS))
-    written = _written(config, targets)
-    chosen = selection(config)
     return begin(
-        targets.root,
+        targets,
         source,
-        targets.history,
-        written,
-        extra_roots,
-        f"{interpreter()}-{sys.platform}",
-        chosen,
-        settings=targets.settings,
-        shared=targets.shared,
+        _written(config),
+        extra_roots=list(islice(_extra_roots(targets.root), _MAX_EXTRA_ROOTS)),
+        interpreter=f"{interpreter()}-{sys.platform}",
+        selection=selection(config),
     )
 
 
@@ -511,9 +505,8 @@ def _extra_roots(root: Path) -> Iterator[Path]:
             yield folder
 
 
-def _written(config: pytest.Config, targets: Targets) -> Iterator[Path | None]:
-    """The files that the run itself writes: they are not part of the program."""
-    yield from (targets.prompt, targets.json, targets.history)
+def _written(config: pytest.Config) -> Iterator[Path | None]:
+    """The files that other plugins write in the run: they are not part of the program."""
     for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
         given = config.getoption(name, None)
         yield config.invocation_params.dir / given if given else None
