@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # Some builds of SQLite take no more than 999 parameters.
-MOST_PARAMETERS = 500
+_MOST_PARAMETERS = 500
 _LAST_NS = (1 << 63) - 1
 
 
@@ -84,7 +84,8 @@ def _snapshot(connection: sqlite3.Connection, changes: list[tuple[str, str | Non
 
 def store_contents(connection: sqlite3.Connection, contents: Mapping[str, bytes]) -> None:
     """Keep contents by digest; those that are there already are not written again."""
-    kept = _kept(connection, list(contents))
+    rows = rows_among(connection, "SELECT digest FROM blobs WHERE digest IN", [*map(from_text, contents)])
+    kept = {to_text(digest) for (digest,) in rows}
     connection.executemany(
         "INSERT INTO blobs(digest, size, data) VALUES(?, ?, ?)",
         (
@@ -95,20 +96,11 @@ def store_contents(connection: sqlite3.Connection, contents: Mapping[str, bytes]
     )
 
 
-def _kept(connection: sqlite3.Connection, digests: list[str]) -> set[str]:
-    rows: Iterable[tuple[object]] = [
-        row
-        for start in range(0, len(digests), MOST_PARAMETERS)
-        for row in _rows_of(connection, digests[start : start + MOST_PARAMETERS])
-    ]
-    return {to_text(digest) for (digest,) in rows}
-
-
-def _rows_of(connection: sqlite3.Connection, digests: list[str]) -> sqlite3.Cursor:
-    marks = ",".join("?" * len(digests))
-    return connection.execute(
-        f"SELECT digest FROM blobs WHERE digest IN ({marks})", [*map(from_text, digests)]
-    )
+def rows_among(connection: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iterator[Any]:
+    """The rows of a query that ends in ``IN``, for any number of values."""
+    for start in range(0, len(values), _MOST_PARAMETERS):
+        some = values[start : start + _MOST_PARAMETERS]
+        yield from connection.execute(f"{query} ({','.join('?' * len(some))})", some)
 
 
 def content(connection: sqlite3.Connection, digest: str) -> bytes | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from loop_close.lazy import NamedTuple
 from loop_close.store import HistoryError, RunHandle, RunRow
-from loop_close.store.project import MOST_PARAMETERS
+from loop_close.store.project import rows_among
 from loop_close.store.records import (
     RecordError,
     from_json,
@@ -444,7 +444,10 @@ def keep_marks(connection: sqlite3.Connection, run: int, marks: list[dict[str, A
 
     texts = [json_text(mark) for mark in marks]
     digests = [blake2b(text.encode(), digest_size=16).digest() for text in texts]
-    known = _known(connection, list(dict.fromkeys(digests)))
+    rows = rows_among(
+        connection, "SELECT digest, id, last FROM marks WHERE digest IN", list(dict.fromkeys(digests))
+    )
+    known = {digest: (number, last) for digest, number, last in rows}
     stale = [(run, number) for number, last in known.values() if last + STAMP < run]
     connection.executemany("UPDATE marks SET last = ? WHERE id = ?", stale)
     numbers = {digest: number for digest, (number, _) in known.items()}
@@ -454,16 +457,6 @@ def keep_marks(connection: sqlite3.Connection, run: int, marks: list[dict[str, A
         "INSERT INTO failures(run, position, mark) VALUES(?, ?, ?)",
         [(run, position, numbers[digest]) for position, digest in enumerate(digests)],
     )
-
-
-def _known(connection: sqlite3.Connection, digests: list[bytes]) -> dict[bytes, tuple[int, int]]:
-    found = {}
-    for start in range(0, len(digests), MOST_PARAMETERS):
-        some = digests[start : start + MOST_PARAMETERS]
-        places = ",".join("?" * len(some))
-        query = f"SELECT digest, id, last FROM marks WHERE digest IN ({places})"
-        found.update({digest: (number, last) for digest, number, last in connection.execute(query, some)})
-    return found
 
 
 def _added(connection: sqlite3.Connection, run: int, marks: dict[bytes, str]) -> dict[bytes, int]:
