@@ -58,15 +58,14 @@ class Tail:
         """What is kept."""
         excess = max(0, len(self._data) - self._limit)
         kept = bytes(self._data[excess - excess % 2 :])
-        return decoded(self._mark[:2] + kept if self._is_wide(excess) else kept)
+        is_wide = self._mark.startswith(WIDE) and (self._is_cut or excess > 1)
+        return decoded(
+            self._mark[:2] + kept if is_wide else kept
+        )  # without its mark, UTF-16 is not seen to be it
 
     def is_mid_line(self) -> bool:
         """Whether the stream has not ended its last line."""
         return bool(self._data) and not self._data.endswith(b"\n")
-
-    def _is_wide(self, excess: int) -> bool:
-        """Whether the mark that says so has to be put before what is kept."""
-        return self._mark.startswith(WIDE) and (self._is_cut or excess > 1)
 
 
 def to_tail(file: BinaryIO) -> bytes:

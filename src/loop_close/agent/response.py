@@ -55,12 +55,9 @@ def read_response(text: str) -> Response:
 
 def _is_output(lines: tuple[Line, ...], sentences: tuple[Sentence, ...]) -> bool:
     kinds = {line.kind for line in lines}
-    has_code = any(line.kind == "code" and not _is_fence(line.text) for line in lines)
+    code = (line.text.lstrip() for line in lines if line.kind == "code")
+    has_code = any(not text.startswith(("```", "~~~")) for text in code)
     return "test" in kinds and not has_code and sum(len(s.text) for s in sentences) <= _LEAD_IN
-
-
-def _is_fence(text: str) -> bool:
-    return text.lstrip().startswith(("```", "~~~"))
 
 
 # Alternatives of one regular expression, a rule each.

@@ -498,7 +498,17 @@ _STATE = {
 
 def plan_to_dict(plan: FixPlan) -> dict[str, Any]:
     """Plain values that JSON keeps as they are."""
-    return {"version": _VERSION, "steps": [_step_to_dict(step) for step in plan.steps]}
+    steps = [
+        {
+            "cause": step.cause,
+            "description": step.description,
+            "state": "completed" if step.completed else "open",
+            "attempts": step.attempts,
+            "max_attempts": step.max_attempts,
+        }
+        for step in plan.steps
+    ]
+    return {"version": _VERSION, "steps": steps}
 
 
 def plan_from_dict(data: object) -> FixPlan:
@@ -517,13 +527,3 @@ def plan_from_dict(data: object) -> FixPlan:
             raise StateError(f"fix_plan.steps[{at}].max_attempts is 0, expected a number above 0")
         step["completed"] = step.pop("state") == "completed"
     return FixPlan(steps=tuple(FixStep(**step) for step in steps))
-
-
-def _step_to_dict(step: FixStep) -> dict[str, Any]:
-    return {
-        "cause": step.cause,
-        "description": step.description,
-        "state": "completed" if step.completed else "open",
-        "attempts": step.attempts,
-        "max_attempts": step.max_attempts,
-    }

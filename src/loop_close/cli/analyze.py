@@ -14,14 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
-from loop_close.cli import Streams, UsageError, read_input
+from loop_close.cli import Streams, UsageError, columns_of, read_input
 from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
 
 if TYPE_CHECKING:
-    from loop_close.library import LogSummary
     from loop_close.model import Observation, Report
 
 
@@ -168,7 +167,7 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
 
     :param target: the file to be written, which is not read.
     """
-    from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text
+    from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text, unread_log
     from loop_close.log_files import summary_of_files
     from loop_close.parallel import map_in_processes, usable_cpus
 
@@ -179,7 +178,7 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
     results = map_in_processes(
         partial(summary_of_files, root=os.getcwd()),
         _logs_in(options.files, written),
-        lost=_lost,
+        lost=lambda file: unread_log(file[1], _DIED),
         jobs=options.jobs or usable_cpus(),
         size=_CHUNK,
     )
@@ -216,12 +215,6 @@ def _logs_in(given: list[str], written: os.stat_result | None) -> Iterator[tuple
             path = os.path.join(argument, name)
             if not _is_written(path, written):
                 yield path, f"{prefix}{name}"
-
-
-def _lost(file: tuple[str, str]) -> LogSummary:
-    from loop_close.library import unread_log
-
-    return unread_log(file[1], _DIED)
 
 
 # --- ``loop-close merge`` and ``emit``: JSON reports to one next prompt, or to the formats of CI systems
@@ -488,17 +481,10 @@ class Bar:
     def _write(self, text: str) -> None:
         if self._stream is not None:
             with contextlib.suppress(OSError):  # a closed terminal must not end the work
-                self._stream.write(f"\r\x1b[K{text[: _columns(self._stream) - 1]}")
+                self._stream.write(f"\r\x1b[K{text[: (columns_of(self._stream) or _COLUMNS) - 1]}")
                 self._stream.flush()
 
 
 def _duration(seconds: float) -> str:
     minutes = round(seconds / 60)
     return f"{minutes} min" if seconds >= 90 else f"{seconds:.0f} s"
-
-
-def _columns(stream: TextIO) -> int:
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or _COLUMNS
-    except (OSError, ValueError):
-        return _COLUMNS

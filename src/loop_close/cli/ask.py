@@ -94,18 +94,15 @@ def ask(options: argparse.Namespace, streams: Streams) -> int:
     """Print what is known of the test, and answer by the exit code: see :data:`CODES`."""
     project = project_of(options)
     sources, texts = read(project.history, lambda history: _remembered(history), options.source)
-    reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, _live(project))
+    today = strftime("%Y-%m-%d")
+    live = [entry for entry in project.settings.known if not entry.is_over(today)]
+    reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, live)
     text = json.dumps(_document(reply), indent=2) if options.json else _line(reply)
     try:
         streams.say(text)
     except BrokenPipeError:  # who does not read it still wants to know by the exit code
         streams.forget_output()
     return CODES[reply.state]
-
-
-def _live(project: Project) -> tuple[KnownEntry, ...]:
-    today = strftime("%Y-%m-%d")
-    return tuple(entry for entry in project.settings.known if not entry.is_over(today))
 
 
 def _candidates(given: str, project: Project) -> tuple[str, ...]:

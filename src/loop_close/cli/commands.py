@@ -195,7 +195,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
         new = config.fresh if old is None else config.added(old)
     except ConfigError as error:
         raise file.refusal(error) from None
-    if new == old and _is_ready(config, file):
+    if new == old and (not config.is_program or is_executable(file)):
         streams.say(f"already installed: {file.shown}")
         return 0
     if not options.dry_run:
@@ -270,10 +270,6 @@ def _project() -> Path:
     if root != here or is_root(here):
         return root
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-
-
-def _is_ready(config: Config, file: ConfigFile) -> bool:
-    return not config.is_program or is_executable(file)
 
 
 def _write(config: Config, file: ConfigFile, text: str | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -12,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from loop_close.cli import Streams, UsageError
+from loop_close.cli import Streams, UsageError, columns_of
 from loop_close.cli.project import project_of, root_of, settings_of
 from loop_close.cli.recorded import (
     DamagedError,
@@ -290,7 +289,7 @@ class Table:
 def show_table(table: Table, streams: Streams) -> None:
     """Print the table, as wide as the terminal at most."""
     if streams.output.isatty():
-        streams.put(_rich(table, streams) or _plain(table, width_of(streams)))
+        streams.put(_rich(table, streams) or _plain(table, columns_of(streams.output)))
     else:
         streams.put(_plain(table, None))
 
@@ -304,19 +303,9 @@ def can_show(streams: Streams, text: str) -> bool:
     return True
 
 
-def width_of(streams: Streams) -> int | None:
-    """The terminal's; None if there is none, or unknown, as with some recorded runs."""
-    if not streams.output.isatty():
-        return None
-    try:
-        return os.get_terminal_size(streams.output.fileno()).columns or None
-    except OSError:
-        return None
-
-
 def is_narrow(streams: Streams) -> bool:
     """Whether there is a terminal, and columns have to be short to fit it."""
-    return (width_of(streams) or _NARROW) < _NARROW
+    return (columns_of(streams.output) or _NARROW) < _NARROW
 
 
 def _plain(table: Table, width: int | None) -> str:
@@ -342,7 +331,7 @@ def _rich(table: Table, streams: Streams) -> str:
         rich, rich_table, text = map(import_module, ("rich.console", "rich.table", "rich.text"))
     except ImportError:
         return ""
-    console = rich.Console(file=streams.output, highlight=False, width=width_of(streams))
+    console = rich.Console(file=streams.output, highlight=False, width=columns_of(streams.output))
     gap = 1 if is_narrow(streams) else 2
     shown = rich_table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
     for heading in table.headings:

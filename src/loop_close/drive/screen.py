@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import TextIO
 
 from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.strategies import FixPlan
-from loop_close.cli import OutputError, Streams
+from loop_close.cli import OutputError, Streams, columns_of
 from loop_close.cli.recorded import loop_words, shown
 from loop_close.conventions import is_test_file
 from loop_close.memory import Edits
@@ -64,7 +63,8 @@ class Screen:
             return
         with self._held():
             passed = spelled(time.monotonic() - self._begun)
-            self._write_error(f"{_CLEAR}{f'loop-close: {self._status}, {passed}'[: _width() - 1]}")
+            width = max(columns_of(self._streams.errors) or 80, _NARROWEST)
+            self._write_error(f"{_CLEAR}{f'loop-close: {self._status}, {passed}'[: width - 1]}")
             self._due, self._is_shown = time.monotonic() + _NEXT, True
 
     def pass_on(self, number: int, data: bytes) -> None:
@@ -152,13 +152,6 @@ def is_read(stream: TextIO) -> bool:
         return not any(state & (select.POLLERR | select.POLLNVAL) for _, state in poll.poll(0))
     except (OSError, ValueError, AttributeError):
         return True
-
-
-def _width() -> int:
-    try:
-        return max(os.get_terminal_size(sys.stderr.fileno()).columns, _NARROWEST)
-    except (OSError, ValueError, AttributeError):
-        return 80
 
 
 def spelled(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from loop_close.emit.timeline import FAILING, OUTCOMES, VERDICTS, Timeline
@@ -200,7 +200,8 @@ def history_lines(timeline: Timeline, source: str) -> list[str]:
     chosen = [(test.name, "".join(test.cells[number] for number in columns)) for test in timeline.tests]
     rows = [(name, cells) for name, cells in chosen if set(cells) & set(FAILING)]
     first, last = (timeline.runs[number].number for number in (columns[0], columns[-1]))
-    lines = [_text_row(_text_trend(failing), f"failing tests, {failing[0]:,} → {failing[-1]:,}")]
+    trend = "".join(_BARS[-(-number * (len(_BARS) - 1) // max(failing))] for number in failing)
+    lines = [_text_row(trend, f"failing tests, {failing[0]:,} → {failing[-1]:,}")]
     lines += [
         _text_row("".join(OUTCOMES[c][1] for c in cells), _end(n, _TEXT_NAME))
         for n, cells in rows[:_TEXT_TESTS]
@@ -215,13 +216,3 @@ def history_lines(timeline: Timeline, source: str) -> list[str]:
 
 def _text_row(cells: str, name: str) -> str:
     return f"{cells}  {name}".rstrip()
-
-
-def _text_trend(numbers: Sequence[int]) -> str:
-    top = max(numbers)
-    return "".join(_bar(numbers, top))
-
-
-def _bar(numbers: Sequence[int], top: int) -> Iterator[str]:
-    for number in numbers:
-        yield _BARS[-(-number * (len(_BARS) - 1) // top)]

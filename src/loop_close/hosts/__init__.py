@@ -402,7 +402,8 @@ def fitted(text: str, limit: int) -> str:
     room = limit - _size(last) - len(longest) - _size(f"\n{_CUT}\n\n")
     if room <= 0:
         return _beginning(last, limit)
-    head = _whole_lines(_beginning(body, room))
+    begin = _beginning(body, room)
+    head = begin.rpartition("\n")[0] or begin
     return "\n".join(filter(None, (head, open_fence(head.split("\n")), _CUT, _readable(last))))
 
 
@@ -416,8 +417,3 @@ def _readable(text: str) -> str:
 
 def _beginning(text: str, limit: int) -> str:
     return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
-
-
-def _whole_lines(text: str) -> str:
-    whole = text.rpartition("\n")[0]
-    return whole or text

@@ -348,13 +348,10 @@ def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: QueryTime
         )
     if is_busy(error):
         return HistoryError(f"{name} is busy: another process has locked it for {timeout:g} seconds")
-    if code & 0xFF in _BROKEN or _has_no_table(error):
+    has_no_table = isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
+    if code & 0xFF in _BROKEN or has_no_table:
         return BrokenError(str(error))
     return HistoryError(f"cannot write {name}: {error}")
-
-
-def _has_no_table(error: sqlite3.Error) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
 
 
 # --- a look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it

@@ -7,7 +7,7 @@ import sys
 import types
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -206,13 +206,10 @@ def _hints(kind: Any) -> dict[str, Any]:
 def _defaults(kind: Any) -> Iterator[tuple[str, Any]]:
     """The fields with their defaults; for one that has none, what equals no value."""
     if is_dataclass(kind):
-        yield from ((each.name, _default(each)) for each in fields(kind))
+        for each in fields(kind):
+            yield each.name, each.default if each.default_factory is MISSING else each.default_factory()
     else:  # a named tuple
         yield from ((name, kind._field_defaults.get(name, MISSING)) for name in kind._fields)
-
-
-def _default(each: Field[Any]) -> Any:
-    return each.default_factory() if each.default_factory is not MISSING else each.default
 
 
 # --- values as a column of the database can hold them
