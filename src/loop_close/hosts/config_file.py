@@ -159,19 +159,12 @@ def layout_of(text: str) -> Layout:
 
 
 def written(value: object, layout: Layout, indent: str = "") -> str:
-    """The value as JSON. Its containers are not empty; their content is separated from the brackets.
+    """The value as JSON; the content of its containers is separated from the brackets.
 
     :param indent: of the line that it begins on.
     """
-    if isinstance(value, dict) and value:
-        pieces = [
-            f"{_scalar(key)}: {written(item, layout, _deeper(indent, layout))}" for key, item in value.items()
-        ]
-        return _set_off("{", pieces, "}", layout, indent)
-    if isinstance(value, list) and value:
-        pieces = [written(item, layout, _deeper(indent, layout)) for item in value]
-        return _set_off("[", pieces, "]", layout, indent)
-    return _scalar(value)
+    text = json.dumps(value, indent=layout.unit or "", ensure_ascii=False)
+    return text.replace("\n", " " if layout.unit is None else layout.newline + indent)
 
 
 def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> str:
@@ -183,7 +176,7 @@ def inserted(text: str, at: int, name: str, value: object, layout: Layout) -> st
     :param name: empty for a list.
     """
     there = parts(text, at)
-    lead = f"{_scalar(name)}: " if name else ""
+    lead = f"{json.dumps(name, ensure_ascii=False)}: " if name else ""
     if not there:
         return text[: at + 1] + lead + written(value, layout, _indent_at(text, at)) + text[at + 1 :]
     last, indent = there[-1], _indent_at(text, there[-1].start)
@@ -224,21 +217,6 @@ def _ranges_of(there: list[JsonPart], found: list[list[Range] | None]) -> Iterat
 def _skip(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
-
-
-def _scalar(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _deeper(indent: str, layout: Layout) -> str:
-    return indent + (layout.unit or "")
-
-
-def _set_off(opening: str, pieces: list[str], closing: str, layout: Layout, indent: str) -> str:
-    if layout.unit is None:
-        return f"{opening} {', '.join(pieces)} {closing}"
-    inside = layout.newline + indent + layout.unit
-    return f"{opening}{inside}{f',{inside}'.join(pieces)}{layout.newline}{indent}{closing}"
 
 
 def _indent_at(text: str, at: int) -> str:
