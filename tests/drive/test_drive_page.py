@@ -25,7 +25,7 @@ def test_there_are_commands_to_copy():
 @pytest.mark.parametrize("line", DRIVES)
 def test_command_can_be_copied(line):
     options = parse(shlex.split(line)[1:])
-    assert options.resume or words_of(options.agent)
+    assert options.resume or words_of(options.agent, "--agent")
 
 
 def test_limits_are_those_of_the_code():

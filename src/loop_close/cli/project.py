@@ -140,21 +140,18 @@ def has_own_prompt(targets: Targets, exit_code: int) -> bool:
 # --- the command that runs the tests, as words; and the process that runs it and remembers the run
 
 
-class CommandError(ValueError):
-    """A command that makes no words; the text says why."""
-
-
-def words_of(command: str) -> list[str]:
+def words_of(command: str, what: str) -> list[str]:
     """The words of a command, as a shell splits them; nothing in them is expanded.
 
-    :raises CommandError: for a command with a quote that is not closed, or without a word.
+    :param what: names the option or the setting that has the command.
+    :raises UsageError: for a command with a quote that is not closed, or without a word.
     """
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise CommandError(f"is not a valid command line: {error}") from None
+        raise UsageError(f"{what} is not a valid command line: {error}") from None
     if not words:
-        raise CommandError("is empty")
+        raise UsageError(f"{what} is empty")
     return words
 
 

@@ -15,7 +15,7 @@ from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
 from loop_close.cli import UsageError, read_input
-from loop_close.cli.project import CommandError, Project, project_at, targets_of, words_of
+from loop_close.cli.project import Project, project_at, targets_of, words_of
 from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.files import Targets
@@ -99,7 +99,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
     return Plan(
         project=place,
         targets=targets_of(place.root),
-        test=_words("--test", test),
+        test=words_of(test, "--test"),
         agent=_agent_words(agent),
         task=_text_of(task),
         strategy=strategy_named(strategy, place.root),
@@ -121,15 +121,8 @@ def _check_kept(options: argparse.Namespace, saved: Mapping[str, str]) -> None:
             )
 
 
-def _words(option: str, command: str) -> list[str]:
-    try:
-        return words_of(command)
-    except CommandError as error:
-        raise UsageError(f"{option} {error}") from None
-
-
 def _agent_words(command: str) -> list[str]:
-    words = _words("--agent", command)
+    words = words_of(command, "--agent")
     shells = [
         name for name in map(os.path.basename, words) if name in _SHELLS
     ]  # also behind env, timeout, nice

@@ -26,7 +26,6 @@ from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
 from loop_close.cli.project import (
-    CommandError,
     environment,
     remembered,
     root_of,
@@ -280,8 +279,7 @@ async def loop_run(report_seconds: ReportSeconds, time_limit: int = TIME_LIMIT) 
 
     :param report_seconds: called again and again with the seconds so far.
     :param time_limit: in seconds.
-    :raises UsageError: for settings that are wrong, and files that cannot be written.
-    :raises ToolError: for a command that makes no words.
+    :raises UsageError: for settings that are wrong, a command that makes no words, and files that cannot be written.
     :raises OSError: when nothing can be started.
     """
     plan: _Plan = await anyio.to_thread.run_sync(_plan)
@@ -293,10 +291,7 @@ async def loop_run(report_seconds: ReportSeconds, time_limit: int = TIME_LIMIT) 
 def _plan() -> _Plan:
     root = root_of(Path.cwd())
     command = targets_of(root).settings.test_command
-    try:
-        words = words_of(command)
-    except CommandError as error:
-        raise ToolError(f"[tool.loop-close] test_command {error}") from None
+    words = words_of(command, "[tool.loop-close] test_command")
     return _Plan(root=root, command=command, words=words, before=latest_run_numbers(root))
 
 
