@@ -103,23 +103,12 @@ def decision_of(project: Project, seen: ProjectState, said: AnalysisResult, turn
     standing = _standing(seen, said, turn)
     try:
         with _quiet():
-            return _strategy(project).decide(standing)
+            return strategy_named(project.settings.strategy, project.root).decide(standing)
     except UsageError as error:
         why = str(error)
     except (Exception, SystemExit) as fault:
         why = f"the exit strategy failed: {fault_text(fault)}"
     return Decision(action="continue", reason=why, warnings=(f"{why}; using only the circuit breaker",))
-
-
-def _strategy(project: Project) -> ExitStrategy:
-    """The strategy that the settings name.
-
-    :raises UsageError: for one that is not there.
-    """
-    with contextlib.suppress(ValueError):
-        return parse_strategy(project.settings.strategy)
-
-    return strategy_named(project.settings.strategy, project.root)
 
 
 @contextlib.contextmanager

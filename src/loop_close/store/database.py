@@ -202,7 +202,22 @@ class Database:
             raise UnsafeError(fault)
 
     def _meaning(self, error: sqlite3.Error) -> BaseException:
-        return meaning_of(error, self.path.name, self._timeout, self._watch)
+        """The error as one of ours. What SQLite calls operational, but for missing tables, is not the file's fault."""
+        name, code = self.path.name, getattr(error, "sqlite_errorcode", 0)
+        if code == sqlite3.SQLITE_READONLY_DBMOVED:
+            return ReplacedError()
+        if code == sqlite3.SQLITE_INTERRUPT:
+            return self._watch.reason() or HistoryError(
+                f"{name}: reading or writing took longer than {LONGEST:g} seconds"
+            )
+        if is_busy(error):
+            return HistoryError(
+                f"{name} is busy: another process has locked it for {self._timeout:g} seconds"
+            )
+        has_no_table = isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
+        if code & 0xFF in _BROKEN or has_no_table:
+            return BrokenError(str(error))
+        return HistoryError(f"cannot write {name}: {error}")
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(_TRIES):
@@ -332,26 +347,6 @@ class UnsafeError(BrokenError):
 
 class ReplacedError(Exception):
     """The file was quarantined by another process, or removed, since it was opened."""
-
-
-def meaning_of(error: sqlite3.Error, name: str, timeout: float, watch: QueryTimeout) -> BaseException:
-    """The error as one of ours. What SQLite calls operational, but for missing tables, is not the fault of the file.
-
-    :param name: of the file; ``timeout``: for how many seconds others were waited for.
-    """
-    code = getattr(error, "sqlite_errorcode", 0)
-    if code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return ReplacedError()
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return watch.reason() or HistoryError(
-            f"{name}: reading or writing took longer than {LONGEST:g} seconds"
-        )
-    if is_busy(error):
-        return HistoryError(f"{name} is busy: another process has locked it for {timeout:g} seconds")
-    has_no_table = isinstance(error, sqlite3.OperationalError) and str(error).startswith(_BROKEN_WORDS)
-    if code & 0xFF in _BROKEN or has_no_table:
-        return BrokenError(str(error))
-    return HistoryError(f"cannot write {name}: {error}")
 
 
 # --- a look at the history's place before SQLite opens it: SQLite trusts whatever lies there and beside it
