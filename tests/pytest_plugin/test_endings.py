@@ -219,7 +219,7 @@ def test_ctrl_c_in_a_test_is_an_incomplete_run_that_keeps_its_failures(run):
     assert done.says(
         "# 1 test fails: ",
         "assert 1 == 2",
-        "This run is incomplete (`interrupted by Ctrl-C`): 2 tests did not run.",
+        "This run is incomplete (`interrupted by Ctrl-C at test_a.py:2 in test_b`): 2 tests did not run.",
     )
 
 
@@ -229,7 +229,7 @@ def test_ctrl_c_while_collecting_is_an_incomplete_run(run):
     assert done.ret == 2
     assert done.says("This run is incomplete")
     if pytest.version_tuple >= (8, 1):  # before, pytest took it for an error of the module
-        assert done.says("# Run interrupted (exit 2)", "(`interrupted by Ctrl-C`)")
+        assert done.says("# Run interrupted (exit 2)", "(`interrupted by Ctrl-C at test_a.py:1 in <module>`)")
 
 
 @pytest.mark.slow
@@ -249,7 +249,7 @@ def test_signal_of_ctrl_c_to_a_real_process_is_told(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 2
     prompt = (tmp_path / "nextprompt.md").read_text()
-    assert "This run is incomplete (`interrupted by Ctrl-C`): 1 test did not run." in prompt
+    assert "(`interrupted by Ctrl-C at test_a.py:6 in test_b`): 1 test did not run." in prompt
     assert "assert 1 == 2" in prompt
 
 

@@ -57,7 +57,7 @@ def test_after_an_interrupt(run):
     done = run({"test_a.py": "def test_a(): assert 1 == 2\ndef test_b(): raise KeyboardInterrupt\n"})
     assert done.ret == 2
     assert done.stdout.splitlines()[-2:] == done.summary
-    assert done.summary[0].endswith("; incomplete: interrupted by Ctrl-C")
+    assert done.summary[0].endswith("; incomplete: interrupted by Ctrl-C at test_a.py:2 in test_b")
 
 
 @pytest.mark.slow

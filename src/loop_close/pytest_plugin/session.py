@@ -235,6 +235,10 @@ class Recorder:
     def _interrupted_by(self, exc: BaseException) -> None:
         if type(exc) is KeyboardInterrupt:
             self.interrupted = "interrupted by Ctrl-C"
+            with contextlib.suppress(Exception):
+                raised = self._exceptions.describe(exc)
+                for frame in raised.frames[-1:] if raised is not None else ():  # a test may have hung there
+                    self.interrupted += f" at {frame.file}:{frame.line} in {frame.function}"
         else:
             name = "pytest.exit: " if type(exc).__name__ == "Exit" else ""
             self.interrupted = f"{name}{exc}" if str(exc) else "interrupted"
