@@ -353,6 +353,8 @@ def test_where_it_is_not_known_what_ran_nothing_is_marked():
 def test_the_line_in_question_is_marked_as_such_even_if_nothing_ran_it():
     assert numbers(rows(SHORT, ran={9}, marked=11), "-") == [10, 13]
     assert numbers(rows(SHORT, ran={9}, marked=11), ">") == [11]
+    assert numbers(rows(SHORT, ran={9}, marked=11, is_mark_run=False), "-") == [10, 11, 13]
+    assert numbers(rows(SHORT, ran={9, 11}, marked=11, is_mark_run=False), ">") == [11]
 
 
 @pytest.mark.parametrize("start", [8, 9998])

@@ -308,6 +308,7 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
     rows = function_rows(
         source,
         marked=at.mark,
+        is_mark_run=at.why != "edited",
         alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
         cited=cited_lines(cause, at.file, report),

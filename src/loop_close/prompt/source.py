@@ -60,6 +60,7 @@ def function_rows(
     *,
     marked: int = 0,
     mark: str = MARKED,
+    is_mark_run: bool = True,
     alike: Collection[int] = (),
     ran: Collection[int] = (),
     cited: Collection[int] = (),
@@ -75,6 +76,7 @@ def function_rows(
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
+    :param is_mark_run: the marked line ran, whatever is recorded; else it is marked as not run if it did not.
     :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :param cited: the lines that other parts of the prompt name by their numbers.
@@ -85,7 +87,7 @@ def function_rows(
         return []
     parsed = _parsed(source)
     head, body = _extent(source, parsed, marked)
-    skipped = _not_run(parsed, ran) - {marked}
+    skipped = _not_run(parsed, ran) - ({marked} if is_mark_run else set())
     comments = _comments(source, parsed, body)
     folded = _folded(source, parsed, body, skipped, comments) - {marked}
     kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
@@ -107,7 +109,7 @@ def function_rows(
         is_next = bool(rows) and number == last + 1
         rows += omission(last, number)
         last = number
-        sign = mark if number == marked or number in alike else NOT_RUN if number in skipped else ""
+        sign = NOT_RUN if number in skipped else mark if number == marked or number in alike else ""
         has_number = not is_next or sign == MARKED or number in cited
         rows.append(_row(source, number, sign, has_number=has_number, is_first=not rows))
         if number == marked and 0 < column <= MAX_LINE:
