@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import linecache
 import os
@@ -18,14 +19,14 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of, without_known
 from loop_close.lazy import dataclass
-from loop_close.memory import Progress
+from loop_close.memory import Edit, Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, SourceLines, Suspect
 from loop_close.process import locked
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.syntax import body_start, lines_of
+from loop_close.syntax import body_start, edited_at, lines_of, statement_at
 from loop_close.syntax.meaning import MODULE
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def save(
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
-        report = with_source_lines(with_edit_ranks(report), targets.root)
+        report = with_source_lines(with_edit_ranks(report, targets.root), targets.root)
         known = others() if others is not None else ()
         if others is None or not (known or report.observation.provenance.environment):
             return _save(report, targets, detectors, extra_sections, keeps=others is not None)
@@ -267,15 +268,62 @@ def _to_merge(observation: Observation) -> dict[str, str]:
     return {"observation": packed(observation)}
 
 
-def with_edit_ranks(report: Report) -> Report:
+def with_edit_ranks(report: Report, root: Path) -> Report:
     """The report with its suspects ranked again by the edits of the episode, which show only once it is recorded."""
     progress = report.progress
     if not report.causes or progress is None or not any(s.edits.edits for s in progress.episode.steps):
         return report
     from loop_close.causes import locate
 
-    causes = locate.located(report.causes, report.observation.calls, progress.episode)
-    return replace(report, causes=causes)
+    *steps, last = progress.episode.steps
+    ran = _lines_run(report)
+    kept = tuple(edit for edit in last.edits.edits if ran is None or not _is_apart(edit, ran, root))
+    steps.append(replace(last, edits=replace(last.edits, edits=kept)))
+    episode = replace(progress.episode, steps=tuple(steps))
+    return replace(report, causes=locate.located(report.causes, report.observation.calls, episode))
+
+
+def _lines_run(report: Report) -> set[tuple[str, int]] | None:
+    """The lines that failing tests ran, by file and number; None if that is not known of all of them."""
+    calls = report.observation.calls
+    if calls is None or any(failure.nodeid not in calls.failed for failure in report.observation.failures):
+        return None
+    return {(calls.functions[index].file, line) for hits in calls.failed.values() for index, line in hits}
+
+
+def _is_apart(edit: Edit, ran: Collection[tuple[str, int]], root: Path) -> bool:
+    """Whether no failing test ran what the last edit put into a function, so that it changes nothing for them.
+
+    Known where all of it is in one place: lines that were added, or that stand for as many of the same indentation.
+    """
+    rows = edit.diff.split("\n")
+    at = [number for number, row in enumerate(rows) if row.startswith(("+", "-"))]
+    old, new = ([rows[n][1:] for n in at if rows[n][0] == sign] for sign in "-+")
+    is_one = bool(new) and at == [*range(at[0], at[-1] + 1)] and not rows[-1].startswith("…")
+    is_alike = not old or [*map(_indent, old)] == [*map(_indent, new)]
+    path = str(root / edit.file)
+    index = index_of(path) if edit.change == "edited" and is_one and is_alike else None
+    if index is None or edit.function in ("", MODULE):
+        return False
+    first, last = lines_of(index, edit.function)
+    node = index.functions.get(first)
+    found = edited_at(_lines(path)[first - 1 : last], edit.diff) if node is not None else None
+    if (
+        node is None
+        or found is None
+        or first + found < node.body[0].lineno
+        or node.body[0].lineno == node.lineno
+    ):
+        return False
+    statements = [statement_at(index.tree, first + found + n) for n, text in enumerate(new) if text.strip()]
+    if not all(isinstance(each, ast.stmt) and not hasattr(each, "decorator_list") for each in statements):
+        return False  # what is outside of bodies runs when it is defined
+    lines = {n for each in statements if each for n in range(each.lineno, (each.end_lineno or 0) + 1)}
+    return not any((edit.file, line) in ran for line in lines)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def with_source_lines(report: Report, root: Path) -> Report:

@@ -306,7 +306,7 @@ def test_sources_have_an_episode_each(loop, monkeypatch):
     done = loop(shop=("+ 1", "+ 0"))
     assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
     monkeypatch.setenv("TOX_ENV_NAME", "py312")
-    assert loop().says("Run 2 of this loop: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
+    assert loop().says("Run 2 of the loop of `pytest:py312`: 1 fixed, 1 unresolved.", "| 2 | `total`: ")
 
 
 def test_another_interpreter_is_another_source(loop, monkeypatch):
@@ -321,7 +321,7 @@ def test_another_interpreter_is_another_source(loop, monkeypatch):
     monkeypatch.setattr(session, "interpreter", INTERPRETER)
     done = loop()
     assert done.report["source"] == "pytest"
-    assert done.says("Run 2 of this loop: 1 fixed, 1 unresolved.")
+    assert done.says("Run 2 of the loop of `pytest`: 1 fixed, 1 unresolved.")
 
 
 def test_green_runs_of_two_interpreters_are_two_sources(loop, run, monkeypatch):

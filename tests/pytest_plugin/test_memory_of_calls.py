@@ -298,3 +298,14 @@ def test_nothing_is_tracked_while_no_file_changed_since_the_tests_passed(run, mo
     said = "no file changed since these tests passed"
     assert run({}, remembers=True).says(said)
     assert said not in run({}, remembers=True).prompt
+
+
+def test_an_edit_that_the_failing_test_did_not_run_is_no_evidence(loop):
+    """Of two edits in one turn, one is in a branch that the failing tests do not take."""
+    loop()
+    old = '* item["count"]\n\n\ndef discount(total):\n    if total > 100:\n        return total * 0.9'
+    done = loop("-k", "little", shop=(old, old.replace("* item", "+ item").replace("0.9", "0.8")))
+    reasons = {each["function"]: each["reasons"] for each in done.causes[0]["suspects"]}
+    assert "edited right before this began to fail" in reasons["price"]
+    assert "edited right before this began to fail" not in reasons.get("discount", ())
+    assert next(iter(reasons)) == "price"
