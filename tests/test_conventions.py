@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.conventions import is_configuration, is_like, is_source, is_test_file, is_test_module
+from loop_close.conventions import (
+    is_configuration,
+    is_like,
+    is_of_dependencies,
+    is_source,
+    is_test_file,
+    is_test_module,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +95,6 @@ def test_a_pattern_of_many_asterisks_takes_no_time():
     [
         ("src/a.py", True),
         ("web/a.SQL", True),
-        ("requirements.txt", True),
-        ("ci/requirements-dev.txt", True),
-        ("uv.lock", True),
         ("data/a.json", False),
         ("notes.txt", False),
         ("py", False),
@@ -98,3 +102,10 @@ def test_a_pattern_of_many_asterisks_takes_no_time():
 )
 def test_source_of_a_program(name, expected):
     assert is_source(name) is expected
+    assert not is_of_dependencies(name)
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "ci/requirements-dev.txt", "uv.lock", "Pipfile"])
+def test_which_packages_a_program_needs(name):
+    assert is_of_dependencies(name)
+    assert not is_source(name)

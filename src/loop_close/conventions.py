@@ -79,10 +79,15 @@ def is_test_module(relative: str) -> bool:
 
 
 def is_source(relative: str) -> bool:
-    """Whether the file is source code of a program, by its extension, or says which packages that needs."""
+    """Whether the file is source code of a program, by its extension."""
     name = relative.rpartition("/")[2]
-    is_code = "." in name and name.rpartition(".")[2].lower() in _SOURCE
-    return is_code or any(is_like(name, pattern) for pattern in _DEPENDENCIES)
+    return "." in name and name.rpartition(".")[2].lower() in _SOURCE
+
+
+def is_of_dependencies(relative: str) -> bool:
+    """Whether the file says which packages the program needs."""
+    name = relative.rpartition("/")[2]
+    return any(is_like(name, pattern) for pattern in _DEPENDENCIES)
 
 
 def is_sample(relative: str) -> bool:

@@ -120,12 +120,24 @@ def is_shown(frame: Frame) -> bool:
     return not (frame.is_hidden or frame.is_handing_on)
 
 
+_RAISE = lazy.pattern(r"(?:^|[:;]\s*)raise\b")
+
+
 def is_raising(frame: Frame) -> bool:
     """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
+    return is_raise(frame) or _line_of(frame).startswith("assert ")
+
+
+def is_raise(frame: Frame) -> bool:
+    """Whether the line that ran has a ``raise`` statement."""
+    return _RAISE.search(_line_of(frame)) is not None
+
+
+def _line_of(frame: Frame) -> str:
     source = frame.source
     if source is None or frame.line not in source.numbers:
-        return False
-    return source.lines[frame.line - source.start].lstrip().startswith(("raise ", "raise\n", "assert "))
+        return ""
+    return source.lines[frame.line - source.start].strip()
 
 
 def is_about_import_cycle(raised: Raised | None) -> bool:

@@ -367,6 +367,7 @@ class Progress:
     :ivar new: failures that are new in the episode; those of tests that had passed are in ``broken``, too.
     :ivar changed: tests that fail with another shape than before.
     :ivar unresolved: tests that fail as before, even if values differ.
+    :ivar source: whose runs they are.
     :ivar not_run: tests that failed before and did not run now.
     :ivar not_fixed: tests that stopped failing without a fix: skipped, expected to fail, gone, or weakened.
     :ivar step: the result of the run.
@@ -388,6 +389,7 @@ class Progress:
     signals: tuple[Signal, ...] = ()
     breaker: Breaker = Breaker()
     tests: tuple[ChangedTest, ...] = ()
+    source: str = "pytest"
 
     @property
     def tampering(self) -> Signal | None:

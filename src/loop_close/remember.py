@@ -350,7 +350,7 @@ class Memory:
     ) -> Run:
         """The record of the run, before it is compared with others."""
         from loop_close.progress.advance import run_of
-        from loop_close.progress.compare import renamed
+        from loop_close.progress.compare import moved
 
         run = run_of(
             report,
@@ -360,7 +360,7 @@ class Memory:
             code=seen.code(),
             **context._asdict(),
         )
-        ours = {*self.watched, *renamed(tuple(self.watched), run).values()}
+        ours = {*self.watched, *moved(tuple(self.watched), run).values()}
         run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})
         accepted = tuple(history.accepted())
         run = replace(run, interpreter=self._interpreter, accepted=accepted, tree=self._tree())

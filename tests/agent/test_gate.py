@@ -41,6 +41,8 @@ STUCK = replace(RED, standing="stuck", stuck="3 runs without progress")
         (STUCK, "end"),
         (replace(STUCK, blocks=CAP), "end"),
         (replace(STUCK, edited=("a.py",)), "go_on"),
+        (replace(STUCK, edited=("a.py",), is_seen=True), "end"),
+        (replace(STUCK, edited=("a.py",), is_seen=True, is_partly_green=True), "go_on"),
         (replace(GREEN, not_run="1 of 2."), "go_on"),
         (replace(GREEN, not_run="1 of 2.", is_running=True), "nothing"),
         (replace(GREEN, not_run="1 of 2.", blocks=CAP), "nothing"),
@@ -93,3 +95,10 @@ def test_what_no_test_ran_is_said_after_what_is_worse():
     assert "The tests have not run since the last edit" in answer(replace(green, edited=("a.py",))).text
     assert "killed" in answer(replace(green, killed=8)).text
     assert answer(replace(green, standing="failing")).why == "the last run is red"
+
+
+def test_a_run_on_these_files_answers_where_it_failed():
+    red = replace(RED, edited=("a.py",), is_seen=True)
+    assert answer(red).text.startswith("# 1 test fails")
+    for part in (replace(GREEN, edited=("a.py",), is_seen=True), replace(red, is_partly_green=True)):
+        assert answer(part).text.startswith("Not all tests have run since the last edit: a.py changed after")

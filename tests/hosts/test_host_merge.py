@@ -360,3 +360,11 @@ def test_cursor_file_that_had_only_a_version_stays():
     config = host_named("cursor").config
     text = '{\n  "version": 1\n}\n'
     assert config.removed(config.added(text)) == text
+
+
+def test_ours_is_removed_from_both_places_of_a_host_that_has_two():
+    openhands = host_named("openhands").config
+    hook = json.loads(openhands.fresh)
+    events = hook.get("hooks", hook)
+    both = json.dumps({**events, "hooks": events, "other": 1})
+    assert "loop-close" not in (openhands.removed(both) or "")

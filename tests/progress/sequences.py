@@ -342,6 +342,20 @@ SEQUENCES: dict[str, list[Did]] = {
         did("no-progress", "b", ran="b c", edits=(_test("a", "added"),)),
         did("progress", "a"),
     ],
+    "a deleted test comes back as the case of another": [
+        did("first-failure", "a b"),
+        did("no-progress test-tampering", "b", edits=(_test("a", "removed"),)),
+        did("green", edits=(*EFFECTIVE, _test("a", "added"))),
+    ],
+    "tests pass by another data file, whatever else was edited": [
+        did("first-failure", "a b", edit="none"),
+        did("no-progress", "a", ran="a c"),
+        did("green test-tampering", edits=(Edit(file="tests/data.json"), Edit(file="requirements.txt"))),
+    ],
+    "tests pass by another version of a package": [
+        did("first-failure", "a b"),
+        did("green", edits=(Edit(file="requirements.txt"),)),
+    ],
     "a run of some tests that all pass is no failed attempt": [
         did("first-failure", "a"),
         did("no-progress", "a b"),

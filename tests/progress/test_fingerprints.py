@@ -176,6 +176,12 @@ def test_what_the_project_raises_itself_is_no_fault_of_the_machine():
     line = made.source("        raise ConnectionError('refused')", start=10)
     double = made.raised(message="refused", frames=[made.in_test(line=10, source=line)], **made_it)
     assert not mark(made.failure(double)).is_infrastructure
+    asserted = made.source("    assert socket.create_connection(address)", start=10)
+    by_library = made.raised(message="refused", frames=[made.in_test(line=10, source=asserted)], **made_it)
+    assert mark(made.failure(by_library)).is_infrastructure
+    inline = made.source("    if failing: raise ConnectionError('refused')", start=10)
+    double = made.raised(message="refused", frames=[made.in_test(line=10, source=inline)], **made_it)
+    assert not mark(made.failure(double)).is_infrastructure
     handed_on = made.raised(message="x", frames=[made.frame(source=line, is_handing_on=True)], **made_it)
     assert mark(made.failure(handed_on)).is_infrastructure
     assert not mark(made.failure(made.raised("AssertionError", context=handed_on))).is_infrastructure

@@ -261,6 +261,16 @@ def test_a_test_that_is_fixed_and_moved_at_once_is_fixed(loop, pytester):
     assert progress(done) == {"fixed": 1, "unresolved": 1}
 
 
+def test_a_case_of_another_test_does_not_stand_for_one_that_did_not_run(loop, pytester):
+    case = "import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test_add(x): assert x != {}\n"
+    for name, failing in (("int", 1), ("float", 2)):
+        (pytester.path / f"test_{name}.py").write_text(case.format(failing))
+    loop()
+    done = loop("test_float.py::test_add[1]", "test_int.py::test_add[2]")
+    assert progress(done) == {"not_run": 4}
+    assert "passes" not in done.prompt.partition("\n")[2]
+
+
 def test_a_file_that_cannot_be_collected_hides_no_progress(loop):
     loop()
     done = loop(test_shop=("import shop", "import shopp"))

@@ -327,7 +327,8 @@ class Situation:
     :ivar killed: the number of the source's last run if that was killed before its end; else 0.
     :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty if it is not.
     :ivar edited: project files that differ from what the last run of all tests saw, by path; None if it is unknown.
-        ``is_seen``: the last run of tests, of some of them or cut short, saw them as they are.
+        ``is_seen``: the last run of tests, of some of them or cut short, saw them as they are; ``is_partly_green``: no
+        test that it chose failed.
     :ivar prompt: the next prompt; ``prompt_file`` is its path.
     :ivar command: what runs the tests.
     :ivar blocks: how often in a row the agent was sent back in this session.
@@ -349,6 +350,7 @@ class Situation:
     stuck: str = ""
     edited: Sequence[str] | None = None
     is_seen: bool = False
+    is_partly_green: bool = False
     prompt: str = ""
     prompt_file: str = ""
     command: str = "pytest --loop-close"
@@ -366,7 +368,8 @@ class Situation:
     @property
     def is_stale(self) -> bool:
         """Whether a run has to come first: one that failed on these very files says what is wrong."""
-        return bool(self.edited) and (self.standing == "green" or not self.is_seen)
+        is_red = self.standing != "green" and not self.is_partly_green
+        return bool(self.edited) and not (is_red and self.is_seen)
 
 
 def answer(situation: Situation) -> GateAnswer:

@@ -233,15 +233,47 @@ def is_gone(edit: Edit) -> bool:
 
 
 def _missed(failure: Failure, edit: Edit) -> Name | None:
-    """The name, fixture or module that the edited code had and the failure is missing."""
-    module = edit.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    """The name, fixture or module that the edited code had and the failure is missing: where Python looks for it."""
+    owner, _, name = edit.function.rpartition(".")
     for link in links(failure.raised):
-        missing = link.details.get("fixture") or link.details.get("name", "")
-        if missing and is_a(link, "ModuleNotFoundError") and f".{module}".endswith(f".{missing}"):
-            return edit.file, MODULE
-        if edit.function != MODULE and missing.rpartition(".")[2] == edit.function.rpartition(".")[2]:
+        details, frame = link.details, innermost(link)
+        missing, lacking = details.get("name", ""), details.get("owner", "")
+        if "fixture" in details:
+            is_it = details["fixture"] == name and _is_beside(edit.file, failure)
+        elif is_a(link, "ModuleNotFoundError"):
+            if missing and _is_module(edit.file, missing, failure):
+                return edit.file, MODULE
+            continue
+        elif is_a(link, "ImportError") or (is_a(link, "AttributeError") and lacking.islower() and not owner):
+            is_it = missing == edit.function and bool(lacking) and _is_module(edit.file, lacking, failure)
+        elif is_a(link, "AttributeError"):
+            is_it = missing == name and bool(owner) and _last(owner) == _last(lacking)
+        else:
+            is_it = is_a(link, "NameError") and missing == edit.function and frame is not None
+            is_it = is_it and frame is not None and frame.file == edit.file
+        if is_it and edit.function != MODULE:
             return edit.file, edit.function
     return None
+
+
+# Folders that packages are in and that are none themselves.
+_ABOVE_PACKAGES = ("", "src", "lib", "python")
+
+
+def _is_module(file: str, name: str, failure: Failure) -> bool:
+    """Whether the file is that module for the failing test."""
+    path = file.removesuffix(".py").removesuffix("/__init__")
+    wanted = name.replace(".", "/")
+    folder = path.removesuffix(wanted).rstrip("/")
+    is_importable = folder in _ABOVE_PACKAGES or folder == failure.file.rpartition("/")[0]
+    return f"/{path}".endswith(f"/{wanted}") and is_importable
+
+
+def _is_beside(file: str, failure: Failure) -> bool:
+    """Whether a fixture of that file is one of the failing test: of its own, or of a conftest at or above it."""
+    folder, _, name = file.rpartition("/")
+    is_above = f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/"))
+    return file == failure.file or (name == _CONFTEST and is_above)
 
 
 def _runs_before(failure: Failure, episode: Episode) -> set[int]:
@@ -266,9 +298,8 @@ def _runs_before(failure: Failure, episode: Episode) -> set[int]:
 def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
     if edit.change == "added":
         return any(_is_raised_by(edit, failure) for failure in failures)
-    folder, _, name = edit.file.rpartition("/")
-    if name == _CONFTEST:
-        return any(f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/")) for failure in failures)
+    if edit.file.rpartition("/")[2] == _CONFTEST:
+        return any(_is_beside(edit.file, failure) for failure in failures)
     if is_test_module(edit.file) and edit.file not in {failure.file for failure in failures}:
         return False
     if edit.function.rpartition(".")[2].startswith("test"):

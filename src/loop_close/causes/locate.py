@@ -83,7 +83,9 @@ def _joined(causes: Sequence[RootCause], group: Group) -> RootCause:
 def located(
     causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None = None
 ) -> tuple[RootCause, ...]:
-    """The causes with their suspects. Of one kind, those come first whose first suspect explains most failures.
+    """The causes with their suspects.
+
+    Where calls are known, of one kind those come first whose first suspect explains most failures.
 
     :param calls: what the tests called; None where that is not known.
     :param episode: what is remembered of the loop, this run included.
@@ -91,6 +93,8 @@ def located(
     first = causes[:_LOCATED]
     named = map(suspects_among, _scores(first, calls, episode))
     found = (*map(_located, first, named), *causes[_LOCATED:])
+    if calls is None:
+        return found
     kinds = list(dict.fromkeys(cause.kind for cause in found))
     return tuple(sorted(found, key=lambda cause: (kinds.index(cause.kind), -_explained(cause))))
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
+from loop_close import lazy
 from loop_close.cli import Streams, UsageError, columns_of, read_input
 from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
@@ -286,6 +287,10 @@ def _junit(path: Path) -> Part:
     return part_of_junit(str(path), with_junit(nothing, junit))
 
 
+# In the name of a report, what is another one in each run of a CI system.
+_OF_RUN = lazy.pattern(r"(?i)\W?(?:run|build|job|attempt)\W?\d+|\d{5,}|\b[0-9a-f]{7,40}\b")
+
+
 def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
     from loop_close import app, files
     from loop_close.prompt.sections import in_short
@@ -298,7 +303,8 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     memory = begin(targets, MERGED, sees_files=False)  # the reports' files may be others
     names = {each.source for each in merged.report.sources} or {merged.report.observation.source}
-    context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *sorted(names)]))
+    parts = sorted({_OF_RUN.sub("", name).replace(" ", "") for name in names})
+    context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *parts]))
     report = memory.record_run(merged.report, targets.settings, context)
     try:
         saved = app.save(report, targets)

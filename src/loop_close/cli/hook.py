@@ -218,6 +218,7 @@ def _situation(
         stuck=(breaker.reason or "no progress") if standing.verdict == "stuck" else "",
         edited=seen.edited.paths,
         is_seen=seen.is_seen,
+        is_partly_green=seen.is_partly_green,
         prompt=prompt_text(standing.prompt, 2 * host.limit) if is_shown else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=project.settings.test_command,

@@ -129,11 +129,14 @@ def _command(commands: Commands[Parser], name: str, summary: str, description: s
 # --- kinds of values
 
 
+_LONGEST_NUMBER = 20  # beyond it, to convert a text takes its time
+
+
 def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
     bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
 
     def number(text: str) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) < 10
+        is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
         if not is_number or not least <= int(text) <= (math.inf if most is None else most):
             raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
         return int(text)

@@ -21,6 +21,8 @@ from loop_close.workspace import FileEntry, take, take_known
 # The source of tests; runs of other tools say nothing about tests.
 _TESTS = "pytest"
 _LOOKS = 60
+# With a command that chooses tests itself, no run is of all of them.
+_CHOOSES = re.compile(r"\s-[km]\b|::|\s--(?:deselect|ignore)")
 _BACK = 4
 _MOST_NAMED = 5
 _WORST = ("green", "failing", "stuck")
@@ -57,7 +59,14 @@ class ProjectState:
     @property
     def is_stale(self) -> bool:
         """Whether a run has to come first: one that failed on these very files says what is wrong."""
-        return bool(self.edited.paths) and (self.standing.verdict == "green" or not self.is_seen)
+        is_red = self.standing.verdict != "green" and not self.is_partly_green
+        return bool(self.edited.paths) and not (is_red and self.is_seen)
+
+    @property
+    def is_partly_green(self) -> bool:
+        """Whether no test failed that ran: those that are known to fail were left out."""
+        summary = self.standing.summary
+        return 0 < (summary.failing or 0) == summary.counts.get("not_run", 0)
 
 
 def load_state(project: Project, history: HistoryReader, known: str = "") -> ProjectState:
@@ -205,12 +214,14 @@ def _edited_since_tests(
     Where no run was of all tests, the last one counts; where none was of tests, any.
     """
     tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
-    whole = next((each for each in tests if each.is_full), tests[0] if tests else None)
-    later = looks[: looks.index(whole) + 1] if whole is not None else ()
+    # What another command wrote, such as a formatter, is an edit.
+    is_chosen = bool(_CHOOSES.search(project.settings.test_command))
+    whole = next((each for each in tests if each.is_full or is_chosen), tests[0] if tests else None)
+    later = tests[: tests.index(whole) + 1] if whole is not None else ()
     edited = edited_since(project, history, whole, later)
     if not edited.paths or whole == tests[0]:
         return edited, edited.paths == ()
-    last = edited_since(project, history, tests[0], looks[: looks.index(tests[0]) + 1])
+    last = edited_since(project, history, tests[0], tests[:1])
     return edited, last.paths == ()
 
 

@@ -268,9 +268,12 @@ def removed(slot: HookLocation, text: str) -> str | None:
     events, at = _events(slot, body), root(body)
 
     def of_member(member: JsonPart) -> list[Range] | None:
-        return ranges_without(body, member.at, of_event) if member.at in events else []
+        if member.at in events:
+            return ranges_without(body, member.at, of_event)
+        is_event = at in events or (slot.is_at_top and isinstance(member.value, list))
+        return of_event(member) if is_event else []
 
-    found = ranges_without(body, at, of_event if at in events else of_member)
+    found = ranges_without(body, at, of_member)
     if found is None:  # nothing else is in the file
         found = [(at + 1, _skip(body, parts(body, at)[-1].end))]
     starts, ends = [start for start, _ in sorted(found)], [end for _, end in sorted(found)]

@@ -81,6 +81,7 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
         signals=check_all(view),
         breaker=_breaker(after, step, limits),
         tests=tests,
+        source=run.source,
     )
     # what failed last is another selection each time
     is_same_selection = run.selection == after.selection and not LAST_FAILED.search(run.selection)

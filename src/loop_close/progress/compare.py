@@ -227,7 +227,9 @@ def _not_failing(changes: Changes, episode: Episode, run: Run, test: str, known:
 
 def _is_restored(test: str, run: Run) -> bool:
     """Whether the function of a test that was deleted is there again, though it was not chosen to run."""
-    return any(edit.change == "added" and is_about(edit, test) for edit in run.edits.edits)
+    is_back = any(edit.change == "added" and is_about(edit, test) for edit in run.edits.edits)
+    ran = {test_function(each) for each in (*run.outcomes, *(mark.test for mark in run.marks))}
+    return is_back and not run.is_full and test_function(test) not in ran
 
 
 def _no_longer_failing(
@@ -466,19 +468,22 @@ def _place(test: str) -> tuple[str, str]:
 
 def renamed(tests: tuple[str, ...], run: Run) -> dict[str, str]:
     """New names of known tests: their functions were moved, or their cases got other ids."""
-    names = dict(_moved(tests, run))
+    names = moved(tests, run)
     for rule in (_new_ids, _rewritten):
         names |= dict(rule(tuple(t for t in tests if t not in names), run))
     return names
 
 
-def _moved(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
+def moved(tests: tuple[str, ...], run: Run) -> dict[str, str]:
+    """New names of tests whose functions were moved."""
     moves = {(e.file, e.function): e.moved_to for e in run.edits.edits if e.change == "moved"}
+    names = {}
     for test in tests:
         file, function = moves.get(_place(test), ("", ""))
         if file:
             case = test[len(test_function(test)) :]
-            yield test, f"{file}::{function.replace('.', '::')}{case}"
+            names[test] = f"{file}::{function.replace('.', '::')}{case}"
+    return names
 
 
 def _rewritten(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from loop_close.facts import (
     is_a,
     is_assertion,
     is_only_counted,
-    is_raising,
+    is_raise,
     links,
     test_function,
 )
@@ -286,7 +286,7 @@ def is_infrastructure_text(text: str) -> bool:
 def _is_made(raised: Raised | None) -> bool:
     """Whether a ``raise`` statement of the project made the exception."""
     last = raised.frames[-1:] if raised is not None else ()
-    return any(is_raising(frame) and not frame.is_handing_on for frame in last)
+    return any(is_raise(frame) and not frame.is_handing_on for frame in last)
 
 
 def _is_infrastructure_error(raised: Raised) -> bool:

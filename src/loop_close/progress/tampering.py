@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from loop_close.conventions import is_configuration, is_of_tests, is_source, is_test_file
+from loop_close.conventions import is_configuration, is_of_dependencies, is_of_tests, is_source, is_test_file
 from loop_close.facts import file_of, qualname
 from loop_close.lazy import NamedTuple
 from loop_close.memory import UNEDITED, ChangedTest, Edit, Episode, KnownTest, Run, Step
@@ -69,22 +69,27 @@ def sides_of(edits: Iterable[Edit], of_tests: Collection[str] = (), *, is_missin
     :param of_tests: files that belong to the tests although their names do not say so.
     :param is_missing: what failed was an import.
     """
-    named: dict[str, set[str]] = {"code": set(), "tests": set(), "other": set(), "new": set()}
+    named: dict[str, set[str]] = {
+        "code": set(),
+        "tests": set(),
+        "other": set(),
+        "new": set(),
+        "needed": set(),
+    }
     made = [edit for edit in edits if edit.is_effective]
     new = _added_files(made)
-    for edit in made:
-        is_test = edit.file in of_tests or is_of_tests(edit.file) or is_test_file(edit.file)
-        side = (
-            "tests"
-            if is_test
-            else "other"
-            if not is_source(edit.file)
-            else "new"
-            if edit.file in new
-            else "code"
-        )
-        named[side].add(edit.file)
+    for file in {edit.file for edit in made}:
+        if file in of_tests or is_of_tests(file) or is_test_file(file):
+            named["tests"].add(file)
+        elif is_source(file):
+            named["new" if file in new else "code"].add(file)
+        else:
+            named["needed" if is_of_dependencies(file) else "other"].add(file)
     named["code" if is_missing or named["code"] else "other"] |= named["new"]
+    is_free = is_missing or not (
+        named["tests"] or named["other"]
+    )  # another version of a package may be the fix
+    named["code" if is_free else "other"] |= named["needed"]
     return Sides(*(tuple(sorted(named[side])) for side in ("code", "tests", "other")))
 
 
@@ -106,6 +111,7 @@ def _passes_without_fix(
     found: list[_PassWithoutFix] = []
     own: set[str] = set()
     edits: list[Edit] = []
+    unseen: list[Edit] = []  # those before a run that left out failing tests: these may pass by them
     last: Step | None = None
     is_known, is_broken = True, False
     for step in steps:
@@ -123,15 +129,17 @@ def _passes_without_fix(
             is_of_code = is_broken and not any(map(is_configuration, files))
             if kind == "not-fixed" and (is_of_code or (is_missing and is_only_settings(files))):
                 kind = "unclear"  # tests may have to follow code that was edited before the first failure
-            is_idle = kind == "no-edit" and (is_missing or bool(step.not_fixed))
+            is_idle = kind == "no-edit" and (
+                is_missing or bool(step.not_fixed) or any(e.is_effective for e in unseen)
+            )
             if kind and not is_idle and (step.fixed or step.not_fixed or kind == "no-edit"):
                 made_by = (kind, files or about.other, last.unresolved)
                 selected = (last.collected, step.collected)
                 found.append(_PassWithoutFix(last.run, step.run, *made_by, selected))
         if last is None or step.unresolved <= last.unresolved or is_back:
             own |= _added_files(edits)
-            # What was edited before tests that did not run is still to show.
-            last, edits, is_known = step, (edits if step.not_run else []), is_known or not step.not_run
+            unseen = [*unseen, *edits] if step.not_run else []
+            last, edits, is_known = step, [], True
     return [each for each in found if each.kind == "not-fixed" or each.run == run.number]
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 from loop_close import lazy
 from loop_close.conventions import PYTHON, is_of_tests, is_test_file
-from loop_close.memory import TAMPERING, ChangedTest, Edit, Edits, Episode, KnownTest, Progress, Signal, Step
+from loop_close.memory import (
+    MERGED,
+    TAMPERING,
+    ChangedTest,
+    Edit,
+    Edits,
+    Episode,
+    KnownTest,
+    Progress,
+    Signal,
+    Step,
+)
 from loop_close.model import Report, RootCause
 from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.progress.fingerprints import test_key
@@ -158,7 +169,8 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         yield from (f"- {_named(signal, progress)}." for signal in fired)
         return
     if progress.position > 1:
-        yield state_line(progress, report.observation.source if len(report.sources) > 1 else "")
+        is_of_one = len(report.sources) > 1 and progress.source != MERGED
+        yield state_line(progress, progress.source if is_of_one else "")
     yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
         yield from _experiment(progress)

@@ -71,12 +71,12 @@ def function_rows(
 
     Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
     Of many lines in a row that no test ran, and of a long comment, the first is shown. Each omission is a row that
-    counts its lines. A line has its number where it cannot be counted from the row above it: in the first row, there
-    after a colon, after lines that are not shown, and where it is marked or cited.
+    counts its lines. A line has its number in the first row, after a colon, after an omission, and where it is marked
+    or cited.
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
-    :param is_mark_run: the marked line ran, whatever is recorded; else it is marked as not run if it did not.
+    :param is_mark_run: the marked line ran, whatever is recorded.
     :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :param cited: the lines that other parts of the prompt name by their numbers.
@@ -92,10 +92,10 @@ def function_rows(
     folded = _folded(source, parsed, body, skipped, comments) - {marked}
     kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
     kept += _kept(source, parsed, body, marked, most, skipped, folded, comments)
-    docstring = range(head.stop, body.start)
 
     def omission(last: int, following: int) -> list[str]:
         """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
+        docstring = range(head.stop, body.start)
         between = {n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()}
         if not between:
             return []
@@ -106,12 +106,11 @@ def function_rows(
     rows: list[str] = []
     last = (head or body).start - 1
     for number in (n for n in kept if _line(source, n).strip()):
-        is_next = bool(rows) and number == last + 1
+        has_number = not rows or number != last + 1 or number in cited
         rows += omission(last, number)
         last = number
         sign = NOT_RUN if number in skipped else mark if number == marked or number in alike else ""
-        has_number = not is_next or sign == MARKED or number in cited
-        rows.append(_row(source, number, sign, has_number=has_number, is_first=not rows))
+        rows.append(_row(source, number, sign, has_number=has_number or sign == MARKED, is_first=not rows))
         if number == marked and 0 < column <= MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     rows += omission(last, body.stop)

@@ -216,7 +216,11 @@ class _SuiteComparison(SuiteDifference):
 
     def _lacks_fixture(self, test: Test, other: Test) -> bool:
         """Whether a test that is as it was asks for a fixture that is gone: it fails, and demands the same."""
+        modules = (other.module, *self.now.suite.conftests(other.module.path))
+        texts = [self.now.texts.get(module.path, "") for module in modules]
         names = [each.arg for each in (*other.node.args.args, *other.node.args.kwonlyargs)]
+        # A name in quotes may be that of a fixture that is made in another way.
+        names = [name for name in names if not any(f"{q}{name}{q}" in text for text in texts for q in "'\"")]
         return test.home.source(test.node) == other.home.source(other.node) and any(
             self.was.suite.fixture(test, name)[1] is not None
             and self.now.suite.fixture(other, name)[1] is None

@@ -214,3 +214,40 @@ def test_what_is_missed_and_was_removed_comes_first(exc, edit, expected):
 def test_what_was_removed_and_is_not_missed_is_no_suspect():
     exc = raised("AttributeError", details={"name": "total", "owner": "Cart"})
     assert "Cart.tax" not in dict(suspects(exc, Edit(file=SRC, function="Cart.tax", change="removed")))
+
+
+@pytest.mark.parametrize(
+    ("exc", "edit"),
+    [
+        (
+            raised("FixtureLookupError", details={"fixture": "cart"}),
+            Edit(file="tests/sub/conftest.py", function="cart", change="removed"),
+        ),
+        (
+            raised("ModuleNotFoundError", bases=("ImportError",), details={"name": "utils"}),
+            Edit(file="other/utils.py", function="w", change="removed"),
+        ),
+        (raised("NameError", details={"name": "tax"}), Edit(file=SRC, function="Old.tax", change="removed")),
+        (
+            raised("NameError", details={"name": "tax"}),
+            Edit(file="src/shop/other.py", function="tax", change="removed"),
+        ),
+        (
+            raised("ImportError", details={"name": "tax", "owner": "zzz"}),
+            Edit(file="src/aaa.py", function="tax", change="removed"),
+        ),
+        (
+            raised("AttributeError", details={"name": "load", "owner": "Conf"}),
+            Edit(file="src/shop/other.py", function="load", change="removed"),
+        ),
+        (
+            raised("AttributeError", details={"name": "load", "owner": "Conf"}),
+            Edit(file=SRC, function="Other.load", change="removed"),
+        ),
+    ],
+)
+def test_what_was_removed_where_python_does_not_look_is_no_suspect(exc, edit):
+    assert edit.function not in dict(suspects(exc, edit, CONSTANT, phase="call"))
+    assert not any(
+        "removed" in reason for _, reasons in suspects(exc, edit, phase="call") for reason in reasons
+    )
