@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
-from records import exceptions, frame, raised
+from records import exceptions, failure, frame, in_test, raised
 
-from loop_close.prompt.failure import generated_lines, missing_lines
+from loop_close.model import Site
+from loop_close.prompt.failure import generated_lines, missing_lines, value_lines
 
 HOME = {"name": "parse_dat", "home": "src/shop/dates.py"}
 NEAR = ("parse_date", "parse_dates")
@@ -122,3 +123,10 @@ def test_any_exception(exc):
         lines = [*missing_lines(replace(exc, type=kind)), *generated_lines(replace(exc, type=kind))]
         kinds = {token.type for token in MarkdownIt("commonmark").parse("\n".join(lines))}
         assert kinds <= {"paragraph_open", "inline", "paragraph_close", "fence"}
+
+
+def test_values_of_a_statement_of_the_code_under_test_have_its_function():
+    of_code = Site(frame=frame(function="Parser.need"), statement="raise E(text)", values=(("text", "')'"),))
+    of_test = Site(frame=in_test(), statement="f(text)", values=(("text", "'1'"),))
+    assert list(value_lines(failure(raised(site=of_code)))) == ["With `text = ')'` in `Parser.need`."]
+    assert list(value_lines(failure(raised(site=of_test)))) == ["With `text = '1'`."]

@@ -1,11 +1,13 @@
 from dataclasses import replace
 
 import pytest
+from called import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from records import SRC, any_text, edited, failure, known, observed, progress, raised
+from records import SRC, any_text, edited, failure, known, observed, progress, raised, verdict
 
+from loop_close.calls import Calls
 from loop_close.judge import report_of
 from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Suspect
@@ -298,6 +300,27 @@ def test_values_that_follow_the_edits_ask_for_another_experiment():
     signals = [Signal(kind="repeated-failure", runs=(1, 2, 3))]
     assert "The value follows the edits of `parse`" in stuck(*steps, breaker="half_open", signals=signals)[-1]
     assert "does not run in the failing test" in stuck(breaker="half_open", signals=signals)[-1]
+
+
+@pytest.mark.parametrize(
+    ("hits", "moved", "said"),
+    [
+        (((0, 1),), 0, "`parse` (`src/shop/cart.py`) runs in the failing tests"),
+        (((0, 1),), 1, "The value follows the edits of `parse`"),
+        (((1, 1),), 0, "The failing tests do not run `parse`"),
+        (((1, 1),), 1, "The failing tests do not run `parse`"),
+        (None, 0, "does not run in the failing test, or it is not the cause"),
+    ],
+)
+def test_the_experiment_knows_what_failing_tests_run(hits, moved, said):
+    functions = called("parse", 1), called("other", 9)
+    failed = {"t.py::a": hits} if hits is not None else {}
+    report = report_of(
+        observed(failure(verdict(), "t.py::a"), calls=Calls(functions=functions, failed=failed))
+    )
+    steps = (*STEPS[:2], replace(STEPS[2], moved=moved))
+    signals = [Signal(kind="repeated-failure", runs=(1, 2, 3))]
+    assert said in stuck(*steps, report=report, breaker="half_open", signals=signals)[-1]
 
 
 def test_edits_of_tests_are_no_suspects():

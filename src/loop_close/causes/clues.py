@@ -84,7 +84,9 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue.edited, clue.edited_share = run, share
         clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
         if is_gone(edit) and (file, function) != edit.moved_to:
-            clue.gone, clue.missing = _gone(edit, function), share
+            clue.gone = _gone(edit, function)
+        is_missed = edit.change == "edited" and function == MODULE and any(_missed(f, edit) for f in failures)
+        clue.missing = share if clue.gone or is_missed else clue.missing
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
@@ -216,7 +218,8 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, t
     for step in episode.steps:
         share = sum(step.run in runs for runs in before) / len(failures)
         for edit in step.edits.edits if share else ():
-            missed = (_missed(failure, edit) for failure in failures) if is_gone(edit) else ()
+            may_miss = is_gone(edit) or (edit.function == MODULE and edit.change == "edited")
+            missed = (_missed(failure, edit) for failure in failures) if may_miss else ()
             missing = next(filter(None, missed), None)
             is_counted = edit.function and edit.is_effective and (missing or edit.change != "removed")
             is_used = missing or not is_test_file(edit.file) or _may_be_used(edit, failures)
@@ -249,11 +252,27 @@ def _missed(failure: Failure, edit: Edit) -> Name | None:
         elif is_a(link, "AttributeError"):
             is_it = missing == name and bool(owner) and _last(owner) == _last(lacking)
         else:
-            is_it = is_a(link, "NameError") and missing == edit.function and frame is not None
-            is_it = is_it and frame is not None and frame.file == edit.file
-        if is_it and edit.function != MODULE:
+            is_it = is_a(link, "NameError") and missing == edit.function and _is_in(frame, edit)
+        if edit.function == MODULE:
+            is_it = _unbinds(edit.diff, missing) and (
+                _is_in(frame, edit) if is_a(link, "NameError") else _is_module(edit.file, lacking, failure)
+            )
+        if is_it:
             return edit.file, edit.function
     return None
+
+
+def _is_in(frame: Frame | None, edit: Edit) -> bool:
+    return frame is not None and frame.file == edit.file
+
+
+def _unbinds(diff: str, name: str) -> bool:
+    """Whether an edit of a module took a name away: a removed line has it, and no added one."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    rows = diff.split("\n") if name else []
+    return any(word.search(row) for row in rows if row[:1] == "-") and not any(
+        word.search(row) for row in rows if row[:1] == "+"
+    )
 
 
 # Folders that packages are in and that are none themselves.

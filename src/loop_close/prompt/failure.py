@@ -19,6 +19,7 @@ from loop_close.facts import (
     innermost,
     is_a,
     is_about_a_file,
+    links,
     test_function,
     values,
 )
@@ -175,8 +176,11 @@ def value_lines(failure: Failure) -> Iterator[str]:
         if not (part.startswith("…") and name.removesuffix(" = ") in compared)
         and not (name == "self = " and part.endswith("(…)"))
     ]
+    frame = next((link.site.frame for link in links(failure.raised) if link.site is not None), None)
+    # The statement that is shown is that of the test.
+    where = f" in {span(frame.function, 80)}" if frame is not None and not frame.is_test else ""
     if shown:
-        yield f"With {', '.join(shown)}."
+        yield f"With {', '.join(shown)}{where}."
 
 
 def _safe_pair(name: str, value: str) -> tuple[str, str]:

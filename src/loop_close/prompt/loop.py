@@ -71,6 +71,9 @@ EXPERIMENTS: Mapping[str, str] = {
     "repeated-failure, moved": "The value follows the edits of {edited}, so that code runs. Either its rule is wrong, "
     "or its input is. Print its arguments and its return value once in the failing test: with a wrong argument, the "
     "fault is earlier.",
+    "repeated-failure, run": "{edited} runs in the failing tests, and no edit of it changed their result. Either its "
+    "input is wrong, or what decides is elsewhere. Print its arguments and its return value once in the failing test.",
+    "repeated-failure, not run": "The failing tests do not run {edited}, so edits of it cannot change their result.",
     "similar-failure": "Either the wording differs by chance, or each edit moves the same fault. Run the same code "
     "twice: if the words differ again, it is chance.",
     "regression": "Either the last edit broke what had been fixed, or both need a case that is missing. Undo the last "
@@ -151,7 +154,8 @@ def _diff(edits: Sequence[Edit], report: Report) -> list[str]:
         lines = safe(edit.diff).split("\n")
         kept = lines[:room] if number < _MAX_NAMED else []
         if kept and len(edits) > 1:
-            rows.append(f"@@ {one_line(safe(edit.function or edit.file), 100)} @@")
+            name = edit.file if edit.function in ("", MODULE) else edit.function
+            rows.append(f"@@ {one_line(safe(name), 100)} @@")
         rows += _cut_rows(kept)
         more += len(lines) - len(kept)
     rest = [f"… {more} more line{'s' * (more != 1)}"] if more else []
@@ -173,7 +177,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         yield state_line(progress, progress.source if is_of_one else "")
     yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
-        yield from _experiment(progress)
+        yield from _experiment(progress, _functions_run(report))
     elif progress.breaker.state == "open":
         yield f"For a person: {_question(progress, _failing(progress))}"
 
@@ -243,13 +247,39 @@ def _named(signal: Signal, progress: Progress) -> str:
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 
-def _experiment(progress: Progress) -> Iterator[str]:
-    """While the breaker is half open: what would discriminate between two explanations."""
+def _functions_run(report: Report) -> dict[tuple[str, str], bool]:
+    """The functions that were called, by file and qualified name, and whether failing tests ran them.
+
+    Empty if that is not known of all failing tests.
+    """
+    calls = report.observation.calls
+    if calls is None or any(failure.nodeid not in calls.failed for failure in report.observation.failures):
+        return {}
+    ran = {index for hits in calls.failed.values() for index, _ in hits}
+    return {(each.file, each.function): index in ran for index, each in enumerate(calls.functions)}
+
+
+def _experiment(progress: Progress, ran: Mapping[tuple[str, str], bool]) -> Iterator[str]:
+    """While the breaker is half open: what would discriminate between two explanations.
+
+    :param ran: the functions that were called, and whether failing tests ran them.
+    """
     fired = {s.kind: s for s in progress.signals if s.is_on}
     signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
-    text = EXPERIMENTS[_situation(signal, progress)] if signal is not None else DEFAULT
+    names = _edited(progress)
+    first = next((name for name in names if ran.get(name)), names[0] if names else None)
+    kind = _situation(signal, progress) if signal is not None else ""
+    if first is not None and first in ran and kind.startswith("repeated-failure"):
+        kind = (
+            "repeated-failure, not run"
+            if not ran[first]
+            else "repeated-failure, run"
+            if "," not in kind
+            else kind
+        )
     tests = spans(signal.tests, _MAX_NAMED) if signal is not None and signal.tests else "the failing tests"
-    yield text.format(edited=_edited(progress, 1) or _SOMETHING, tests=tests)
+    edited = _place(*first) if first is not None else _SOMETHING
+    yield EXPERIMENTS.get(kind, DEFAULT).format(edited=edited, tests=tests)
 
 
 def _situation(signal: Signal, progress: Progress) -> str:
@@ -264,8 +294,8 @@ def _failing(progress: Progress) -> list[str]:
     return sorted(test for test, known in progress.episode.tests.items() if known.status == "failing")
 
 
-def _edited(progress: Progress, most: int) -> str:
-    """Functions of the code under test that were edited since the last progress, the latest first."""
+def _edited(progress: Progress) -> list[tuple[str, str]]:
+    """Functions of the code under test that were edited since the last progress, by file and name, the latest first."""
     found: list[tuple[str, str]] = []
     for step in reversed(progress.episode.steps):
         if step.advanced or step.run == progress.episode.first:
@@ -273,7 +303,7 @@ def _edited(progress: Progress, most: int) -> str:
         found += [
             (e.file, e.function) for e in step.edits.edits if e.is_effective and not is_test_file(e.file)
         ]
-    return ", ".join(_place(file, function) for file, function in list(dict.fromkeys(found))[:most])
+    return list(dict.fromkeys(found))
 
 
 def _place(file: str, function: str) -> str:

@@ -69,6 +69,10 @@ _ADDRESSES = (
     Replacement(
         "repr_address", (" 0x", "=0x"), lazy.pattern(r"(<[^<>\n]*?[ =])0x[0-9A-Fa-f]{6,}+"), r"\g<1>0x…"
     ),
+    # pytest leaves out the middle of a long repr: what is left of the address has no 0x.
+    Replacement(
+        "cut_address", ("...",), lazy.pattern(r"(<[^<>\n]{0,200}?\.\.\.)[0-9a-f]{6,16}(?=>)"), r"\g<1>0x…"
+    ),
 )
 # How many threads came before depends on what else ran in the process: "Thread-3 (worker)" (Python 3.10).
 _THREAD = Replacement("thread", ("Thread-",), lazy.pattern(r"\bThread-[0-9]+(?= \()"), "Thread-…")

@@ -251,3 +251,43 @@ def test_what_was_removed_where_python_does_not_look_is_no_suspect(exc, edit):
     assert not any(
         "removed" in reason for _, reasons in suspects(exc, edit, phase="call") for reason in reasons
     )
+
+
+@pytest.mark.parametrize(
+    ("exc", "diff", "expected"),
+    [
+        (
+            raised("AttributeError", details={"name": "now", "owner": "shop.cart"}),
+            "-from clock import now\n+import clock",
+            True,
+        ),
+        (
+            raised("ImportError", details={"name": "now", "owner": "shop.cart"}),
+            "-from clock import now",
+            True,
+        ),
+        (raised("NameError", details={"name": "now"}), "-from clock import now\n+import clock", True),
+        (
+            raised("NameError", details={"name": "now"}),
+            "-from clock import now\n+from clocks import now",
+            False,
+        ),
+        (raised("NameError", details={"name": "nowhere"}), "-from clock import now", False),
+        (
+            raised("AttributeError", details={"name": "now", "owner": "shop.tax"}),
+            "-from clock import now",
+            False,
+        ),
+    ],
+)
+def test_a_name_that_an_edit_of_the_module_took_away(exc, diff, expected):
+    """It comes before another module that was edited in the same turn."""
+    other = Edit(file="src/shop/aaa.py", function="<module>")
+    test = failure(exc, NODEID, "call")
+    edits = Edits(kind="effective", edits=(other, Edit(file=SRC, function="<module>", diff=diff)))
+    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)}
+    episode = Episode(first=1, steps=(Step(run=4, is_full=True, edits=edits),), tests=known)
+    (cause,) = report_of(observed(test)).causes
+    found = scored(found_for(cause, None, episode))
+    scores = {candidate.file: share for share, candidate in found if candidate.function == "<module>"}
+    assert (scores[SRC] > 2 * scores[other.file]) is expected
