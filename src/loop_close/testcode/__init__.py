@@ -24,7 +24,16 @@ from loop_close.testcode.changes import (
     patch_changes,
 )
 from loop_close.testcode.demands import BASES, Demand, TestAnalysis, became, same_start
-from loop_close.testcode.matching import CALLED, WORD, DemandIndex, SuiteDifference, Work, is_about, renamed
+from loop_close.testcode.matching import (
+    CALLED,
+    WORD,
+    DemandIndex,
+    SuiteDifference,
+    Work,
+    is_about,
+    is_retargeted,
+    renamed,
+)
 from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference, known_changes
@@ -312,7 +321,9 @@ class _SuiteComparison(SuiteDifference):
         return left
 
     def _is_renamed(self, wanted: Demand, found: Demand, is_same: bool) -> bool:
-        """Whether it is the same demand, with other names for what has that name nowhere else."""
+        """Whether it is the same demand, with other names for what has that name nowhere else, or another patch."""
+        if is_retargeted(wanted, found):
+            return True
         pairs = renamed(wanted, found, is_same)
         return pairs is not None and not any(a in self.now.words or b in self.was.words for a, b in pairs)
 

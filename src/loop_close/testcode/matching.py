@@ -135,6 +135,18 @@ def _outlines(demand: Demand) -> Iterator[object]:
         yield demand.op, "text", demand.text
 
 
+# The target of a patch as a text, of which the last part is what is replaced.
+_TARGET = re.compile(r"\b(setattr|delattr|patch)\('[\w.]+\.(\w+)'")
+
+
+def is_retargeted(wanted: Demand, found: Demand) -> bool:
+    """Whether it is the same demand, but for the module in which something of one name is patched."""
+    one, other = (
+        (d.op, d.expected, d.value, d.tolerance, _TARGET.sub(r"\1('\2'", d.subject)) for d in (wanted, found)
+    )
+    return one == other and found.guards <= wanted.guards
+
+
 def renamed(wanted: Demand, found: Demand, is_same: bool) -> list[tuple[str, str]] | None:
     """The names that differ if two demands are equal apart from them, or from the helpers' preparation; else None.
 
