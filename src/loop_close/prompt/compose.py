@@ -71,9 +71,9 @@ def _as_first(report: Report, progress: Progress) -> Report:
 
 
 def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Section, list[str]]:
-    """The lines of each section within ``room`` tokens, of which a third is for the root causes alone."""
+    """The lines of each section within ``room`` tokens, of which two fifths are for the root causes alone."""
     bodies: dict[Section, list[str]] = {}
-    left, reserve = room, room // 3
+    left, reserve = room, room * 2 // 5
     for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.tokens, s.position, s.id)):
         bodies[section] = _body(section, report, left - reserve if section.tokens else left)
         left -= _cost(bodies[section])
@@ -137,7 +137,7 @@ class Section:
         to say. Text from outside has to pass :mod:`loop_close.prompt`.
     :ivar title: its heading, empty for none.
     :ivar tokens: the most it may cost; 0 for "all that the others leave".
-    :ivar keep: it is given its tokens before those that are not kept. A third of the budget is for the section with
+    :ivar keep: it is given its tokens before those that are not kept. Two fifths of the budget are for the section with
         the root causes alone.
     """
 
