@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from loop_close import files
 from loop_close.capture import MAX_LINE, index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.facts import known_calls
 from loop_close.files import Targets
 from loop_close.judge import report_of, without_known
 from loop_close.lazy import dataclass
@@ -285,8 +286,8 @@ def with_edit_ranks(report: Report, root: Path) -> Report:
 
 def _lines_run(report: Report) -> set[tuple[str, int]] | None:
     """The lines that failing tests ran, by file and number; None if that is not known of all of them."""
-    calls = report.observation.calls
-    if calls is None or any(failure.nodeid not in calls.failed for failure in report.observation.failures):
+    calls = known_calls(report.observation)
+    if calls is None:
         return None
     return {(calls.functions[index].file, line) for hits in calls.failed.values() for index, line in hits}
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from loop_close import lazy
+from loop_close.calls import Calls
 from loop_close.model import (
     Difference,
     Failure,
     Frame,
+    Observation,
     Origin,
     Raised,
     Report,
@@ -210,6 +212,13 @@ def failure_place(failure: Failure) -> tuple[str, int, str]:
 def values(failure: Failure) -> tuple[tuple[str, str], ...]:
     """The names in the failing statement with their values, as (name, text)."""
     return next((link.site.values for link in links(failure.raised) if link.site is not None), ())
+
+
+def known_calls(observation: Observation) -> Calls | None:
+    """The calls, where those of all failing tests are known."""
+    calls = observation.calls
+    is_known = calls is not None and all(each.nodeid in calls.failed for each in observation.failures)
+    return calls if is_known else None
 
 
 def differences(failure: Failure) -> tuple[Difference, ...]:

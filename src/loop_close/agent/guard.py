@@ -18,7 +18,7 @@ from loop_close.agent import (
     is_finite,
 )
 from loop_close.lazy import dataclass
-from loop_close.text import cut, one_line
+from loop_close.text import cut, listed, one_line
 
 LimitName = Literal["iterations", "runtime", "cost", "failures"]
 
@@ -367,9 +367,17 @@ class Situation:
 
     @property
     def is_stale(self) -> bool:
-        """Whether a run has to come first: one that failed on these very files says what is wrong."""
+        """Whether a run has to come first."""
         is_red = self.standing != "green" and not self.is_partly_green
-        return bool(self.edited) and not (is_red and self.is_seen)
+        return needs_run(self.edited, is_red=is_red, is_seen=self.is_seen)
+
+
+def needs_run(edited: Sequence[str] | None, *, is_red: bool, is_seen: bool) -> bool:
+    """Whether tests have to run before more is said: a run that failed on these very files says what is wrong.
+
+    :param edited: since all tests ran; ``is_seen``: the last run saw even that, ``is_red`` if a test of it failed.
+    """
+    return bool(edited) and not (is_red and is_seen)
 
 
 def answer(situation: Situation) -> GateAnswer:
@@ -440,17 +448,15 @@ def _killed(situation: Situation) -> str:
 
 
 def _stale(situation: Situation) -> str:
-    edited = sorted(situation.edited or ())
-    named = ", ".join(one_line(path, 120) for path in edited[:_NAMED])
-    more = f" and {len(edited) - _NAMED} more" if len(edited) > _NAMED else ""
+    named = listed(sorted(situation.edited or ()), _NAMED, lambda path: one_line(path, 120))
     command = one_line(situation.command, 300)
     if situation.is_seen:
         return (
-            f"Not all tests have run since the last edit: {named}{more} changed after the last run of all tests. Those"
+            f"Not all tests have run since the last edit: {named} changed after the last run of all tests. Those"
             f" that ran since then pass. To run them all: {command}"
         )
     return (
-        f"The tests have not run since the last edit: {named}{more} changed after the last run. Its result does not"
+        f"The tests have not run since the last edit: {named} changed after the last run. Its result does not"
         f" apply to the current code. To run the tests: {command}"
     )
 

@@ -79,14 +79,12 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         _from_frames(failure, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
     edited = edited_before(failures, episode) if episode is not None else {}
-    for (file, function), (run, edit, share) in edited.items():
+    for (file, function), (run, edit, share, is_missed) in edited.items():
         clue = _clue(found, file, function)
         clue.edited, clue.edited_share = run, share
         clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
-        if is_gone(edit) and (file, function) != edit.moved_to:
-            clue.gone = _gone(edit, function)
-        is_missed = edit.change == "edited" and function == MODULE and any(_missed(f, edit) for f in failures)
-        clue.missing = share if clue.gone or is_missed else clue.missing
+        if is_missed:
+            clue.missing, clue.gone = share, _gone(edit, function) if is_gone(edit) else ""
         if clue.is_test:
             ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
@@ -204,17 +202,28 @@ def shown_exception(cause: RootCause) -> Raised | None:
 _CONFTEST = "conftest.py"
 
 
-def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, tuple[int, Edit, float]]:
+class EditBefore(NamedTuple):
+    """The last edit of a function before failures began.
+
+    :ivar run: the run after it; ``share``: that of the failures which began then, from 0 to 1.
+    :ivar is_missed: the failures miss what it took away.
+    """
+
+    run: int
+    edit: Edit
+    share: float
+    is_missed: bool
+
+
+def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, EditBefore]:
     """Functions, class bodies and module bodies, by file and qualified name.
 
     Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
     no tests, and the conftests above them. New test code is left out, as its failures say what is still to be done;
     but not a new fixture or helper that raised the exception.
-
-    :returns: the last such edit, the run after it, and the share of the failures that began then, from 0 to 1.
     """
     before = [_runs_before(failure, episode) for failure in failures]
-    found: dict[Name, tuple[int, Edit, float]] = {}
+    found: dict[Name, EditBefore] = {}
     for step in episode.steps:
         share = sum(step.run in runs for runs in before) / len(failures)
         for edit in step.edits.edits if share else ():
@@ -226,7 +235,8 @@ def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, t
             if is_counted and is_used:
                 own = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
                 name = missing or own
-                found[name] = step.run, edit, max(share, found[name][2] if name in found else 0.0)
+                most = max(share, found[name].share if name in found else 0.0)
+                found[name] = EditBefore(step.run, edit, most, missing is not None)
     return found
 
 
@@ -237,29 +247,33 @@ def is_gone(edit: Edit) -> bool:
 
 def _missed(failure: Failure, edit: Edit) -> Name | None:
     """The name, fixture or module that the edited code had and the failure is missing: where Python looks for it."""
-    owner, _, name = edit.function.rpartition(".")
     for link in links(failure.raised):
-        details, frame = link.details, innermost(link)
-        missing, lacking = details.get("name", ""), details.get("owner", "")
-        if "fixture" in details:
-            is_it = details["fixture"] == name and _is_beside(edit.file, failure)
-        elif is_a(link, "ModuleNotFoundError"):
+        if is_a(link, "ModuleNotFoundError"):
+            missing = link.details.get("name", "")
             if missing and _is_module(edit.file, missing, failure):
                 return edit.file, MODULE
-            continue
-        elif is_a(link, "ImportError") or (is_a(link, "AttributeError") and lacking.islower() and not owner):
-            is_it = missing == edit.function and bool(lacking) and _is_module(edit.file, lacking, failure)
-        elif is_a(link, "AttributeError"):
-            is_it = missing == name and bool(owner) and _last(owner) == _last(lacking)
-        else:
-            is_it = is_a(link, "NameError") and missing == edit.function and _is_in(frame, edit)
-        if edit.function == MODULE:
-            is_it = _unbinds(edit.diff, missing) and (
-                _is_in(frame, edit) if is_a(link, "NameError") else _is_module(edit.file, lacking, failure)
-            )
-        if is_it:
+        elif _is_missed_by(link, failure, edit):
             return edit.file, edit.function
     return None
+
+
+def _is_missed_by(raised: Raised, failure: Failure, edit: Edit) -> bool:
+    """Whether the exception is about what the edit took away from a class, a module, or the fixtures of the test."""
+    details, (owner, _, name) = raised.details, edit.function.rpartition(".")
+    missing, lacking = details.get("name", ""), details.get("owner", "")
+    if "fixture" in details:
+        return details["fixture"] == name and _is_beside(edit.file, failure)
+    if is_a(raised, "AttributeError") and owner:
+        return missing == name and _last(owner) == _last(lacking)
+    if is_a(raised, "NameError"):
+        is_there = _is_in(innermost(raised), edit)
+    else:
+        is_module = lacking.islower() or edit.function == MODULE  # else a class
+        is_of_module = is_a(raised, "ImportError") or (is_a(raised, "AttributeError") and is_module)
+        is_there = is_of_module and bool(lacking) and _is_module(edit.file, lacking, failure)
+    return is_there and (
+        _unbinds(edit.diff, missing) if edit.function == MODULE else missing == edit.function
+    )
 
 
 def _is_in(frame: Frame | None, edit: Edit) -> bool:

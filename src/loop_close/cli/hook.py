@@ -29,7 +29,7 @@ from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host
 from loop_close.lazy import dataclass
 from loop_close.process import locked
 from loop_close.store.records import to_record
-from loop_close.text import digest, fault_text
+from loop_close.text import digest, fault_text, listed
 
 if TYPE_CHECKING:
     import argparse
@@ -284,10 +284,9 @@ def _with_before(
 
 
 def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
-    named = ", ".join(shown(test, 160) for test in tests[:_MOST_NAMED])
-    more = f" and {len(tests) - _MOST_NAMED} more" if len(tests) > _MOST_NAMED else ""
+    named = listed(tests, _MOST_NAMED, lambda test: shown(test, 160))
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
-    return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}{more}."
+    return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}."
 
 
 def _set_of(seen: ProjectState) -> str:

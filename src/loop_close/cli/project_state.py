@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 
 from loop_close import files
+from loop_close.agent.guard import needs_run
 from loop_close.cli.project import Project
 from loop_close.cli.recorded import Summary, read, shown, summary_of
 from loop_close.conventions import PYTHON, is_configuration
@@ -16,6 +17,7 @@ from loop_close.memory import MERGED, TAMPERING, ChangedTest
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
+from loop_close.text import listed
 from loop_close.workspace import FileEntry, take, take_known
 
 # The source of tests; runs of other tools say nothing about tests.
@@ -58,9 +60,9 @@ class ProjectState:
 
     @property
     def is_stale(self) -> bool:
-        """Whether a run has to come first: one that failed on these very files says what is wrong."""
+        """Whether a run has to come first."""
         is_red = self.standing.verdict != "green" and not self.is_partly_green
-        return bool(self.edited.paths) and not (is_red and self.is_seen)
+        return needs_run(self.edited.paths, is_red=is_red, is_seen=self.is_seen)
 
     @property
     def is_partly_green(self) -> bool:
@@ -136,10 +138,9 @@ def missing_sources(project: Project, seen: ProjectState) -> tuple[str, str]:
         missing = [source for source in missing if source not in green]
     if not missing:
         return "", ""
-    named = ", ".join(shown(source, 80) for source in missing[:_MOST_NAMED])
-    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    named = listed(missing, _MOST_NAMED, lambda source: shown(source, 80))
     are = "are" if len(missing) > 1 else "is"
-    return f"Required and not known to be green on these very files (tree {tree}) {are}: {named}{more}", ""
+    return f"Required and not known to be green on these very files (tree {tree}) {are}: {named}", ""
 
 
 def _known_by(row: RunRow) -> str:
@@ -218,11 +219,13 @@ def _edited_since_tests(
     is_chosen = bool(_CHOOSES.search(project.settings.test_command))
     whole = next((each for each in tests if each.is_full or is_chosen), tests[0] if tests else None)
     later = tests[: tests.index(whole) + 1] if whole is not None else ()
-    edited = edited_since(project, history, whole, later)
+    known = history.files()
+    ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
+    now = files_now(project.root, known, [path for path in ours if path])
+    edited = edited_since(project, history, known, now, whole, later)
     if not edited.paths or whole == tests[0]:
         return edited, edited.paths == ()
-    last = edited_since(project, history, tests[0], tests[:1])
-    return edited, last.paths == ()
+    return edited, edited_since(project, history, known, now, tests[0], tests[:1]).paths == ()
 
 
 def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
@@ -267,18 +270,21 @@ class Edited:
 
 
 def edited_since(
-    project: Project, history: HistoryReader, run: RunWindow | None, later: Sequence[RunWindow]
+    project: Project,
+    history: HistoryReader,
+    known: Known,
+    now: Files,
+    run: RunWindow | None,
+    later: Sequence[RunWindow],
 ) -> Edited:
     """The files whose meaning differs from what a run saw.
 
     Python files and the configuration of tests count; comments, formatting and docstrings do not, and neither does
     what was written while tests ran.
 
+    :param known: the files as they were last recorded; ``now``: as they are.
     :param run: the run to compare with; ``later``: it and those since.
     """
-    known = history.files()
-    ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
-    now = files_now(project.root, known, [path for path in ours if path])
     before = _before(known, history, run)
 
     def tree() -> str:

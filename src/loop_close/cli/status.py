@@ -33,6 +33,7 @@ from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.provenance import agent_of
 from loop_close.remember import limits_of
 from loop_close.store.reader import HistoryReader
+from loop_close.text import listed
 
 _MOST_NAMED = 5
 _ACCEPT = "to see the changes to tests, and to accept them: loop-close accept"
@@ -86,9 +87,7 @@ def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest], edited:
         lines = [f"  {shown(plain_line(change), 600)}" for change in more]
         blocks.append("\n".join(["drive: tests are not as they were when the last loop began", *lines]))
     if edited:
-        named = ", ".join(shown(path) for path in edited[:_MOST_NAMED])
-        rest = f" and {len(edited) - _MOST_NAMED} more" if len(edited) > _MOST_NAMED else ""
-        blocks.append(f"edited since all tests ran: {named}{rest}; run the tests")
+        blocks.append(f"edited since all tests ran: {listed(edited, _MOST_NAMED, shown)}; run the tests")
     is_open = left or any(each.is_open for s in statuses for each in s.summary.tests)
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 

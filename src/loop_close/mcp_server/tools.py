@@ -20,6 +20,7 @@ from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.readers.streams import observe
 from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
 from loop_close.store import RunRow
+from loop_close.text import listed
 
 # --- what the tools take: their input schemas, and the check of a call against them
 
@@ -409,9 +410,8 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if document["breaker"]["state"] != "closed":
         yield f"  {loop_words(Breaker(**document['breaker']))}"
     if not_run := document["edits_not_run"]:
-        names = ", ".join(f"{each['function']} ({each['file']})" for each in not_run[:_NAMED])
-        more = f" and {len(not_run) - _NAMED} more" if len(not_run) > _NAMED else ""
-        yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}{more}"
+        names = listed(not_run, _NAMED, lambda each: f"{each['function']} ({each['file']})")
+        yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}"
     for signal in document["signals"]:
         yield f"  {signal['kind']}: {signal['explanation']}"
     if document["state"] != "done":

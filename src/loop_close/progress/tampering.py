@@ -10,6 +10,7 @@ from loop_close.facts import file_of, qualname
 from loop_close.lazy import NamedTuple
 from loop_close.memory import UNEDITED, ChangedTest, Edit, Episode, KnownTest, Run, Step
 from loop_close.syntax.meaning import MODULE
+from loop_close.text import listed
 
 #: What a new module alone may mend, or a package that was installed.
 MISSING = ("ModuleNotFoundError", "ImportError")
@@ -211,7 +212,7 @@ def unfixed_in_words(
     :param failing: how many tests failed before.
     :param runs: the runs in which they failed last and passed first; None if the latter is this run.
     """
-    named = ", ".join(files[:_NAMED]) + (f" and {len(files) - _NAMED} more" if len(files) > _NAMED else "")
+    named = listed(files, _NAMED)
     failed = f"{failing} test{'s' * (failing != 1)} failed"
     when = f"between run {runs[0]}, when {failed}, and run {runs[1]}" if runs else f"since {failed}"
     return _WHAT[kind].format(when, named)

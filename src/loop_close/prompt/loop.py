@@ -7,6 +7,7 @@ from typing import Any
 
 from loop_close import lazy
 from loop_close.conventions import PYTHON, is_of_tests, is_test_file
+from loop_close.facts import known_calls
 from loop_close.memory import (
     MERGED,
     TAMPERING,
@@ -252,8 +253,8 @@ def _functions_run(report: Report) -> dict[tuple[str, str], bool]:
 
     Empty if that is not known of all failing tests.
     """
-    calls = report.observation.calls
-    if calls is None or any(failure.nodeid not in calls.failed for failure in report.observation.failures):
+    calls = known_calls(report.observation)
+    if calls is None:
         return {}
     ran = {index for hits in calls.failed.values() for index, _ in hits}
     return {(each.file, each.function): index in ran for index, each in enumerate(calls.functions)}

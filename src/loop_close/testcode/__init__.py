@@ -38,6 +38,7 @@ from loop_close.testcode.nodes import TOO_DEEP, TOO_LARGE
 from loop_close.testcode.reach import read
 from loop_close.testcode.selection import configuration_changes, difference, known_changes
 from loop_close.testcode.suite import FUNCTIONS, Function, Module, Test, is_autouse
+from loop_close.text import listed
 
 __all__ = ["Kind", "TestChange", "compare_tests", "fingerprint", "known_changes"]
 
@@ -225,12 +226,14 @@ class _SuiteComparison(SuiteDifference):
 
     def _lacks_fixture(self, test: Test, other: Test) -> bool:
         """Whether a test that is as it was asks for a fixture that is gone: it fails, and demands the same."""
+        if test.home.source(test.node) != other.home.source(other.node):
+            return False
         modules = (other.module, *self.now.suite.conftests(other.module.path))
         texts = [self.now.texts.get(module.path, "") for module in modules]
         names = [each.arg for each in (*other.node.args.args, *other.node.args.kwonlyargs)]
         # A name in quotes may be that of a fixture that is made in another way.
         names = [name for name in names if not any(f"{q}{name}{q}" in text for text in texts for q in "'\"")]
-        return test.home.source(test.node) == other.home.source(other.node) and any(
+        return any(
             self.was.suite.fixture(test, name)[1] is not None
             and self.now.suite.fixture(other, name)[1] is None
             for name in names
@@ -503,8 +506,7 @@ class _SuiteComparison(SuiteDifference):
     def _left_out(self, reason: str, ids: list[str]) -> TestChange:
         match = re.search(r"of `(.*)`$", reason)
         path = match[1] if match else next(iter([s.path for s in self.now.selections]), ids[0])
-        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        shown = ", ".join(f"`{name}`" for name in ids[:3]) + more
+        shown = listed(ids, 3, lambda name: f"`{name}`")
         was, now = self.was.texts.get(path, ""), self.now.texts.get(path, "")
         return difference(path, "not-run", f"{reason} leaves out {shown}", was, now)
 

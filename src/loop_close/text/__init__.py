@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from loop_close import lazy
 
+_Item = TypeVar("_Item")
 #: Byte order marks of UTF-16.
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 # So many spaces take the room of words.
@@ -330,6 +331,12 @@ def fields_of(value: object) -> Mapping[str, Any]:
 def objects_of(value: object) -> list[Mapping[str, Any]]:
     """The objects in a list; nothing for another type."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def listed(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = str) -> str:
+    """``a, b and 3 more``: at most so many items, each as it is shown."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(map(shown, items[:most])) + more
 
 
 def digest(*parts: str, size: int = 8) -> str:

@@ -20,7 +20,7 @@ def step(run, *functions, is_full=True, file=SRC, **fields):
 def runs(*steps, since=4, nodeid=NODEID):
     known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=since)}
     found = edited_before([failure(verdict(), nodeid)], Episode(first=1, steps=steps, tests=known))
-    return {name: run for (_, name), (run, _, _) in found.items()}
+    return {name: run for (_, name), (run, *_) in found.items()}
 
 
 def test_what_was_edited_right_before_it_began():
@@ -144,7 +144,7 @@ def test_an_edit_counts_by_the_share_of_the_failures_that_began_after_it():
     failures = [failure(verdict(), nodeid) for nodeid in tests]
     steps = step(2, "a"), step(3, "b"), step(4, "c", "b"), step(5, "d")
     found = edited_before(failures, Episode(first=1, steps=steps, tests=tests))
-    assert {name: (run, share) for (_, name), (run, _, share) in found.items()} == dict.fromkeys(
+    assert {name: (run, share) for (_, name), (run, _, share, _) in found.items()} == dict.fromkeys(
         "a", (2, 0.25)
     ) | {
         "b": (4, 0.25),
