@@ -16,9 +16,9 @@ from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.replay import scene_in, with_sources
 from loop_close.causes.candidates import Candidate
-from loop_close.causes.clues import base_name
 from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
 from loop_close.causes.spectrum import Counted
+from loop_close.facts import base_name
 from loop_close.judge import report_of
 from loop_close.model import Observation
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import linecache
 import os
@@ -27,7 +26,7 @@ from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.syntax import body_start, edited_at, lines_of, statement_at
+from loop_close.syntax import body_start, edited_lines, lines_of
 from loop_close.syntax.meaning import MODULE
 
 if TYPE_CHECKING:
@@ -293,38 +292,11 @@ def _lines_run(report: Report) -> set[tuple[str, int]] | None:
 
 
 def _is_apart(edit: Edit, ran: Collection[tuple[str, int]], root: Path) -> bool:
-    """Whether no failing test ran what the last edit put into a function, so that it changes nothing for them.
-
-    Known where all of it is in one place: lines that were added, or that stand for as many of the same indentation.
-    """
-    rows = edit.diff.split("\n")
-    at = [number for number, row in enumerate(rows) if row.startswith(("+", "-"))]
-    old, new = ([rows[n][1:] for n in at if rows[n][0] == sign] for sign in "-+")
-    is_one = bool(new) and at == [*range(at[0], at[-1] + 1)] and not rows[-1].startswith("…")
-    is_alike = not old or [*map(_indent, old)] == [*map(_indent, new)]
+    """Whether no failing test ran what the last edit put into a function, so that it changes nothing for them."""
     path = str(root / edit.file)
-    index = index_of(path) if edit.change == "edited" and is_one and is_alike else None
-    if index is None or edit.function in ("", MODULE):
-        return False
-    first, last = lines_of(index, edit.function)
-    node = index.functions.get(first)
-    found = edited_at(_lines(path)[first - 1 : last], edit.diff) if node is not None else None
-    if (
-        node is None
-        or found is None
-        or first + found < node.body[0].lineno
-        or node.body[0].lineno == node.lineno
-    ):
-        return False
-    statements = [statement_at(index.tree, first + found + n) for n, text in enumerate(new) if text.strip()]
-    if not all(isinstance(each, ast.stmt) and not hasattr(each, "decorator_list") for each in statements):
-        return False  # what is outside of bodies runs when it is defined
-    lines = {n for each in statements if each for n in range(each.lineno, (each.end_lineno or 0) + 1)}
-    return not any((edit.file, line) in ran for line in lines)
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
+    index = index_of(path) if edit.change == "edited" and edit.function not in ("", MODULE) else None
+    lines = edited_lines(index, edit.function, _lines(path), edit.diff) if index is not None else None
+    return lines is not None and not any((edit.file, line) in ran for line in lines)
 
 
 def with_source_lines(report: Report, root: Path) -> Report:

@@ -304,3 +304,20 @@ def _packages(sources: Sequence[SourceResult]) -> dict[str, frozenset[str]] | No
         return None
     names = {name for table in tables for name in table}
     return {name: frozenset(table.get(name, "") for table in tables) for name in names}
+
+
+#: File and qualified name.
+Name = tuple[str, str]
+
+
+def base_name(function: str) -> str:
+    """The function that a lambda or a comprehension is part of."""
+    name = function
+    while ".<locals>.<" in name:
+        name = name[: name.rindex(".<locals>.<")]
+    return name
+
+
+def last_name(name: str) -> str:
+    """The last part of a dotted name."""
+    return name.rpartition(".")[2]

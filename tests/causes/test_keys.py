@@ -297,3 +297,22 @@ def test_any_failure_has_keys(found):
     assert made == cause_keys(KIND, found)
     assert made == cause_keys(KIND, moved(found))
     family(KIND, found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        ("total() missing 1 required argument: 'rate'", "total() got an unexpected keyword argument 'a'", True),
+        ("Cart.total() takes 1 argument but 2 were given", "Cart.total() missing 1 required argument: 'x'", True),
+        ("Cart.total() takes 1 argument but 2 were given", "Tax.total() missing 1 required argument: 'x'", False),
+        ("list.append() takes exactly one argument (0 given)", "list.append() takes one argument (2 given)", False),
+        ("len() takes exactly one argument (2 given)", "len() takes exactly one argument (0 given)", False),
+        ("total is wrong", "total is wrong", False),
+    ],
+)  # fmt: skip
+def test_wrong_calls_of_one_function_have_one_cause_wherever_it_is_called(first, second, is_one):
+    one, other = (
+        at("TypeError", first, "checkout"),
+        at("TypeError", second, "report", file="src/shop/other.py"),
+    )
+    assert share(one, other) is is_one

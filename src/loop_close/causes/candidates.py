@@ -12,18 +12,17 @@ from loop_close.calls import Calls, Constant, sample
 from loop_close.causes.clues import (
     MAY,
     Clue,
-    Name,
     NoneBefore,
     SwallowedIn,
-    base_name,
     failing_classes,
     handing_on,
     is_about_none,
     is_of_the_exception,
     maker_share,
-    written_name,
 )
+from loop_close.causes.edits import written_name
 from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
+from loop_close.facts import Name, base_name
 from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Failure
 from loop_close.syntax.constants import class_of

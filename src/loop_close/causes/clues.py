@@ -10,29 +10,28 @@ from math import sqrt
 
 from loop_close import lazy
 from loop_close.calls import Called, Calls, Swallowed
+from loop_close.causes.edits import edited_before, is_raised_by, raising_frame
 from loop_close.causes.grouping import missing_thing
 from loop_close.causes.spectrum import ochiai
-from loop_close.conventions import is_test_file, is_test_module
+from loop_close.conventions import is_test_file
 from loop_close.facts import (
     TURNING,
+    Name,
+    base_name,
     innermost,
     is_a,
     is_about_no_exception,
     is_raising,
+    last_name,
     leaves,
     links,
     origins,
-    qualname,
-    test_function,
 )
 from loop_close.lazy import NamedTuple
 from loop_close.memory import Edit, Episode
-from loop_close.model import Failure, Frame, Origin, Raised, RootCause
+from loop_close.model import Failure, Origin, Raised, RootCause
 from loop_close.syntax import MAKERS
 from loop_close.syntax.meaning import MODULE
-
-#: File and qualified name.
-Name = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -84,9 +83,9 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
         clue.edited, clue.edited_share = run, share
         clue.is_new, clue.is_test = edit.change == "added", is_test_file(file)
         if is_missed:
-            clue.missing, clue.gone = share, _gone(edit, function) if is_gone(edit) else ""
+            clue.missing, clue.gone = share, _gone(edit, function)
         if clue.is_test:
-            ends = [_end(failure) for failure in failures if _is_raised_by(edit, failure)]
+            ends = [raising_frame(failure) for failure in failures if is_raised_by(edit, failure)]
             clue.refused = sum(frame is not None and is_raising(frame) for frame in ends) / len(failures)
             clue.raised = len(ends) / len(failures) - clue.refused
             clue.framed = clue.raised  # the frames of other test code say nothing
@@ -94,8 +93,10 @@ def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[N
 
 
 def _gone(edit: Edit, function: str) -> str:
-    """What became of a function that is no longer there, or of the module that it was in."""
+    """What became of a function that is no longer there or takes other arguments, or of the module it was in."""
     file, name = edit.moved_to
+    if edit.change == "edited":
+        return "" if function == MODULE else "its parameters were edited"
     if edit.change == "removed":
         return "removed"
     where = "" if file == edit.file else f" in {file}"
@@ -105,14 +106,6 @@ def _gone(edit: Edit, function: str) -> str:
 def _clue(found: dict[Name, Clue], file: str, function: str) -> Clue:
     name = base_name(function)
     return found.setdefault((file, name), Clue(file=file, function=name))
-
-
-def base_name(function: str) -> str:
-    """The function that a lambda or a comprehension is part of."""
-    name = function
-    while ".<locals>.<" in name:
-        name = name[: name.rindex(".<locals>.<")]
-    return name
 
 
 def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> None:
@@ -197,175 +190,6 @@ def shown_exception(cause: RootCause) -> Raised | None:
     return failure.raised if failure is not None else None
 
 
-# --- edits right before failures began; later edits were attempts to fix them
-
-_CONFTEST = "conftest.py"
-
-
-class EditBefore(NamedTuple):
-    """The last edit of a function before failures began.
-
-    :ivar run: the run after it; ``share``: that of the failures which began then, from 0 to 1.
-    :ivar is_missed: the failures miss what it took away.
-    """
-
-    run: int
-    edit: Edit
-    share: float
-    is_missed: bool
-
-
-def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, EditBefore]:
-    """Functions, class bodies and module bodies, by file and qualified name.
-
-    Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
-    no tests, and the conftests above them. New test code is left out, as its failures say what is still to be done;
-    but not a new fixture or helper that raised the exception.
-    """
-    before = [_runs_before(failure, episode) for failure in failures]
-    found: dict[Name, EditBefore] = {}
-    for step in episode.steps:
-        share = sum(step.run in runs for runs in before) / len(failures)
-        for edit in step.edits.edits if share else ():
-            may_miss = is_gone(edit) or (edit.function == MODULE and edit.change == "edited")
-            missed = (_missed(failure, edit) for failure in failures) if may_miss else ()
-            missing = next(filter(None, missed), None)
-            is_counted = edit.function and edit.is_effective and (missing or edit.change != "removed")
-            is_used = missing or not is_test_file(edit.file) or _may_be_used(edit, failures)
-            if is_counted and is_used:
-                own = edit.moved_to if edit.change == "moved" else (edit.file, edit.function)
-                name = missing or own
-                most = max(share, found[name].share if name in found else 0.0)
-                found[name] = EditBefore(step.run, edit, most, missing is not None)
-    return found
-
-
-def is_gone(edit: Edit) -> bool:
-    """Whether what was edited is no longer where it was."""
-    return edit.change in ("removed", "moved")
-
-
-def _missed(failure: Failure, edit: Edit) -> Name | None:
-    """The name, fixture or module that the edited code had and the failure is missing: where Python looks for it."""
-    for link in links(failure.raised):
-        if is_a(link, "ModuleNotFoundError"):
-            missing = link.details.get("name", "")
-            if missing and _is_module(edit.file, missing, failure):
-                return edit.file, MODULE
-        elif _is_missed_by(link, failure, edit):
-            return edit.file, edit.function
-    return None
-
-
-def _is_missed_by(raised: Raised, failure: Failure, edit: Edit) -> bool:
-    """Whether the exception is about what the edit took away from a class, a module, or the fixtures of the test."""
-    details, (owner, _, name) = raised.details, edit.function.rpartition(".")
-    missing, lacking = details.get("name", ""), details.get("owner", "")
-    if "fixture" in details:
-        return details["fixture"] == name and _is_beside(edit.file, failure)
-    if is_a(raised, "AttributeError") and owner:
-        return missing == name and _last(owner) == _last(lacking)
-    if is_a(raised, "NameError"):
-        is_there = _is_in(innermost(raised), edit)
-    else:
-        is_module = lacking.islower() or edit.function == MODULE  # else a class
-        is_of_module = is_a(raised, "ImportError") or (is_a(raised, "AttributeError") and is_module)
-        is_there = is_of_module and bool(lacking) and _is_module(edit.file, lacking, failure)
-    return is_there and (
-        _unbinds(edit.diff, missing) if edit.function == MODULE else missing == edit.function
-    )
-
-
-def _is_in(frame: Frame | None, edit: Edit) -> bool:
-    return frame is not None and frame.file == edit.file
-
-
-def _unbinds(diff: str, name: str) -> bool:
-    """Whether an edit of a module took a name away: a removed line has it, and no added one."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    rows = diff.split("\n") if name else []
-    return any(word.search(row) for row in rows if row[:1] == "-") and not any(
-        word.search(row) for row in rows if row[:1] == "+"
-    )
-
-
-# Folders that packages are in and that are none themselves.
-_ABOVE_PACKAGES = ("", "src", "lib", "python")
-
-
-def _is_module(file: str, name: str, failure: Failure) -> bool:
-    """Whether the file is that module for the failing test."""
-    path = file.removesuffix(".py").removesuffix("/__init__")
-    wanted = name.replace(".", "/")
-    folder = path.removesuffix(wanted).rstrip("/")
-    is_importable = folder in _ABOVE_PACKAGES or folder == failure.file.rpartition("/")[0]
-    return f"/{path}".endswith(f"/{wanted}") and is_importable
-
-
-def _is_beside(file: str, failure: Failure) -> bool:
-    """Whether a fixture of that file is one of the failing test: of its own, or of a conftest at or above it."""
-    folder, _, name = file.rpartition("/")
-    is_above = f"/{failure.file}".startswith(f"/{folder}/".replace("//", "/"))
-    return file == failure.file or (name == _CONFTEST and is_above)
-
-
-def _runs_before(failure: Failure, episode: Episode) -> set[int]:
-    """The runs from the one in which a failure began back to the one after which all tests had last run.
-
-    A failure that is another one than before began twice: when the test did, and when it became what it is.
-    """
-    known = episode.tests.get(failure.nodeid)
-    if known is None:
-        return set()
-    became = {form.runs[0] for form in known.forms if form.shape == known.mark.shape and form.runs}
-    runs = set()
-    for since in {known.since} | became:
-        for step in reversed(episode.steps):
-            if step.run < since and step.is_full:
-                break
-            if step.run <= since:
-                runs.add(step.run)
-    return runs
-
-
-def _may_be_used(edit: Edit, failures: Sequence[Failure]) -> bool:
-    if edit.change == "added":
-        return any(_is_raised_by(edit, failure) for failure in failures)
-    if edit.file.rpartition("/")[2] == _CONFTEST:
-        return any(_is_beside(edit.file, failure) for failure in failures)
-    if is_test_module(edit.file) and edit.file not in {failure.file for failure in failures}:
-        return False
-    if edit.function.rpartition(".")[2].startswith("test"):
-        return any(
-            (failure.file, written_name(failure)) == (edit.file, edit.function) for failure in failures
-        )
-    return True
-
-
-def _is_raised_by(edit: Edit, failure: Failure) -> bool:
-    """Whether a fixture or helper of the tests raised the exception itself, and not to say that a test fails.
-
-    A new module of tests may import what is still to be written.
-    """
-    raised = failure.raised
-    if edit.function == MODULE or raised is None or is_a(raised, "AssertionError") or is_a(raised, "Failed"):
-        return False
-    frame = _end(failure)
-    name = (frame.file, base_name(frame.function)) if frame is not None else None
-    return name == (edit.file, edit.function) and name != (failure.file, written_name(failure))
-
-
-def _end(failure: Failure) -> Frame | None:
-    """The frame in which the exception was raised, without helpers that are hidden."""
-    frames = failure.raised.frames if failure.raised is not None else ()
-    return next((frame for frame in reversed(frames) if not frame.is_hidden), None)
-
-
-def written_name(failure: Failure) -> str:
-    """The test's qualified name as it is written: without its parameters."""
-    return qualname(failure.nodeid) or test_function(failure.nodeid)
-
-
 # --- functions that make the objects which failures are about, and should have set what these lack
 
 _MAKERS = {*MAKERS, "__setstate__"}
@@ -384,13 +208,13 @@ def is_of_the_exception(function: str, failures: Sequence[Failure]) -> bool:
     """Whether the function makes the very exceptions of all these failures: it runs because something else failed."""
     name = _class_of(function)
     raised = [failure.raised for failure in failures if failure.raised is not None]
-    is_one = bool(raised) and all(name in (_last(each.type), *each.bases) for each in raised)
-    return bool(name) and _last(function) in _MAKERS and is_one
+    is_one = bool(raised) and all(name in (last_name(each.type), *each.bases) for each in raised)
+    return bool(name) and last_name(function) in _MAKERS and is_one
 
 
 def _classes(failure: Failure) -> Iterator[str]:
     for raised in links(failure.raised):
-        yield _last(raised.details.get("owner", ""))
+        yield last_name(raised.details.get("owner", ""))
     frame = innermost(failure.raised)
     if frame is not None and not frame.is_test:
         yield _class_of(frame.function)
@@ -398,15 +222,11 @@ def _classes(failure: Failure) -> Iterator[str]:
 
 def maker_share(function: str, classes: Mapping[str, float]) -> float:
     """What the classes have for the one whose instances the function makes, by its qualified name; 0 for none."""
-    return classes.get(_class_of(function), 0.0) if _last(function) in _MAKERS else 0.0
+    return classes.get(_class_of(function), 0.0) if last_name(function) in _MAKERS else 0.0
 
 
 def _class_of(function: str) -> str:
-    return _last(function.rpartition(".")[0])
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+    return last_name(function.rpartition(".")[0])
 
 
 # --- faults before the failing statement: a None that was returned earlier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,6 +138,7 @@ Key = tuple[str, ...]
 
 _NONE_MISUSED = lazy.pattern(r"\bNoneType\b")
 _NONE_COMPARED = lazy.pattern(r"\Aassert None\b|\ANone != |\n \+  where None = ")
+_MISCALLED = lazy.pattern(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 _TEST_FUNCTION = lazy.pattern(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
 #: Types that every program has: an attribute that one of them lacks says little about the place to look.
 _BUILTIN_TYPES = frozenset(
@@ -163,7 +165,8 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     thing = missing_thing(raised)
     if thing:
         return ((kind, *thing),)
-    return tuple((kind, *key) for key in (*_keys(failure, raised), *_message_key(raised)))
+    more = *_message_key(raised), *_miscalled_key(raised)
+    return tuple((kind, *key) for key in (*_keys(failure, raised), *more))
 
 
 def _message_key(raised: Raised) -> Iterator[Key]:
@@ -173,6 +176,20 @@ def _message_key(raised: Raised) -> Iterator[Key]:
         return
     if len(raised.message) >= _LONG_MESSAGE and raised.template is None and raised.type != "AssertionError":
         yield "message", raised.type, stabilize(raised.message[:_MAX_MESSAGE])
+
+
+def _miscalled_key(raised: Raised) -> Iterator[Key]:
+    """Wrong calls of one function of a project are of one fault: its signature, or what was made of it."""
+    name = miscalled(raised)
+    owner, _, own = name.rpartition(".")
+    if name and not (owner in _BUILTIN_TYPES or hasattr(builtins, owner or own)):
+        yield "miscalled", name
+
+
+def miscalled(raised: Raised) -> str:
+    """The qualified name of the function that did not take the arguments it was called with; else empty."""
+    called = _MISCALLED.match(raised.message) if is_a(raised, "TypeError") else None
+    return called[1] if called else ""
 
 
 def missing_thing(raised: Raised) -> Key | None:

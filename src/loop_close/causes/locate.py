@@ -14,20 +14,18 @@ from functools import cache
 from itertools import combinations, product
 from math import exp, inf, log
 
-from loop_close import lazy
 from loop_close.calls import Called, Calls
 from loop_close.causes.candidates import Candidate
 from loop_close.causes.clues import (
-    Name,
-    base_name,
     handing_on,
     is_named,
     is_of_the_exception,
     shown_exception,
 )
+from loop_close.causes.grouping import miscalled
 from loop_close.causes.rank import LEAST_FIRST, NONE, Scored, found_for, is_odd, scored, suspects_among
 from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
-from loop_close.facts import innermost, is_assertion, links, origins
+from loop_close.facts import Name, base_name, innermost, is_assertion, links, origins
 from loop_close.lazy import dataclass
 from loop_close.memory import Episode
 from loop_close.model import Evidence, Failure, RootCause, Suspect
@@ -277,8 +275,6 @@ _MOST = 20
 
 #: A function, and what came out of it: type of exception, statement, what that called.
 Place = tuple[Name, tuple[str, str, str]]
-# A statement may call many functions, one of which does not take what it is given.
-_MISCALLED = lazy.pattern(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 
 #: Its share in all that speaks for any function, and how many passing tests called it.
 _Blame = Mapping[Name, tuple[float, int]]
@@ -444,8 +440,8 @@ def raising_place(cause: RootCause) -> Place | None:
     if raised is None or frame is None or frame.is_test or is_assertion(raised):
         return None
     statement = raised.site.statement if raised.site is not None else ""
-    called = _MISCALLED.match(raised.message)
-    return (frame.file, base_name(frame.function)), (raised.type, statement, called[1] if called else "")
+    # a statement may call many functions, one of which does not take what it is given
+    return (frame.file, base_name(frame.function)), (raised.type, statement, miscalled(raised))
 
 
 def handlers(failures: Sequence[Failure]) -> set[Name]:

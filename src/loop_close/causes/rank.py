@@ -17,9 +17,9 @@ from loop_close.causes.candidates import (
     with_relative_rank,
     with_words,
 )
-from loop_close.causes.clues import base_name, clues, is_named, none_before_tests, swallowed_in
+from loop_close.causes.clues import clues, is_named, none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
-from loop_close.facts import is_syntax_error
+from loop_close.facts import base_name, is_syntax_error
 from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
 

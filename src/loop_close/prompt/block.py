@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import dropwhile, takewhile
 
 from loop_close import lazy
-from loop_close.causes.clues import base_name
 from loop_close.causes.rank import RAISED_BY_IT, RAISED_IN_IT
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
+    base_name,
     differences,
     innermost,
     is_a,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import chain
 
 from loop_close import lazy
-from loop_close.causes.clues import base_name, swallowed_for
-from loop_close.facts import failure_place, innermost, is_environment, links, test_function
+from loop_close.causes.clues import swallowed_for
+from loop_close.facts import base_name, failure_place, innermost, is_environment, links, test_function
 from loop_close.lazy import dataclass
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Observation, Raised, Report, RootCause, Suspect

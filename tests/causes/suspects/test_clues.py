@@ -1,7 +1,8 @@
 import pytest
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
-from loop_close.causes.clues import base_name, clues
+from loop_close.causes.clues import clues
+from loop_close.facts import base_name
 from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 
 NODEID = f"{TEST}::test_total"

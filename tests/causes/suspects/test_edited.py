@@ -291,3 +291,34 @@ def test_a_name_that_an_edit_of_the_module_took_away(exc, diff, expected):
     found = scored(found_for(cause, None, episode))
     scores = {candidate.file: share for share, candidate in found if candidate.function == "<module>"}
     assert (scores[SRC] > 2 * scores[other.file]) is expected
+
+
+NEEDS_RATE = "total() missing 1 required positional argument: 'rate'"
+NO_TAX = "Cart.__init__() got an unexpected keyword argument 'tax'"
+
+
+@pytest.mark.parametrize(
+    ("message", "function", "diff", "expected"),
+    [
+        (NEEDS_RATE, "total", "-def total(items):\n+def total(items, rate):\n     return", True),
+        (NEEDS_RATE, "total", " def total(\n     items,\n+    rate,\n ):", True),
+        (NEEDS_RATE, "total", " def total(items, rate):\n-    return 1\n+    return 2", False),
+        (NEEDS_RATE, "total", "     x = 1\n-    return 1\n+    return 2", False),
+        (NEEDS_RATE, "total", "", False),
+        (NEEDS_RATE, "Cart.total", "-def total(items):\n+def total(items, rate):", False),
+        (NO_TAX, "Cart.__init__", "-    def __init__(self, tax):\n+    def __init__(self, rate):", True),
+        (NO_TAX, "Cart", "     items: list\n-    tax: int\n+    rate: int", True),
+        (NO_TAX, "Other", "     items: list\n-    tax: int\n+    rate: int", False),
+        (
+            "tax() missing 1 required positional argument: 'x'",
+            "total",
+            "-def total(a):\n+def total():",
+            False,
+        ),
+    ],
+)
+def test_a_function_whose_parameters_were_edited_comes_before_its_callers(message, function, diff, expected):
+    exc = raised("TypeError", message, [in_test(), frame(SRC, "checkout")])
+    found = suspects(exc, Edit(file=SRC, function=function, diff=diff), phase="call")
+    reason = "its parameters were edited right before this began to fail"
+    assert (found[0][0] == function and found[0][1][0] == reason) is expected

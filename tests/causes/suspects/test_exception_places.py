@@ -20,11 +20,12 @@ def placed(message="one", function="total", **fields):
 
 def test_by_function():
     site = Site(frame=frame(CART, "total"), statement="return items[0]")
-    causes = [placed(site=site), placed(type="KeyError"), placed("tax() missing 1 argument", "tax")]
+    wrong_call = placed("tax() missing 1 argument", "tax", type="TypeError")
+    causes = [placed(site=site), placed(type="KeyError"), wrong_call]
     assert [raising_place(each) for each in causes] == [
         ((CART, "total"), ("ValueError", "return items[0]", "")),
         ((CART, "total"), ("KeyError", "statement()", "")),
-        ((CART, "tax"), ("ValueError", "statement()", "tax")),
+        ((CART, "tax"), ("TypeError", "statement()", "tax")),
     ]
 
 

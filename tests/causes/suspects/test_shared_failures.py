@@ -89,14 +89,25 @@ def test_exceptions_out_of_two_functions():
     assert two(placed(), placed("two", "tax", type="KeyError"))
 
 
+CALLED = {"type": "TypeError"}
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
         ({}, {}, True),
         ({}, {"type": "KeyError"}, False),
         ({}, {"site": Site(frame=frame(CART), statement="other()")}, False),
-        ({"message": "f() missing 1 argument"}, {"message": "g() takes 0 arguments"}, False),
-        ({"message": "f() missing 1 argument"}, {"message": "f() takes 0 arguments"}, True),
+        (
+            {**CALLED, "message": "f() missing 1 argument"},
+            {**CALLED, "message": "g() takes 0 arguments"},
+            False,
+        ),
+        (
+            {**CALLED, "message": "f() missing 1 argument"},
+            {**CALLED, "message": "f() takes 0 arguments"},
+            True,
+        ),
         ({"message": "list index out of range"}, {"message": "tuple index out of range"}, True),
     ],
 )
