@@ -206,9 +206,24 @@ def test_json(project, monkeypatch):
             "source": "pytest",
             "run": 1,
             "explanation": "did not fail",
+            "edited": [],
             "nearest": [],
         },
     )
+
+
+@pytest.mark.slow
+def test_what_was_edited_since_is_said(tmp_path, monkeypatch):
+    (tmp_path / "shop.py").write_text("def total():\n    return 1\n")
+    (tmp_path / "test_a.py").write_text("import shop\n\n\ndef test_a():\n    assert shop.total() == 1\n")
+    monkeypatch.chdir(tmp_path)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--loop-close"]
+    subprocess.run(words, env=environment(), check=True, capture_output=True)
+    said = f"passing: {TEST} did not fail (pytest, run 1)"
+    assert called("ask", TEST)[:2] == (0, f"{said}\n")
+    (tmp_path / "shop.py").write_text("def total():\n    return 2\n")
+    assert called("ask", TEST)[:2] == (0, f"{said}; edited since all tests ran: shop.py\n")
+    assert document("ask", TEST)[1]["edited"] == ["shop.py"]
 
 
 @pytest.mark.slow

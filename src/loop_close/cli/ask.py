@@ -13,6 +13,7 @@ from typing import Any
 
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import Project, project_of
+from loop_close.cli.project_state import unrun_edits
 from loop_close.cli.recorded import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
@@ -23,6 +24,7 @@ from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.testcode.selection import Selection, selections
 from loop_close.testcode.suite import TestSuite
+from loop_close.text import listed
 
 #: The answers with their exit codes.
 CODES = {
@@ -97,7 +99,8 @@ def ask(options: argparse.Namespace, streams: Streams) -> int:
     today = strftime("%Y-%m-%d")
     live = [entry for entry in project.settings.known if not entry.is_over(today)]
     reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, live)
-    text = json.dumps(_document(reply), indent=2) if options.json else _line(reply)
+    edited = unrun_edits(project, reply.source) if reply.run else ()
+    text = json.dumps(_document(reply, edited), indent=2) if options.json else _line(reply, edited)
     try:
         streams.say(text)
     except BrokenPipeError:  # who does not read it still wants to know by the exit code
@@ -337,16 +340,17 @@ def nearest(candidates: Sequence[str], ids: Collection[str]) -> tuple[str, ...]:
     return tuple(each for each in ordered if best[each] >= _LEAST_LIKE)[:_NEAREST]
 
 
-def _line(reply: Reply) -> str:
+def _line(reply: Reply, edited: Sequence[str]) -> str:
     test = shown(reply.test, 200)
     if reply.state == "unknown test" and not reply.why:
         near = ", ".join(shown(each, 200) for each in reply.nearest)
         return f"unknown test: {test}{f'; nearest: {near}' if near else ''}"
     at = f"{shown(reply.source)}, run {reply.run}" if reply.run else shown(reply.source)
-    return f"{reply.state}: {test} {shown(reply.why)} ({at})"
+    since = f"; edited since all tests ran: {listed(edited, _NEAREST, shown)}" if edited else ""
+    return f"{reply.state}: {test} {shown(reply.why)} ({at}){since}"
 
 
-def _document(reply: Reply) -> dict[str, Any]:
+def _document(reply: Reply, edited: Sequence[str]) -> dict[str, Any]:
     return {
         "schema": "loop-close.ask/1",
         "test": shown(reply.test, 400),
@@ -354,6 +358,7 @@ def _document(reply: Reply) -> dict[str, Any]:
         "source": shown(reply.source),
         "run": reply.run or None,
         "explanation": shown(reply.why),
+        "edited": [shown(path) for path in edited],
         "nearest": [shown(each, 400) for each in reply.nearest],
     }
 
