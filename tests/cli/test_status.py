@@ -10,8 +10,10 @@ from cli_harness import GUARD, environment, loop_close
 from jsonschema import validate
 from remembered import begin, called, document, execute, history_path, opened, remember
 
+from loop_close.cli.project_state import _looks
 from loop_close.files import SIGNATURE
 from loop_close.model import EditsRun
+from loop_close.store.reader import read
 
 NUMBER = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
@@ -353,3 +355,12 @@ def test_green_but_for_known_failures(tmp_path, words):
     code, said, _ = called("status")
     assert (code, said) == (0, "pytest: green but for 1 known failure in run 1\n  prompt: nextprompt.md\n")
     assert status()[1]["sources"][0]["known"] == 1
+
+
+def test_the_last_run_of_tests_is_seen_below_many_of_another_command(tmp_path):
+    remember(tmp_path, "")
+    remember(tmp_path, *[""] * 61, source="ruff", at=100.0)
+    found = read(history_path(tmp_path), _looks)
+    assert [each.source for each in found] == ["ruff"] * 60 + ["pytest"]
+    remember(tmp_path, "", at=1000.0)
+    assert len(read(history_path(tmp_path), _looks)) == 60

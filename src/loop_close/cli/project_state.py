@@ -76,7 +76,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
 
     :param known: a run that was seen before; empty for none.
     """
-    looks = history.looks(_LOOKS)
+    looks = _looks(history)
     found = list(source_statuses(last_runs(history, None), project, history.accepted()))
     decides = _deciding(found, looks)
     edited, is_seen = _edited_since_tests(project, history, looks)
@@ -228,11 +228,18 @@ def _edited_since_tests(
     return edited, edited_since(project, history, known, now, tests[0], tests[:1]).paths == ()
 
 
+def _looks(history: HistoryReader) -> tuple[RunWindow, ...]:
+    """The last runs; where many of other commands followed, the last ones of tests too."""
+    looks = history.looks(_LOOKS)
+    is_tested = any(each.source.startswith(_TESTS) for each in looks)
+    return looks if is_tested or len(looks) < _LOOKS else (*looks, *history.looks(_LOOKS, _TESTS))
+
+
 def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
     """The files that were edited since all tests of the source, or of any, ran; none where that is unknown."""
 
     def edits(history: HistoryReader) -> tuple[str, ...]:
-        looks = [each for each in history.looks(_LOOKS) if source in (None, each.source)]
+        looks = [each for each in _looks(history) if source in (None, each.source)]
         return _edited_since_tests(project, history, looks)[0].paths or ()
 
     return read(project.history, edits)

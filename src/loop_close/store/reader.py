@@ -99,10 +99,13 @@ class HistoryReader:
         self._watch.start()
         return project.known_files(self._connection)
 
-    def looks(self, limit: int) -> tuple[runs.RunWindow, ...]:
-        """The last runs that ended by themselves, the newest first, with their files."""
+    def looks(self, limit: int, prefix: str = "") -> tuple[runs.RunWindow, ...]:
+        """The last runs that ended by themselves, the newest first, with their files.
+
+        :param prefix: how the names of their sources begin.
+        """
         self._watch.start()
-        return runs.run_windows(self._connection, limit)
+        return runs.run_windows(self._connection, limit, prefix)
 
     def changes_since(self, snapshot: int | None) -> Changes | None:
         """How the files as the last run saw them differ from that state; None if that is not kept."""

@@ -394,12 +394,15 @@ def known_by(source: str, number: int, started: float) -> str:
     return f"{number} {started!r} {source}"
 
 
-def run_windows(connection: sqlite3.Connection, limit: int) -> tuple[RunWindow, ...]:
-    """The last runs that ended by themselves, the newest first, with their files."""
+def run_windows(connection: sqlite3.Connection, limit: int, prefix: str = "") -> tuple[RunWindow, ...]:
+    """The last runs that ended by themselves, the newest first, with their files.
+
+    :param prefix: how the names of their sources begin.
+    """
     rows = connection.execute(
-        "SELECT source, number, started, ended, snapshot, record FROM runs WHERE state = 'done'"
-        " ORDER BY id DESC LIMIT ?",
-        (limit,),
+        "SELECT source, number, started, ended, snapshot, record FROM runs"
+        " WHERE state = 'done' AND substr(CAST(source AS TEXT), 1, ?) = ? ORDER BY id DESC LIMIT ?",
+        (len(prefix), prefix, limit),
     ).fetchall()
     return tuple(
         RunWindow(
