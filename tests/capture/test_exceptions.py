@@ -1,6 +1,7 @@
 import ast
 import os
 import sys
+from unittest import mock
 
 import pytest
 
@@ -192,6 +193,7 @@ class Thing:
         (OSError(2, "x", 7), {}),
         (lambda: os.environ["NO_SUCH"], {"environment": "NO_SUCH"}),
         (lambda: os.environ.copy()["NO_SUCH"], {}),
+        (mock.Mock(side_effect=ConnectionError), {"double": "unittest.mock"}),
         (
             lambda: compile("x = (\n", "a.py", "exec"),
             {"path": "a.py", "line": "1", "text": "x = (\n", "column": "5"},

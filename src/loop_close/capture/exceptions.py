@@ -65,6 +65,10 @@ _WRITTEN = lazy.pattern(r".*(?i:template|\.generated\.py:)|.* in <module>$")
 _MAX_GENERATED = 3
 _MAX_NAME = 100
 _MAX_TEXT = 300
+_DOUBLES = (
+    *("unittest.mock", "mock", "responses", "requests_mock", "respx", "pytest_httpx", "httpretty"),
+    *("aioresponses", "vcr", "pytest_socket"),
+)
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
@@ -251,8 +255,15 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
         found = {"environment": exc.args[0]}
     elif type(exc).__name__ == "FixtureLookupError":
         found = {"fixture": getattr(exc, "argname", None)}
-    found |= _generated(live)
+    found |= _generated(live) | _double(live)
     return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
+
+
+def _double(live: list[LiveFrame]) -> dict[str, Any]:
+    """The library that raised the exception in the place of what it stands for in tests."""
+    module = live[-1].frame.f_globals.get("__name__") if live else None
+    library = next((each for each in _DOUBLES if f"{module}.".startswith(f"{each}.")), None)
+    return {"double": library} if library else {}
 
 
 def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:

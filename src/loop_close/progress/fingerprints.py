@@ -264,6 +264,8 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     raised = failure.raised
     if (kind in _KINDS and not _is_made(raised)) or COLLECTIONS_DIFFER.match(failure.message) is not None:
         return True
+    if _is_by_double(raised):
+        return False
     return not is_a(raised, "AssertionError") and any(map(_is_infrastructure_error, links(raised)))
 
 
@@ -284,9 +286,13 @@ def is_infrastructure_text(text: str) -> bool:
 
 
 def _is_made(raised: Raised | None) -> bool:
-    """Whether a ``raise`` statement of the project made the exception."""
+    """Whether a ``raise`` statement of the project made the exception, or a double that its tests set up."""
     last = raised.frames[-1:] if raised is not None else ()
-    return any(is_raise(frame) and not frame.is_handing_on for frame in last)
+    return _is_by_double(raised) or any(is_raise(frame) and not frame.is_handing_on for frame in last)
+
+
+def _is_by_double(raised: Raised | None) -> bool:
+    return any("double" in link.details for link in links(raised))
 
 
 def _is_infrastructure_error(raised: Raised) -> bool:
