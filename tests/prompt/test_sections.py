@@ -283,6 +283,13 @@ def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(sc
     assert rendered("facts", report) == [f"{said} `--loop-close-suspects on` records all."] * is_said
 
 
+def test_failing_tests_that_were_passed_over_are_recorded_by_the_next_command():
+    calls = Calls(passed=1234, passed_over=3, omitted=1)
+    said = "To save time, lines were recorded in 1,234 passing tests and not in the failing test."
+    more = "The command below records it, so that the next prompt names suspects."
+    assert rendered("facts", report_of(observed(failure(raised()), calls=calls))) == [f"{said} {more}"]
+
+
 def test_that_calls_are_not_known_is_said_once_in_a_loop():
     report = report_of(observed(failure(raised()), **NO_CALLS))
     first = replace(report, progress=progress(Step(run=4, unresolved=1)))

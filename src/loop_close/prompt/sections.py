@@ -275,7 +275,13 @@ def _coverage(calls: Calls, all_failing: int) -> str:
     if not calls.passed_over:
         return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
     failing, rerun = len(calls.failed), " The command below records all failing tests."
-    tests = f"{f'only {failing:,}' if failing else 'none'} of {all_failing:,} failing tests"
+    if not failing:
+        tests, them = ("test", "it") if all_failing == 1 else ("tests", "them")
+        return (
+            f"To save time, lines were recorded in {calls.passed:,} passing tests and not in the failing {tests}."
+            f" The command below records {them}, so that the next prompt names suspects."
+        )
+    tests = f"only {failing:,} of {all_failing:,} failing tests"
     if failing == all_failing:
         tests, rerun = "the failing test" if failing == 1 else f"all {failing:,} failing tests", ""
     tests += f" and {calls.passed:,} passing ones"
