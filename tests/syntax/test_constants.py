@@ -202,3 +202,18 @@ def test_functions_that_set_failing_tests_apart_are_searched():
     searched = unusual_functions(Calls(passed=9, functions=(*common, odd), failed={"t": ran}))
     assert odd in searched
     assert len(searched) < 20
+
+
+def test_what_is_loaded_is_found_beside_a_registry_of_more_files_than_are_read(monkeypatch):
+    monkeypatch.setattr("loop_close.syntax.constants._MOST_FILES", 6)
+    texts = {f"pkg/l{n}.py": f"TABLE = {n}" for n in range(20)}
+    imports = "\n".join(f"from pkg import l{n}" for n in range(20))
+    tables = ", ".join(f"l{n}.TABLE" for n in range(20))
+    texts["pkg/a.py"] = f"{imports}\nREGISTRY = [{tables}]\n\ndef first():\n    return REGISTRY\n"
+    texts["pkg/z.py"] = "class Base:\n    RATES = {}\n"
+    texts["pkg/b.py"] = (
+        "from pkg.z import Base\n\nclass Own(Base):\n    def rate(self):\n        return self.RATES\n"
+    )
+    constants = names(found(texts, "first", "pkg/a.py", ("pkg/b.py", "Own.rate")))
+    assert ("pkg/z.py", "Base", "RATES", 2, 2) in constants
+    assert 5 <= sum(name == "TABLE" for *_, name, _, _ in constants) < 20

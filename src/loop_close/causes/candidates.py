@@ -77,7 +77,8 @@ class Candidate:
     :ivar is_about_none: the messages of the failures contain None.
     :ivar at_import: the failures are of modules that cannot be imported, so no other test need have passed.
     :ivar loaded: if it is a statement outside of functions, what it binds and where that is loaded. Then ``function``
-        is the class, or the module, and the counts are those of the function that loads it.
+        is the class, or the module, and the counts are those of the function that loads it, or of a method of the
+        class.
     :ivar features: the evidence for it, most from 0 to 1.
 
         Of the spectrum: ``function``, ``line_score`` (of the oddest line, run or left out), ``naish`` (Naish's measure,
@@ -274,8 +275,9 @@ def constants_loaded(
 ) -> list[Candidate]:
     """Statements whose values the candidates load in lines that the failing tests ran; one of each module or class.
 
-    It is as likely as the likeliest function that loads it, but for the weight of ``constant``. Of several the one is
-    taken that fewer passing tests load.
+    It is as likely as the likeliest function that loads it, but for the weight of ``constant``; where only objects of
+    some classes have it, as the likeliest of their methods, if that is more. Of several the one is taken that fewer
+    passing tests load.
 
     :param found: the functions, with all their features.
     """
@@ -293,6 +295,7 @@ def constants_loaded(
         place = constant.file, constant.owner or MODULE
         if place in own or (constant.classes and classes.isdisjoint(constant.classes)):
             continue
+        methods = [own[name] for name in own if (name[0], class_of(name[1])) in constant.classes]
         for file, line in constant.loads:
             for score, index in lines.get((file, line), ()):
                 name = file, base_name(calls.functions[index].function)
@@ -300,18 +303,29 @@ def constants_loaded(
                     continue
                 key = -sums[name], -score, constant.line
                 if place not in best or key < best[place][0]:
-                    best[place] = key, _constant(own[name], Loaded(constant, name[1], file, line))
+                    loaded = Loaded(constant, name[1], file, line)
+                    best[place] = key, _constant(own[name], methods, loaded, weights)
     return [candidate for _, (_, candidate) in sorted(best.items(), key=lambda each: each[0])]
 
 
-def _constant(loader: Candidate, loaded: Loaded) -> Candidate:
-    features = {k: value for k, value in loader.features.items() if k not in _OF_FUNCTIONS}
+def _constant(
+    loader: Candidate, methods: Iterable[Candidate], loaded: Loaded, weights: Mapping[str, float]
+) -> Candidate:
+    """The statement: as likely as what loads it, or as the likeliest method of the only classes that have it."""
+
+    def features(each: Candidate) -> dict[str, float]:
+        return {k: value for k, value in each.features.items() if k not in _OF_FUNCTIONS}
+
+    likeliest = max(
+        (loader, *(method for method in methods if method.spectrum is not None)),
+        key=lambda each: fsum(weights.get(k, 0.0) * value for k, value in features(each).items()),
+    )
     return replace(
-        loader,
+        likeliest,
         file=loaded.constant.file,
         function=loaded.constant.owner or MODULE,
         clue=None,
-        features={**features, "constant": 1.0},
+        features={**features(likeliest), "constant": 1.0},
         none_before=None,
         swallowed=None,
         loaded=loaded,

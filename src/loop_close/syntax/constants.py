@@ -80,11 +80,14 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     classes: defaultdict[_BodyStatement, set[_ClassName]] = defaultdict(set)
     anywhere: set[_BodyStatement] = set()  # not by way of an object alone
     direct: set[tuple[_BodyStatement, tuple[str, int]]] = set()
-    found = ((called, each) for called in unusual_functions(calls) for each in finder.loaded_by(called))
-    for called, (line, binding, cls, is_part) in islice(found, _MOST_LOADS):
-        loads[binding].add((called.file, line))
+    # All that functions load comes before its parts: those of a registry may be in more files than are read.
+    found = [(called.file, each) for called in unusual_functions(calls) for each in finder.loaded_by(called)]
+    finder.read_more()
+    pairs = ((file, line, cls, part) for file, (line, cls, own) in found for part in finder.with_parts(own))
+    for file, line, cls, (binding, is_part) in islice(pairs, _MOST_LOADS):
+        loads[binding].add((file, line))
         if not is_part:
-            direct.add((binding, (called.file, line)))
+            direct.add((binding, (file, line)))
         if cls is None:
             anywhere.add(binding)
         else:
@@ -120,16 +123,24 @@ class _Finder:
         self._index_of = index_of
         self._files = sorted({*calls.modules, *(each.file for each in calls.functions)})
         self._modules: dict[str, _ModuleBody | None] = {}
+        self._most_files = _MOST_FILES
         ran = {hit for hits in calls.failed.values() for hit in hits}
         self._ran = {(calls.functions[index].file, line) for index, line in ran}
         functions = [calls.functions[index] for index in sorted({index for index, _ in ran})]
         self._classes = sorted({(f.file, owner) for f in functions if (owner := class_of(f.function))})
         self._values = cache(self._find_values)
+        self.with_parts = cache(self._with_parts)
         self._lineage = cache(self._find_lineage)
         self._file_of = cache(self._find_file)
 
-    def loaded_by(self, called: Called) -> Iterator[tuple[int, _BodyStatement, _ClassName | None, bool]]:
-        """The line, what it loads, the class that an object has to be of for that, and whether it is a part of it."""
+    def read_more(self) -> None:
+        """Allow as many more files to be read."""
+        self._most_files += _MOST_FILES
+
+    def loaded_by(
+        self, called: Called
+    ) -> Iterator[tuple[int, _ClassName | None, tuple[_BodyStatement, ...]]]:
+        """The line, the class that an object has to be of for that, and what it loads then."""
         module = self._module(called.file)
         node = module.index.functions.get(called.line) if module is not None else None
         if module is None or node is None:
@@ -141,18 +152,18 @@ class _Finder:
             if (called.file, load.line) in self._ran and head not in own:
                 owner = class_of(called.function) if load.base in _SELF else ""
                 for cls, statements in self._values(called.file, owner, load._replace(line=0)):
-                    yield from ((load.line, each, cls, is_part) for each, is_part in statements)
+                    yield load.line, cls, statements
 
     def _find_values(
         self, file: str, owner: str, load: _Load
-    ) -> Sequence[tuple[_ClassName | None, Sequence[tuple[_BodyStatement, bool]]]]:
+    ) -> Sequence[tuple[_ClassName | None, tuple[_BodyStatement, ...]]]:
         """What a load may get, by the class that an object has to be of for that."""
         if load.base not in _SELF:
-            return [(None, self._with_needed(self._named(file, load)))]
+            return [(None, tuple(self._named(file, load)))]
         lines = [
             (cls, line) for cls in self._classes if owner and (file, owner) in (line := self._lineage(cls))
         ]
-        return [(cls, self._with_needed(self._attribute(line, load.name))) for cls, line in lines]
+        return [(cls, tuple(self._attribute(line, load.name))) for cls, line in lines]
 
     def _named(self, file: str, load: _Load) -> Sequence[_BodyStatement]:
         """What a global name, or an attribute of a class or module that one names, is bound to."""
@@ -164,7 +175,7 @@ class _Finder:
         module = self._imported_module(file, load.base)
         return self._global(module, load.name) if module else ()
 
-    def _with_needed(self, statements: Iterable[_BodyStatement]) -> Sequence[tuple[_BodyStatement, bool]]:
+    def _with_parts(self, statements: tuple[_BodyStatement, ...]) -> Sequence[tuple[_BodyStatement, bool]]:
         """The statements, and those that their values are made of, each with whether it is one of the latter."""
         asked: set[tuple[str, str, _Load]] = set()
         level = dict.fromkeys(islice(statements, _MOST_STATEMENTS))
@@ -257,7 +268,7 @@ class _Finder:
 
     def _module(self, file: str) -> _ModuleBody | None:
         if file not in self._modules:
-            is_known = file in self._files and len(self._modules) < _MOST_FILES
+            is_known = file in self._files and len(self._modules) < self._most_files
             index = self._index_of(file) if is_known else None
             self._modules[file] = _module_of(file, index) if index is not None else None
         return self._modules[file]

@@ -113,3 +113,22 @@ def replace_name(constant, name, line):
 
 def test_probabilities_stay_below_one():
     assert sum(score for score, _ in scored(found(RATES))) < 1
+
+
+def test_what_only_objects_of_a_class_have_is_as_likely_as_the_likeliest_of_its_methods():
+    """All classes load it by the method of their base, which nearly all tests run."""
+    base = called("Base.total", 10, passed=38, lines={1: 38, 2: 38})
+    method = called("German.rate", 30, passed=1, lines={1: 1})
+    unlike = Constant(CART, 1, 4, "German", "RATES", loads=((CART, 12),))
+    ran = {"functions": (base, method), "ran": ((0, 1), (0, 2), (1, 1))}
+    at = [
+        next(share for share, each in scored(found(constant, **ran)) if each.loaded is not None)
+        for constant in (unlike, unlike._replace(classes=((CART, "German"),)))
+    ]
+    assert at[1] > 5 * at[0]
+    (suspect,) = [
+        s
+        for s in suspects_among(scored(found(unlike._replace(classes=((CART, "German"),)), **ran)))
+        if s.constant
+    ]
+    assert suspect.reasons == ("RATES is loaded in line 12 of Base.total()",)
