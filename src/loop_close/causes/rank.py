@@ -60,6 +60,8 @@ WEIGHTS: Mapping[str, float] = {
     "swallowed": 1.5,
     "constant": -1.0,
 }
+#: The same where no passing test is counted: all that ran is then as odd, and the traceback says more.
+UNCONTRASTED: Mapping[str, float] = {**WEIGHTS, "framed": 2.0, "judged": 1.1}
 #: The same where nothing is counted: Python 3.11, JUnit XML, the text of a log. A tenth less than fitted, by which the
 #: probabilities are better calibrated over all root causes. The weight of a missing name is not fitted: all nine broken
 #: imports of the tuning half are where the name was missing, and without it they have about 0.5.
@@ -174,8 +176,9 @@ def scored(found: Collection[Candidate], without: Collection[str] = ()) -> Score
     """
     if not found:
         return []
-    is_counted = any(candidate.spectrum is not None for candidate in found)
-    weights = {k: weight for k, weight in (WEIGHTS if is_counted else UNCOUNTED).items() if k not in without}
+    passed = [candidate.spectrum.of_passed for candidate in found if candidate.spectrum is not None]
+    fitted = UNCOUNTED if not passed else WEIGHTS if any(passed) else UNCONTRASTED
+    weights = {k: weight for k, weight in fitted.items() if k not in without}
     sums = [sum(weights.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
     none = weights.get(NONE, -inf)
     most = max(*sums, none)

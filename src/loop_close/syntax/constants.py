@@ -20,7 +20,7 @@ IndexOf = Callable[[str], SourceIndex | None]
 _ClassName = tuple[str, str]
 
 # Failing tests that are looked at; of each the functions that set it apart the most.
-_MOST_TESTS, _MOST_FUNCTIONS = 20, 15
+_MOST_TESTS, _MOST_FUNCTIONS = 20, 40
 _MOST_FILES = 40
 # Statements that are looked at for one name, and pairs of a line and a statement: a registry may be filled in thousands
 # of statements, of which one is named.
