@@ -15,6 +15,8 @@ from loop_close.lazy import dataclass
 EditKind = Literal["unknown", "none", "ineffective", "effective"]
 #: Kinds of edits that leave the program what it was.
 UNEDITED: tuple[EditKind, ...] = ("none", "ineffective")
+#: Why a run advanced in which another source alone did: the edit was about that one.
+ELSEWHERE = "elsewhere"
 Change = Literal["added", "removed", "edited", "moved"]
 Outcome = Literal["passed", "skipped", "xfailed"]
 Status = Literal["failing", "passed", "skipped", "xfailed", "gone"]
@@ -157,6 +159,7 @@ class Run:
     :ivar known: tests that failed and do not count, because of the setting ``known``; bounded.
     :ivar tree: a digest of all files of the project, empty if it was not asked for.
     :ivar is_collision: all that failed is known to fail only while another agent's run goes on.
+    :ivar elsewhere: the source that advanced since this source's previous run; empty if none did.
     """
 
     number: int
@@ -185,6 +188,7 @@ class Run:
     known: tuple[str, ...] = ()
     tree: str = ""
     is_collision: bool = False
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -232,7 +236,8 @@ class Step:
         that stopped failing without a fix. ``not_run``: tests that failed before and did not run.
     :ivar is_counted: it was an attempt: not a rerun of the same code, a killed run, a collision or an infrastructure
         failure.
-    :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; empty if it did not.
+    :ivar advanced: why it advanced: ``fixed``, ``later``, ``changed``, ``unmasked``, ``added``; ``elsewhere`` if only
+        the source ``elsewhere`` did; empty if it did not.
     :ivar is_return: the episode was in this state before, but not after the previous run.
     :ivar infrastructure: tests with infrastructure failures, bounded.
     :ivar collected, known: as in :class:`Run`.
@@ -259,6 +264,7 @@ class Step:
     infrastructure: tuple[str, ...] = ()
     collected: int = 0
     known: tuple[str, ...] = ()
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -363,7 +363,13 @@ class Memory:
         ours = {*self.watched, *moved(tuple(self.watched), run).values()}
         run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})
         accepted = tuple(history.accepted())
-        run = replace(run, interpreter=self._interpreter, accepted=accepted, tree=self._tree())
+        run = replace(
+            run,
+            interpreter=self._interpreter,
+            accepted=accepted,
+            tree=self._tree(),
+            elsewhere=history.advanced_since(begun) if begun.has_others else "",
+        )
         if begun.tests is None:
             return run
         from loop_close.conventions import is_of_tests

@@ -42,6 +42,7 @@ class Did:
     tests: tuple[ChangedTest, ...] = ()
     compared: bool = False
     phase: dict[str, str] = field(default_factory=dict)
+    elsewhere: str = ""
 
 
 def did(expected: str, fails: str | dict[str, str] = "", **fields) -> Did:
@@ -115,6 +116,7 @@ def run_of(step: Did, number: int, episode: Episode) -> Run:
         collected=step.collected,
         tests=step.tests,
         is_compared=step.compared or bool(step.tests),
+        elsewhere=step.elsewhere,
     )
 
 
@@ -158,6 +160,28 @@ SEQUENCES: dict[str, list[Did]] = {
         did("stuck open repeated-failure", "a"),
         did("stuck open repeated-failure", "a"),
         did("progress", {"a": "other"}),
+    ],
+    "another source advances": [
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("progress", "a", elsewhere="mypy"),
+        did("progress", "a", elsewhere="mypy"),
+        did("progress", "a", elsewhere="mypy"),
+        did("no-progress", "a"),
+        did("no-progress half_open repeated-failure", "a"),
+        did("stuck open repeated-failure", "a"),
+    ],
+    "another source advances and this one goes back and forth": [
+        did("first-failure", "a b"),
+        did("progress", "a", elsewhere="mypy"),
+        did("no-progress regression", "a b", elsewhere="mypy"),
+        did("no-progress oscillation repeated-failure", "a", elsewhere="mypy"),
+        did("no-progress half_open oscillation repeated-failure regression", "a b", elsewhere="mypy"),
+    ],
+    "another source advances and nothing was edited": [
+        did("first-failure", "a"),
+        did("no-progress", "a", edit="none", elsewhere="mypy"),
+        did("no-progress half_open no-edit", "a", edit="none", elsewhere="mypy"),
     ],
     "the value moves round the one that is wanted": [
         did("first-failure", {"a": "s=7"}),

@@ -176,6 +176,11 @@ def test_a_diff_cannot_end_its_fence(diff, function):
             "Run 5, the 2nd of this loop: 2 fixed, 1 unresolved. Progress: more was fixed than broken.",
         ),
         (
+            Step(run=5, unresolved=1, advanced="elsewhere", elsewhere="mypy", edits=edited()),
+            {"unresolved": ("c",)},
+            "Run 5, the 2nd of this loop: 1 unresolved. Nothing changed here; `mypy` made progress.",
+        ),
+        (
             Step(run=5, unresolved=1, edits=Edits(kind="none")),
             {"unresolved": ("c",)},
             "Run 5, the 2nd of this loop: 1 unresolved. No progress. "
@@ -430,6 +435,10 @@ def test_the_edit_of_a_run(step_edits, expected):
             "1 stopped failing without a fix, 3 not run; 0 fail",
         ),
         (Step(run=1, is_killed=True), "killed before its end"),
+        (
+            Step(run=1, unresolved=1, advanced="elsewhere", elsewhere="my|\npy"),
+            "progress in my| py; 1 fails",
+        ),
     ],
 )
 def test_effect(step, expected):

@@ -201,6 +201,26 @@ def test_running_runs_of_all_sources_are_told(history):
     assert begin(history, "b", is_alive=lambda pid, birth: True).running == (1, 1)
 
 
+def test_the_source_that_advanced_since_the_run_before(history):
+    def ran(source, advanced=""):
+        begun = begin(history, source)
+        found = history.advanced_since(begun)
+        with history.transaction(begun) as transaction:
+            run = Run(number=begun.number, source=source)
+            transaction.save(run, Episode(), {"advanced": advanced}, now=2.0)
+        return found
+
+    ran("pytest", "fixed")
+    assert ran("mypy") == ""  # its first
+    assert ran("mypy") == ""
+    ran("pytest", "later")
+    ran("ruff")
+    assert ran("mypy") == "pytest"
+    assert ran("mypy", "elsewhere") == ""
+    assert ran("ruff") == ""  # what only another source advanced is no progress again
+    assert ran("pytest", "fixed") == ""
+
+
 def test_reset_of_a_source_leaves_the_others(history):
     for source in ("a", "b", "a"):
         save(history, begin(history, source))

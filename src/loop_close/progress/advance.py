@@ -10,6 +10,7 @@ from typing import Any
 from loop_close.facts import failure_place, is_only_counted
 from loop_close.lazy import dataclass
 from loop_close.memory import (
+    ELSEWHERE,
     GROUPS,
     TAMPERING,
     UNEDITED,
@@ -151,6 +152,7 @@ def _step(episode: Episode, run: Run, changes: Changes, left: list[str], limits:
         infrastructure=tuple(changes.infrastructure[:_MAX_NAMED]),
         collected=run.collected,
         known=run.known,
+        elsewhere=run.elsewhere,
     )
 
 
@@ -200,7 +202,8 @@ def _best(episode: Episode, changes: Changes, step: Step) -> tuple[int, int]:
 
 def _varied(episode: Episode, step: Step, *, is_better: bool) -> int:
     is_moving = is_better or step.advanced == "later" or not step.unresolved
-    return 0 if is_moving else episode.varied + (step.is_counted and not _is_partly_green(step))
+    is_neutral = step.advanced == ELSEWHERE or _is_partly_green(step)
+    return 0 if is_moving else episode.varied + (step.is_counted and not is_neutral)
 
 
 def _stalled(episode: Episode, step: Step) -> int:
@@ -301,6 +304,8 @@ def advanced(made: Attempt, limits: Thresholds) -> str:
     changes = made.changes
     if is_first(made):
         return ""
+    if _is_elsewhere(made):
+        return ELSEWHERE
     if is_return(made) and len(changes.fixed) == len(changes.mended):
         return ""  # what is repaired is what was broken on the way
     if changes.cleared and (changes.new or not changes.broken):
@@ -312,6 +317,13 @@ def advanced(made: Attempt, limits: Thresholds) -> str:
     if changes.later and made.run.edits.kind not in UNEDITED:
         return "later"
     return _is_other(made, limits)
+
+
+def _is_elsewhere(made: Attempt) -> bool:
+    """Whether the edits before it advanced another source and changed nothing here: they were about that one."""
+    run, changes = made.run, made.changes
+    is_moved = changes.fixed or changes.new or changes.broken or changes.changed or changes.not_fixed
+    return bool(run.elsewhere) and run.edits.kind not in UNEDITED and not is_moved
 
 
 def _is_gain(made: Attempt) -> bool:

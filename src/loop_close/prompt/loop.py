@@ -9,6 +9,7 @@ from loop_close import lazy
 from loop_close.conventions import PYTHON, is_of_tests, is_test_file
 from loop_close.facts import known_calls
 from loop_close.memory import (
+    ELSEWHERE,
     MERGED,
     TAMPERING,
     ChangedTest,
@@ -233,6 +234,8 @@ def counts(progress: Progress) -> str:
 
 def _verdict(progress: Progress) -> str:
     step = progress.step
+    if step.advanced == ELSEWHERE:
+        return f"Nothing changed here; {span(step.elsewhere, 60)} made progress."
     if step.advanced:
         is_unknown = step.advanced == "fixed" and step.new > step.broken
         return f"Progress: {_WHY['fixed, others new' if is_unknown else step.advanced]}."
@@ -408,6 +411,8 @@ def effect(step: Step) -> str:
     """What a run changed in the failures."""
     if step.is_killed:
         return "killed before its end"
+    if step.advanced == ELSEWHERE:
+        return f"progress in {one_line(step.elsewhere, 60)}; {step.unresolved} fail{'s' * (step.unresolved == 1)}"
     named = (
         (step.fixed, "fixed"),
         (step.broken, "broken"),
@@ -565,7 +570,7 @@ def attempts_at(cause: RootCause, progress: Progress | None) -> int:
     if progress is None or not tests:
         return 0
     since = _oldest(tests).since
-    steps = [s for s in progress.episode.steps if s.run > since and s.is_counted]
+    steps = [s for s in progress.episode.steps if s.run > since and s.is_counted and s.advanced != ELSEWHERE]
     return sum(s.edits.kind in ("effective", "unknown") for s in steps)
 
 

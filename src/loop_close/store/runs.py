@@ -226,6 +226,20 @@ def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow
     return tuple(sorted(kept, key=lambda last: last.source))
 
 
+def advanced_since(connection: sqlite3.Connection, begun: RunHandle) -> str:
+    """The other source that advanced last since the source's previous run; empty if none did by itself."""
+    from loop_close.memory import ELSEWHERE
+
+    own = from_text(begun.source)
+    rows = connection.execute(
+        "SELECT source, summary FROM runs WHERE id < ? AND state = 'done' AND source <> ? AND id >"
+        " (SELECT MAX(id) FROM runs WHERE source = ? AND id < ? AND state = 'done') ORDER BY id DESC LIMIT ?",
+        (begun.id, own, own, begun.id, _MOST_SOURCES),
+    )
+    found = (name for name, text in rows if _dictionary(text).get("advanced", "") not in ("", ELSEWHERE))
+    return to_text(next(found, ""))
+
+
 def window_before(connection: sqlite3.Connection, begun: RunHandle) -> tuple[float, float]:
     """From when to when the last run of any source went on that ended before this one began; zeros for none."""
     row = connection.execute(

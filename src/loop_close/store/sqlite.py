@@ -186,6 +186,10 @@ class SqliteHistory:
 
         return self.database.read(work)
 
+    def advanced_since(self, begun: RunHandle) -> str:
+        """The other source that advanced last since the source's previous run; empty if none did."""
+        return self.database.read(lambda connection: runs.advanced_since(connection, begun))
+
     def changes_of_loop(self, begun: RunHandle) -> Changes | None:
         """How the files differ from those of the first run of the source's episode; None if that is unknown."""
 
