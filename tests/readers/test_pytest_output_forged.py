@@ -281,3 +281,17 @@ def test_time_is_linear(pieces):
     read("".join(lines[piece] * each for piece in (*pieces, *pieces[::-1])))
     first, last = "".join(lines[piece] for piece in pieces[:-1]), lines[pieces[-1]]
     read(first * each + last * each)
+
+
+@pytest.mark.parametrize("above", ["", failing(final="")])
+def test_terminal_that_is_resized_while_tests_run_hides_no_failure(above):
+    text = start() + PROGRESS + above + ruler("1 failed, 8 passed in 0.12s", width=100)
+    assert read(text).counts.failed == 1
+    assert close_loop(text).verdict == "first-failure"
+
+
+def test_run_that_was_stopped_in_a_resized_terminal_is_incomplete():
+    text = start() + PROGRESS + ruler("Exit: no database", "!", 100) + ruler("8 passed in 0.12s", width=100)
+    for width in (80, 81):
+        made = text.replace(ruler("8 passed in 0.12s", width=100), ruler("8 passed in 0.12s", width=width))
+        assert read(made).incomplete == "pytest.exit: no database"

@@ -14,6 +14,7 @@ from heapq import merge
 
 from loop_close.model import Counts, Failure, Phase
 from loop_close.readers import CUT
+from loop_close.readers.pytest_output.quiet import without_printed
 from loop_close.readers.pytest_output.rulers import (
     BLOCKS,
     PASSED,
@@ -29,7 +30,6 @@ from loop_close.readers.pytest_output.rulers import (
     is_red,
     paired,
     rulers,
-    without_printed,
 )
 
 _SECTIONS = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY}
@@ -92,8 +92,7 @@ def _unquoted(text: str, found: list[PytestRun]) -> list[PytestRun]:
 def _run(text: str, found: list[Ruler], pair: Pair, floor: int) -> PytestRun:
     """The run of these rulers."""
     head, final = found[pair.first], found[pair.last] if pair.is_closed else None
-    width = head.width if head.is_start or final is None else final.width
-    own = tuple(r for r in map(found.__getitem__, pair.own()) if r.char and r.fits(width))
+    own = tuple(r for r in map(found.__getitem__, pair.own()) if r.char and pair.drew(r, found))
     start = head.start if head.is_start else _first_progress(text, floor, own[0].start)
     limit = _start_of(text, found, pair.last + 1)
     end = final.end if final is not None else _last_line(text, own, limit)
