@@ -9,8 +9,8 @@ from benchmarks.measure import cpu, ratio, rss, run
 from benchmarks.rows import Bench, Row
 from loop_close.calls import Called, Calls
 from loop_close.judge import report_of
-from loop_close.merge import packed
 from loop_close.model import Counts, Failure, Observation, Provenance, Raised
+from loop_close.parts import packed
 from loop_close.prompt.report_json import dump, report_document
 
 _SHARDS = 50

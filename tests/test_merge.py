@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised
 
 from loop_close.calls import Calls, ImportEffect, Swallowed
-from loop_close.merge import Part, RejectedError, joined, packed, part_of, unpacked
+from loop_close.merge import joined
 from loop_close.model import Counts, KnownFailure, Observation, Provenance
+from loop_close.parts import Part, RejectedError, packed, part_of, unpacked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 

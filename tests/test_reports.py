@@ -11,8 +11,8 @@ from records import failure, raised
 from loop_close import app, files
 from loop_close.app import keep_report, reports_of
 from loop_close.judge import report_of
-from loop_close.merge import packed, part_of
 from loop_close.model import Observation, OtherRun
+from loop_close.parts import packed, part_of
 from loop_close.prompt.report_json import report_document
 
 

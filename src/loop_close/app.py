@@ -30,7 +30,7 @@ from loop_close.syntax import body_start, edited_lines, lines_of
 from loop_close.syntax.meaning import MODULE
 
 if TYPE_CHECKING:
-    from loop_close.merge import Part
+    from loop_close.parts import Part
     from loop_close.remember import Memory, RunContext
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
@@ -249,7 +249,7 @@ def reports_of(root: Path, others: Iterable[OtherRun]) -> list[Part]:
 
 
 def _part(path: Path, run: OtherRun) -> Part | None:
-    from loop_close.merge import RejectedError, part_of
+    from loop_close.parts import RejectedError, part_of
 
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
@@ -263,7 +263,7 @@ def _part(path: Path, run: OtherRun) -> Part | None:
 
 def _to_merge(observation: Observation) -> dict[str, str]:
     """What ``loop-close merge`` needs: the run may be a part of more."""
-    from loop_close.merge import packed
+    from loop_close.parts import packed
 
     return {"observation": packed(observation)}
 

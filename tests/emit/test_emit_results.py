@@ -10,8 +10,9 @@ from records import failure, raised
 
 from loop_close.emit.formats import ctrf, junit
 from loop_close.emit.report import checked
-from loop_close.merge import joined, packed, part_of
+from loop_close.merge import joined
 from loop_close.model import Counts, Observation, Provenance
+from loop_close.parts import packed, part_of
 from loop_close.prompt.report_json import report_document
 
 CLASS = "tests/shop/test_a.py::TestCart::test_total[a::b]"

@@ -19,7 +19,8 @@ from loop_close.cli import Streams, UsageError, columns_of, read_input
 from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
-from loop_close.merge import Merged, Part, RejectedError, joined, part_of, part_of_junit
+from loop_close.merge import Merged, joined
+from loop_close.parts import Part, RejectedError, part_of, part_of_junit
 
 if TYPE_CHECKING:
     from loop_close.model import Observation, Report
