@@ -17,6 +17,7 @@ from loop_close.model import Counts, KnownFailure, Observation, Provenance
 from loop_close.parts import Part, RejectedError, packed, part_of, unpacked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
+from loop_close.readers.streams import observe
 
 TESTS = [f"tests/test_cart.py::test_{n}" for n in range(6)]
 #: Small, and 9 MB when it is unpacked.
@@ -125,6 +126,16 @@ def test_each_cause_once_with_the_sources_in_which_it_fails():
     said = text(merged)
     assert "Fails on `pytest:cpython-3.11-linux`; passes on `pytest:cpython-3.13-linux`." in said
     assert "- Green: `pytest:cpython-3.13-linux`" in said
+
+
+def test_equal_findings_of_a_checker_in_several_files_count_each():
+    said = "".join(f"src/{name}.py:1:8: F401 [*] `os` imported but unused\n" for name in "abcd")
+    checked = observe(f"{said}Found 4 errors.\n", "", 1, source="ruff")
+    merged = joined([part(failing=TESTS[:1], name="a"), Part("ruff", "ruff", checked)])
+    assert text(merged).startswith("# 1 test fails, 4 ruff errors")
+    again = joined([Part("merged", "merged", merged.report.observation)])
+    findings = [each for cause in again.report.causes for each in cause.evidence if each.file.endswith(".py")]
+    assert len({each.file for each in findings if each.failure.tool == "ruff"}) == 4
 
 
 def test_where_its_tests_did_not_run_it_does_not_pass():

@@ -89,9 +89,13 @@ def is_environment(failure: Failure) -> bool:
     return failure.phase == "process" and failure.tool in _RUNNERS
 
 
-def failure_order(failure: Failure) -> tuple[str, ...]:
-    """The order in which failures are reported, whatever order they came in. Equal for one failure seen twice."""
-    return failure.nodeid, failure.phase, failure.subtest, failure.message
+def failure_order(failure: Failure) -> tuple[str, str, str, str, str, int, str, str]:
+    """The order in which failures are reported, whatever order they came in. Equal for one failure seen twice.
+
+    A test fails once; of what is no test, such as a checker's finding, equal words at two places are two failures.
+    """
+    place = ("", 0) if failure.nodeid else (failure.file, failure.line)
+    return failure.nodeid, failure.phase, failure.subtest, failure.message, *place, failure.tool, failure.code
 
 
 def links(raised: Raised | None) -> Iterator[Raised]:

@@ -42,10 +42,7 @@ def report_of(
 
     :param faults: what went wrong with extensions, in a line each; they become ``detector-error`` evidence.
     """
-    failures = sorted(
-        observation.failures,
-        key=lambda each: (*failure_order(each), each.file, each.line, each.tool, each.code),
-    )
+    failures = sorted(observation.failures, key=lambda each: (*failure_order(each), each.file, each.line))
     ordered = replace(observation, failures=tuple(failures))
     broken = tuple(Evidence(kind=DETECTOR_ERROR.kind, snippet=text) for text in faults)
     return judge(ordered, run_detectors(ordered, detectors) + broken, detectors)

@@ -294,9 +294,7 @@ def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    found: dict[tuple[str, ...], Failure] = {}
-    for failure in failures:
-        found.setdefault((*failure_order(failure), failure.tool, failure.code), failure)
+    found = {failure_order(failure): failure for failure in reversed([*failures])}
     return tuple(found[key] for key in sorted(found))
 
 

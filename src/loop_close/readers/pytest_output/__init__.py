@@ -184,7 +184,7 @@ class _RunsFound:
         return bool(self.incomplete) or any(c.failed or c.errors for c in self.counts)
 
     def whole(self) -> Reading:
-        failures: dict[tuple[str, ...], Failure] = {}
+        failures: dict[tuple[str | int, ...], Failure] = {}
         for failure in self.failures:
             failures.setdefault(failure_order(failure), failure)
         return Reading(
