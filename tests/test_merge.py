@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from records import failure, frame, in_test, raised
 
 from loop_close.calls import Calls, ImportEffect, Swallowed
-from loop_close.merge import joined
-from loop_close.model import Counts, KnownFailure, Observation, Provenance
+from loop_close.facts import file_of
+from loop_close.judge import report_of
+from loop_close.merge import completed, joined
+from loop_close.model import Counts, Failure, KnownFailure, Observation, Provenance
 from loop_close.parts import Part, RejectedError, packed, part_of, unpacked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -136,6 +138,59 @@ def test_equal_findings_of_a_checker_in_several_files_count_each():
     again = joined([Part("merged", "merged", merged.report.observation)])
     findings = [each for cause in again.report.causes for each in cause.evidence if each.file.endswith(".py")]
     assert len({each.file for each in findings if each.failure.tool == "ruff"}) == 4
+
+
+def test_the_same_failure_of_a_test_is_in_one_cause():
+    """One source joins by its calls what another, without calls, cannot."""
+    other = raised("LookupError", "gone", [in_test("test_1"), frame(function="find", line=30)])
+    fails = {"a": (BROKEN, other), "b": (BROKEN, BROKEN)}
+    parts = []
+    for name, (first, second) in fails.items():
+        found = part(name=name, interpreter=f"cpython-{name}").observation
+        failures = failure(first, nodeid=TESTS[0]), failure(second, nodeid=TESTS[1])
+        parts.append(Part(name, name, replace(found, exit_code=1, failures=failures)))
+    known = {each.name: len(report_of(each.observation).causes) for each in parts}
+    assert known == {"a": 2, "b": 1}
+    report = joined(parts).report
+    tests = [sorted({e.failure.nodeid for e in cause.evidence}) for cause in report.causes]
+    assert tests == [TESTS[:2], [TESTS[1]]]  # the same test, and another exception
+    assert [each.causes for each in report.sources] == [
+        (report.causes[0].id, report.causes[1].id),
+        (report.causes[0].id,),
+    ]
+
+
+def test_tests_come_before_checkers_and_these_before_linters():
+    found = part(failing=TESTS[:1], name="z", source="pytest:z")
+    check = replace(found.observation, source="a", failures=())
+    parts = [found]
+    for source, tool in (("a", "ruff"), ("b", "mypy")):
+        finding = Failure(
+            nodeid="", phase="check", file="a.py", line=1, tool=tool, code="x", message=f"{tool} says"
+        )
+        parts.append(
+            Part(source, source, replace(check, source=source, failures=(finding,), expects_tests=False))
+        )
+    assert [cause.evidence[0].failure.tool for cause in joined(parts).report.causes] == ["", "mypy", "ruff"]
+
+
+def test_a_run_of_some_tests_completes_the_run_before():
+    before = part(failing=TESTS[:3]).observation
+    own = part(tests=TESTS[1:3], failing=TESTS[2:3], spared=tuple(TESTS[1:2])).observation
+    found = completed(own, before)
+    assert [each.nodeid for each in found.failures] == [TESTS[0], TESTS[2]]
+    assert (found.counts.passed, found.counts.failed, found.counts.collected) == (3, 2, 6)
+    assert {*found.tests} == {*TESTS}
+    assert found.spared == (TESTS[1],)
+    assert completed(replace(own, tests=()), before) == replace(own, tests=())
+    green = completed(part(tests=TESTS[:3]).observation, before)
+    assert (green.failures, green.counts.passed, green.exit_code) == ((), 6, 0)
+
+
+def test_a_file_that_can_be_collected_now_is_no_failure_of_the_run_before():
+    broken = failure(BROKEN, nodeid="", phase="collect", file=file_of(TESTS[0]))
+    before = replace(part().observation, failures=(broken,))
+    assert completed(part(tests=TESTS[:1]).observation, before).failures == ()
 
 
 def test_where_its_tests_did_not_run_it_does_not_pass():

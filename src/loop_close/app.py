@@ -172,6 +172,7 @@ def _save(
     root, budget = targets.root, targets.settings.budget
     sections = (*built_in(tuple(detectors)), *extra_sections)
     problems: list[str] = []
+    alone, own = own, _completed(own, root)
     report = _narrowed(_over_sources(own, root), root)
     kept = _keep_failed(report, own, root, problems)
     if not kept:
@@ -187,12 +188,31 @@ def _save(
         _try(lambda: targets.write_json(dump({**document, **packed})), targets.json.name, problems)
     is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
     if is_kept:
-        alone = report_document(own, "") if report.sources else {**document, "next_prompt": ""}
-        _try(lambda: keep_report(root, own.observation.source, {**alone, **packed}), files.REPORTS, problems)
+        of_own = report_document(own, "") if report.sources else {**document, "next_prompt": ""}
+        _try(lambda: keep_report(root, own.observation.source, {**of_own, **packed}), files.REPORTS, problems)
     elif keeps:
         _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
     short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
-    return SaveResult(report=report, own=own, prompt=text, short=short, problems=tuple(problems))
+    return SaveResult(report=report, own=alone, prompt=text, short=short, problems=tuple(problems))
+
+
+def _completed(own: Report, root: Path) -> Report:
+    """The report of a run of some tests, beside other sources, with what the source's run before says of the rest.
+
+    Only where no file was edited since.
+    """
+    made, progress = own.observation, own.progress
+    if not own.others or not made.tests or progress is None or progress.step.edits.kind != "none":
+        return own
+    before = OtherRun(source=made.source, run=progress.run - 1, verdict="", is_current=True)
+    parts = reports_of(root, [before])
+    if progress.step.is_full or not parts:
+        return own
+    from loop_close.merge import completed
+
+    found = report_of(completed(made, parts[0].observation))
+    whole = replace(own, observation=found.observation, evidence=found.evidence, causes=found.causes)
+    return with_source_lines(with_edit_ranks(whole, root), root)
 
 
 def _over_sources(own: Report, root: Path) -> Report:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
 
 from loop_close import lazy
+from loop_close.calls import Calls
 from loop_close.conventions import is_like
-from loop_close.facts import LINTERS, failure_order, is_environment, links
+from loop_close.facts import LINTERS, failure_order, file_of, is_environment, links
 from loop_close.judge import report_of
 from loop_close.lazy import NamedTuple
 from loop_close.model import (
@@ -194,6 +195,43 @@ def _twice_or_never(parts: Sequence[Part], made: Sequence[Provenance], *, is_who
         yield f"{collected - ran} of {collected} tests ran in no shard"
 
 
+def completed(own: Observation, before: Observation) -> Observation:
+    """What is known of a source after a run of some of its tests: the rest is of its run before, on the same files.
+
+    :param own: that run; the same is returned where it is not known which tests it ran.
+    """
+    if not own.tests or not before.tests:
+        return own
+    ran = {*own.tests}
+    files = {file_of(test) for test in ran}
+    left = [
+        f for f in before.failures if f.nodeid not in ran and not (f.phase == "collect" and f.file in files)
+    ]
+    failures = _once((*left, *own.failures))
+    tests = tuple(dict.fromkeys((*before.tests, *own.tests)))
+    spared = {*own.spared, *(test for test in before.spared if test not in ran)}
+    failing = {failure.nodeid for failure in failures}
+    counts = _counts([before, own], failures)
+    return replace(
+        before,
+        exit_code=own.exit_code or (1 if failures else own.exit_code),
+        provenance=own.provenance,
+        failures=failures,
+        counts=replace(counts, passed=len({*tests} - spared - failing), skipped=before.counts.skipped),
+        rerun=own.rerun,
+        failed_option=own.failed_option,
+        takes_ids=own.takes_ids,
+        root=own.root,
+        tests=tests,
+        spared=tuple(test for test in tests if test in spared),
+        calls=max((before.calls, own.calls), key=lambda calls: _recorded(calls, failing)),
+    )
+
+
+def _recorded(calls: Calls | None, tests: Set[str]) -> int:
+    return len(tests & calls.failed.keys()) if calls is not None else -1
+
+
 def over(own: Report, others: Iterable[Part]) -> Report:
     """The report of a run with what other sources say of the same files; the same report where there are none.
 
@@ -242,7 +280,8 @@ def _union(
     if not reports:
         observation = Observation(exit_code=None, incomplete=_rejections(rejected), has_output=False)
         return Report(observation=observation, verdict="error", stall_reason="unknown")
-    results = tuple(_result(name, report) for name, report in reports.items())
+    names = _one_name(reports)
+    results = tuple(_result(name, report, names) for name, report in reports.items())
     first = base or max(
         reports.values(), key=lambda report: (report.observation.calls is not None, len(report.causes))
     )
@@ -264,7 +303,7 @@ def _union(
         known=_known([report.observation for report in reports.values()]),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
-    causes = tuple(_causes(reports))
+    causes = tuple(_causes(reports, names))
     stall = next((r.stall_reason for r in reports.values() if r.causes), "")
     return Report(
         observation=observation,
@@ -298,12 +337,12 @@ def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def _result(name: str, report: Report) -> SourceResult:
+def _result(name: str, report: Report, names: Mapping[str, str]) -> SourceResult:
     return SourceResult(
         source=name,
         verdict=report.verdict,
         observation=report.observation,
-        causes=tuple(cause.id for cause in report.causes),
+        causes=tuple(dict.fromkeys(names[cause.id] for cause in report.causes)),
     )
 
 
@@ -326,24 +365,64 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
     return replace(most, failed=len(called), failed_subtests=len(subtests), errors=len(errors))
 
 
-def _causes(reports: Mapping[str, Report]) -> Iterator[RootCause]:
+def _one_name(reports: Mapping[str, Report]) -> dict[str, str]:
+    """The id of each root cause by the ids that it has: one source may join what another cannot, for lack of calls.
+
+    Root causes are one where they have the same failure of the same test.
+    """
+    names: dict[str, str] = {}
+
+    def name_of(cause: str) -> str:
+        while names.setdefault(cause, cause) != cause:
+            cause = names[cause]
+        return cause
+
+    first: dict[tuple[str, ...], str] = {}
+    sure_first = sorted(
+        (cause for report in reports.values() for cause in report.causes), key=_sureness, reverse=True
+    )
+    for cause in sure_first:
+        for key in {_failure_key(each) for each in cause.evidence}:
+            one, other = name_of(first.setdefault(key, cause.id)), name_of(cause.id)
+            names[other] = one
+    return {cause: name_of(cause) for cause in names}
+
+
+def _failure_key(evidence: Evidence) -> tuple[str, ...]:
+    """Equal for the same failure in two sources: that of one test by an exception of one type."""
+    failure = evidence.failure
+    raised = failure.raised if failure is not None else None
+    return *_identity(evidence), raised.type if raised is not None else ""
+
+
+def _causes(reports: Mapping[str, Report], names: Mapping[str, str]) -> Iterator[RootCause]:
     """Each root cause once, with the suspects of the source that is surest; the most widespread first.
 
-    Environments that fail as a whole come last: they say nothing about the program.
+    Findings of checkers come after the tests, those of linters last but for environments that fail as a whole: these
+    say nothing about the program.
+
+    :param names: the id of each root cause by those that it has.
     """
     found: dict[str, list[RootCause]] = defaultdict(list)
-    for report in reports.values():
+    sources: dict[str, set[str]] = defaultdict(set)
+    for source, report in reports.items():
         for cause in report.causes:
-            found[cause.id].append(cause)
+            found[names[cause.id]].append(cause)
+            sources[names[cause.id]].add(source)
     order = {cause: number for number, cause in enumerate(found)}
-    last = {name for name, causes in found.items() if _is_environment(causes[0])}
-    for name in sorted(found, key=lambda each: (each in last, -len(found[each]), order[each])):
+    for name in sorted(found, key=lambda each: (_rank(found[each][0]), -len(sources[each]), order[each])):
         surest = max(found[name], key=_sureness)
         evidence: dict[tuple[str, ...], Evidence] = {}
         for cause in (surest, *found[name]):
             for each in cause.evidence:
                 evidence.setdefault(_identity(each), each)
-        yield replace(surest, evidence=tuple(evidence.values()))
+        yield replace(surest, id=name, evidence=tuple(evidence.values()))
+
+
+def _rank(cause: RootCause) -> int:
+    """Tests first, then type checkers, linters and environments."""
+    is_lint = all(each.failure is not None and each.failure.tool in LINTERS for each in cause.evidence)
+    return 3 if _is_environment(cause) else 2 if is_lint else int(_is_check(cause))
 
 
 def explained(report: Report) -> Report:

@@ -75,6 +75,31 @@ def test_each_environment_runs_its_own_failing_tests(in_environment):
     assert "3 failed" in again.stdout
 
 
+@pytest.mark.parametrize("words", [("-k", "fine"), ("--loop-close-failed", "--loop-close-json=report.json")])
+def test_a_run_of_some_tests_keeps_what_is_known_of_the_others(in_environment, words):
+    in_environment("py311", old="1")
+    before = in_environment("py312")
+    again = (
+        in_environment("py311", old="1", asked=words if words[0] != "-k" else None)
+        if words[0] != "-k"
+        else (in_environment("py311", *words, old="1"))
+    )
+    assert again.title == before.title
+    assert again.says("- `pytest:py311`: 3 tests fail, 1 passes", "- `pytest:py312`: 1 test fails, 2 pass")
+    assert again.says("Fails on `pytest:py311`; passes on `pytest:py312`.")
+    assert again.rerun == before.rerun
+
+
+def test_after_an_edit_a_run_of_some_tests_knows_nothing_of_the_others(in_environment, pytester):
+    in_environment("py312")
+    in_environment("py311", old="1")
+    path = pytester.path / "shop.py"
+    path.write_text(path.read_text().replace(" + 1", ""))
+    in_environment("py312")
+    done = in_environment("py311", "-k", "fine", old="1")
+    assert "3 tests fail" not in done.prompt
+
+
 def test_another_interpreter_in_the_same_environment_runs_its_own_failing_tests(in_environment, monkeypatch):
     in_environment("py", "-k", "total")
     monkeypatch.setattr("loop_close.pytest_plugin.session.interpreter", lambda: "pypy-3.11")
