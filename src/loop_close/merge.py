@@ -279,7 +279,7 @@ def _union(
     """
     if not reports:
         observation = Observation(exit_code=None, incomplete=_rejections(rejected), has_output=False)
-        return Report(observation=observation, verdict="error", stall_reason="unknown")
+        return Report(observation=observation, verdict="error", stall_reason="no input was read")
     names = _one_name(reports)
     results = tuple(_result(name, report, names) for name, report in reports.items())
     first = base or max(

@@ -144,8 +144,10 @@ def _is_asked(tox_env: ToxEnv) -> bool:
 
 
 def _say(lines: Sequence[str]) -> None:
+    from loop_close.text import one_line
+
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write("".join(f"loop-close: {line}\n" for line in lines))
+        sys.stderr.write("".join(f"loop-close: {one_line(line, 2_000)}\n" for line in lines))
 
 
 def _name(tox_env: ToxEnv) -> str:

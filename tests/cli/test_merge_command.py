@@ -130,3 +130,28 @@ def test_wrong_calls(project, words, said):
 
 def test_a_folder_without_reports_is_a_wrong_call(project, tmp_path):
     assert "holds no JSON report" in merged(project, tmp_path, code=64).stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a\n::error::b.json", "a\\n::error::b.json"), ("##[error]\x1b[31m.json", "# #[error]\\x1b[31m.json")],
+)
+def test_name_of_a_rejected_input_is_no_command_of_a_ci_system(tmp_path, name, shown):
+    (tmp_path / name).write_text("{}")
+    said = loop_close_here("merge", ".", cwd=tmp_path).stderr.decode().splitlines()
+    assert said[0] == f"loop-close: {shown} was not read: it is not a report of loop-close"
+    assert all(line.startswith("loop-close: ") for line in said)
+    assert said[1].startswith("loop-close: No input was read: ")
+    assert loop_close_here("emit", "sarif", name, cwd=tmp_path).stderr.decode().count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--json"])
+@pytest.mark.parametrize("path", ["folder", "mine.txt", "mine.txt/below"])
+def test_merge_whose_result_cannot_be_written_fails(tmp_path, option, path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "junit.xml").write_text('<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>')
+    done = loop_close_here("merge", "junit.xml", option, path, cwd=tmp_path)
+    assert done.returncode == 64
+    assert done.stderr.decode().startswith(f"loop-close: {option}: {path} ")
+    assert loop_close_here("merge", "junit.xml", cwd=tmp_path).returncode == 0

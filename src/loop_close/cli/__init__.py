@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
                 return _hook(name, streams, is_process=is_process)
         return _run(words, streams)
     except UsageError as error:
-        streams.complain(str(error))
+        streams.complain(*map(str, error.args))
         return USAGE
     except BrokenPipeError:
         streams.forget_output()
@@ -133,13 +133,16 @@ class Streams:
         except OSError as error:
             raise OutputError(f"cannot write the output: {error.strerror or error}") from None
 
-    def complain(self, text: str) -> None:
-        """Print a line about the command itself; controls in it are spelled out.
+    def complain(self, text: str, *more: str) -> None:
+        """Print a line about the command itself; controls in it are spelled out, line breaks in names, too.
 
         If that cannot be written, it is lost.
+
+        :param more: further lines.
         """
-        shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
-        self._warn(f"loop-close: {shown}\n")
+        lines = ("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in (text, *more))
+        # a CI system takes ## for a command anywhere in a line
+        self._warn("loop-close: {}\n".format("\n".join(lines).replace("##", "# #")))
 
     def break_line(self) -> None:
         """End a line that the command has begun on standard error."""
@@ -186,7 +189,7 @@ def columns_of(stream: TextIO) -> int | None:
 
 
 class UsageError(Exception):
-    """An invalid command; the text says what was wrong and what would be right."""
+    """An invalid command; the text says what was wrong and what would be right. Further texts are lines below it."""
 
 
 def read_input(name: str, most: int, streams: Streams | None = None, what: str = "") -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TextIO
 
 from loop_close import lazy
-from loop_close.cli import Streams, UsageError, columns_of, read_input
+from loop_close.cli import USAGE, Streams, UsageError, columns_of, read_input
 from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
@@ -101,7 +101,7 @@ def _document(report: Report, options: argparse.Namespace) -> Iterator[str]:
     yield from dump(report_document(report, prompt))
 
 
-def _target(path: str | None) -> Path | None:
+def _target(path: str | None, option: str = "-o") -> Path | None:
     """Where to write, checked before anything is read; None for the standard output."""
     if path is None or path == "-":
         return None
@@ -110,7 +110,7 @@ def _target(path: str | None) -> Path | None:
     try:
         files.check_writable(Path(path), lambda each: files.is_prompt(each) or files.is_report(each))
     except files.UnusablePathError as error:
-        raise UsageError(f"-o: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
     return Path(path)
 
 
@@ -228,7 +228,9 @@ _MOST_BYTES = 200_000_000
 
 
 def merge(options: argparse.Namespace, streams: Streams) -> int:
-    """Read, merge, write. 0 when all is green and whole, else 1."""
+    """Read, merge, write. 0 when all is green and whole, else 1; 64 where a file cannot be written."""
+    for option, path in (("-o", options.output), ("--json", options.json)):
+        _target(path, option)
     parts, rejected = [], []
     for path in _reports_in(options.paths):
         try:
@@ -313,6 +315,8 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         raise UsageError(str(error)) from None
     for line in (in_short(saved.report), *report.notes, *saved.problems):
         streams.complain(line)
+    if saved.problems:
+        return USAGE
     return 0 if saved.report.verdict == "green" else 1
 
 

@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Report what is wrong, the usage line, and how to get help."""
-        raise UsageError(f"{message}\n{self.format_usage().strip()}\ntry: {self.prog} --help")
+        raise UsageError(message, *self.format_usage().strip().split("\n"), f"try: {self.prog} --help")
 
 
 #: The module of :mod:`loop_close.cli` that has the command, where it is not the one of the same name.

@@ -162,7 +162,7 @@ def in_short(report: Report) -> str:
         tampered = _tampered(report)
         more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
         return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
-    incomplete = safe(report.observation.incomplete or report.observation.exit_reason)
+    incomplete = one_line(safe(report.observation.incomplete or report.observation.exit_reason), 2_000)
     what = "; incomplete" if report.causes and report.observation.incomplete else ""
     ended = f"{what}: {incomplete}" if incomplete else ""
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"

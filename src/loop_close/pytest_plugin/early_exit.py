@@ -49,7 +49,9 @@ def report(config: pytest.Config, error: Exception) -> None:
         _report(config, error)
     except Exception as fault:
         with contextlib.suppress(Exception):
-            sys.stderr.write(f"loop-close: cannot write the prompt: {type(fault).__name__}: {fault}\n")
+            from loop_close.text import fault_text, one_line
+
+            sys.stderr.write(f"loop-close: cannot write the prompt: {one_line(fault_text(fault))}\n")
 
 
 def _report(config: pytest.Config, error: Exception) -> None:
