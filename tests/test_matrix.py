@@ -1,6 +1,7 @@
 """What only the environments run in which a test fails is the likelier place of the fault."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 from called import called, calls
@@ -76,6 +77,51 @@ def test_a_branch_that_only_the_failing_interpreter_takes_comes_first():
     # odds of 0.3 to 0.7, ten times as high
     assert scores[0] == pytest.approx(3 / 3.7)
     assert sum(scores) <= 1
+
+
+CALLERS = """
+
+def caller(text):
+    return [old(each) for each in text]
+
+
+def other(text):
+    return len(text)
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "fails_too", "is_one"),
+    [("caller", False, True), ("other", False, False), ("caller", True, False)],
+)
+def test_a_caller_of_what_differs_fails_for_it(function, fails_too, is_one):
+    """Where it fails calls are not known, so that they were two root causes."""
+    found = report(source("3.11", fails=True), source("3.12", fails=False), suspects=(("old", 0.3),))
+    (cause,) = found.causes
+    second = "tests/test_pkg.py::test_caller"
+    broken = failure(raised("ValueError", "bad", [in_test("test_caller")]), nodeid=second)
+    suspect = Suspect(file="pkg.py", line=0, function=function, score=0.2)
+    guest = replace(
+        cause, id="g", suspects=(suspect,), evidence=(replace(cause.evidence[0], failure=broken),)
+    )
+    sources = [
+        replace(
+            each,
+            causes=(*each.causes, *(["g"] if each.causes or fails_too else [])),
+            observation=replace(
+                each.observation,
+                tests=(TEST, second),
+                failures=(*each.observation.failures, *([broken] if each.causes or fails_too else [])),
+            ),
+        )
+        for each in found.sources
+    ]
+    found = replace(found, causes=(cause, guest), sources=tuple(sources))
+    made = narrowed(found, lambda file: index_source(CODE + CALLERS))
+    assert [each.id for each in made.causes] == (["c"] if is_one else ["c", "g"])
+    if is_one:
+        assert [each.failure.nodeid for each in made.causes[0].evidence] == [TEST, second]
+        assert [each.causes for each in made.sources] == [("c",), ()]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ _ODDS = 10
 #: A probability for what nothing else speaks for.
 _LEAST = 0.05
 _MOST_NEW = 3
+#: How the reasons end that a function behaves differently there.
+_DIFFERS = "only where it fails"
 _OPERATORS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: lt,
     ast.LtE: le,
@@ -33,7 +35,62 @@ def narrowed(report: Report, index_of: Callable[[str], SourceIndex | None]) -> R
 
     :param index_of: the parsed source of a file, by its name relative to the root; None for what cannot be parsed.
     """
-    return replace(report, causes=tuple(_narrowed(cause, report, index_of) for cause in report.causes))
+    causes = [_narrowed(cause, report, index_of) for cause in report.causes]
+    return _with_callers(replace(report, causes=tuple(causes)), index_of)
+
+
+def _with_callers(report: Report, index_of: Callable[[str], SourceIndex | None]) -> Report:
+    """The report; what fails in the same sources, and where a suspect calls the function that differs there, is one.
+
+    Where calls are not known, each caller has a root cause of its own.
+    """
+    differing = {
+        name: cause
+        for cause in reversed(report.causes)
+        if cause.suspects and any(_DIFFERS in reason for reason in cause.suspects[0].reasons)
+        for name in [cause.suspects[0].function.rpartition(".")[2]]
+    }
+    hosts: dict[str, str] = {}
+    for cause in report.causes:
+        names = {name for suspect in cause.suspects for name in _names_in(suspect, index_of)}
+        for name in sorted(names & differing.keys()):
+            host = differing[name]
+            if host.id not in (cause.id, hosts.get(cause.id)) and _where(host, report) == _where(
+                cause, report
+            ):
+                hosts.setdefault(cause.id, host.id)
+    hosts = {guest: host for guest, host in hosts.items() if host not in hosts}
+    guests = {
+        host: [e for each in report.causes if hosts.get(each.id) == host for e in each.evidence]
+        for host in hosts.values()
+    }
+    causes = (
+        replace(each, evidence=(*each.evidence, *guests.get(each.id, ())))
+        for each in report.causes
+        if each.id not in hosts
+    )
+    sources = (
+        replace(each, causes=tuple(dict.fromkeys(hosts.get(cause, cause) for cause in each.causes)))
+        for each in report.sources
+    )
+    return replace(report, causes=tuple(causes), sources=tuple(sources))
+
+
+def _where(cause: RootCause, report: Report) -> tuple[list[str], list[str]]:
+    failing, passing = sides(cause, report)
+    return [each.source for each in failing], [each.source for each in passing]
+
+
+def _names_in(suspect: Suspect, index_of: Callable[[str], SourceIndex | None]) -> Iterator[str]:
+    """The names of what the suspect calls."""
+    index = index_of(suspect.file) if not suspect.constant else None
+    first, last = lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
+    for node in ast.walk(index.tree) if index is not None and first else ():
+        if isinstance(node, ast.Call) and first <= node.lineno <= last:
+            if isinstance(node.func, ast.Name):
+                yield node.func.id
+            elif isinstance(node.func, ast.Attribute):
+                yield node.func.attr
 
 
 def _narrowed(cause: RootCause, report: Report, index_of: Callable[[str], SourceIndex | None]) -> RootCause:
@@ -85,7 +142,7 @@ def _by_calls(
     only: dict[tuple[str, str], list[int]] = {}
     for file, function, line in sorted(set.intersection(*here) - there):
         only.setdefault((file, function), []).append(line)
-    return {key: (f"{_in_words(lines)} only where it fails",) for key, lines in only.items()}
+    return {key: (f"{_in_words(lines)} {_DIFFERS}",) for key, lines in only.items()}
 
 
 def _is_complete(observation: Observation) -> bool:
@@ -129,7 +186,7 @@ def _by_branches(
                 here = {_holds(node.test, made) for made in failing}
                 there = {_holds(node.test, made) for made in passing}
                 if len(here) == len(there) == 1 and here | there == {True, False}:
-                    reason = f"the condition in line {node.test.lineno} is {here.pop()} only where it fails"
+                    reason = f"the condition in line {node.test.lineno} is {here.pop()} {_DIFFERS}"
                     found[suspect.file, suspect.function] = (reason,)
                     break
     return found
