@@ -35,6 +35,8 @@ _MOST_PACKAGES = 4
 _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
+# What tox's plugin, the helper for nox and the output of tox say of an environment without its interpreter or packages.
+_NOT_MADE = lazy.pattern(r"could not (?:install|be made|find)|\bpip3? install |InterpreterNotFound")
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = lazy.pattern(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
@@ -87,6 +89,11 @@ def is_only_counted(failure: Failure) -> bool:
 def is_environment(failure: Failure) -> bool:
     """Whether an environment of a runner, or a hook, failed to be created, or its command failed without details."""
     return failure.phase == "process" and failure.tool in _RUNNERS
+
+
+def is_setup(failure: Failure) -> bool:
+    """Whether an environment could not be made, so that none of its commands ran."""
+    return is_environment(failure) and _NOT_MADE.search(failure.message) is not None
 
 
 def failure_order(failure: Failure) -> tuple[str, str, str, str, str, int, str, str]:

@@ -97,10 +97,10 @@ def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
     """The parts by the name of their source, with the interpreter and platform where several have one name."""
     machines: dict[str, set[str]] = defaultdict(set)
     for part in parts:
-        machines[part.observation.source].add(_machine(part.observation.provenance))
+        machines[part.observation.source].add(part.observation.provenance.machine)
     found: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        source, machine = part.observation.source, _machine(part.observation.provenance)
+        source, machine = part.observation.source, part.observation.provenance.machine
         is_shared_name = len(machines[source]) > 1 and machine and not source.endswith(machine)
         found[f"{source}:{machine}" if is_shared_name else source].append(part)
     return {
@@ -126,10 +126,6 @@ def _latest(parts: Sequence[Part]) -> list[Part]:
         shard = part.observation.provenance.shard
         last[shard] = max(last.get(shard, 0), _attempt(part))
     return [part for part in parts if _attempt(part) == last[part.observation.provenance.shard]]
-
-
-def _machine(made: Provenance) -> str:
-    return f"{made.interpreter}-{made.platform}".strip("-")
 
 
 def _one_run(parts: Sequence[Part]) -> Observation:

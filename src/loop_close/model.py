@@ -240,6 +240,11 @@ class Provenance:
     packages: tuple[tuple[str, str], ...] = ()
     agent: str = ""
 
+    @property
+    def machine(self) -> str:
+        """Interpreter and platform, as far as they are known."""
+        return f"{self.interpreter}-{self.platform}".strip("-")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownFailure:
@@ -416,12 +421,14 @@ class OtherRun:
 
     :ivar run: its number.
     :ivar is_current: the files did not change since, except for data that tests wrote.
+    :ivar left: what of a merge still has to run here, each with the reason; empty for another source.
     """
 
     source: str
     run: int
     verdict: str
     is_current: bool
+    left: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

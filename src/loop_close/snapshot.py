@@ -28,6 +28,7 @@ _WRITTEN = (".json", ".md")
 _LISTED = "//listed"
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
+_ALL = -1
 
 
 class FileSnapshot(NamedTuple):
@@ -164,19 +165,33 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
 
 
 def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnapshot) -> tuple[OtherRun, ...]:
-    """The last run of each other source, and whether its result is one of the files as this run saw them."""
+    """The last run of each other source that counts, and whether it is one of the files as this run saw them."""
     from loop_close.memory import MERGED
     from loop_close.model import OtherRun
 
+    others = history.others(begun)
+    merge, left_out = None, {MERGED}
+    if any(last.verdict != "green" for last in others):
+        from loop_close.union import open_merge, setup_of, superseded
+
+        names = [begun.source, *(last.source for last in others)]
+        rows = {name: history.runs(name, _ALL) for name in names}
+        done = {name: row for name in names for row in rows[name] if row.state == "done"}
+        left_out |= superseded(
+            {name: (row.ended or row.started, setup_of(row.summary)) for name, row in done.items()}
+        )
+        merge = open_merge(names, lambda name: rows[name], lambda name: history.recorded(name, _ALL))
+        left_out -= {MERGED} if merge is not None else set()
     return tuple(
         OtherRun(
             source=last.source,
             run=last.number,
             verdict=last.verdict,
             is_current=_are_comparable(last.changes) and not _edited(last.changes, seen, last.windows),
+            left=merge.sources if merge is not None and last.source == MERGED else (),
         )
-        for last in history.others(begun)
-        if last.source != MERGED
+        for last in others
+        if last.source not in left_out
     )
 
 

@@ -76,6 +76,7 @@ def remember(root, *runs, source="pytest", edit="none", at=0.0, path=None, ran=N
                     edits_run=ran,
                     green_run=0,
                     causes=(),
+                    sources=(),
                 )
                 transaction.save(run, made.episode, summary_of(report), now=START + at + 10 * number + 5)
 

@@ -251,6 +251,21 @@ def test_loop_is_stuck_where_a_required_source_stays_unknown(project):
     assert len(loop.given) == 4
 
 
+def test_a_merge_whose_sources_did_not_run_here_is_left_to_a_person(project):
+    """As for the other commands, its failures count, whatever the tests here say."""
+    loop = project([{"write": cart(), "say": "Done."}, {"say": "Done."}], WRONG)
+    case = '<testcase classname="a" name="b">{}</testcase>'
+    for name, inner in (("py38", '<failure message="assert 0">E  assert 0</failure>'), ("py39", "")):
+        suite = f'<testsuite tests="1">{case.format(inner)}</testsuite>'
+        (loop.beside / f"{name}.xml").write_text(suite)
+    words = [sys.executable, "-m", "loop_close", "merge", loop.beside]
+    assert subprocess.run(words, cwd=loop.root, env=environment(), check=False).returncode == 1
+    done = loop.drive("--max-iterations", "9")
+    assert done.returncode == 3, done.stdout
+    assert "the tests are green; py38: not green in the merged reports, not run here since" in done.stdout
+    assert "- py38: not green in the merged reports, not run here since" in loop.given[1]
+
+
 def test_loop_is_done_where_the_shared_history_cannot_be_asked(project):
     pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     loop = project([{"write": cart(), "say": "Done."}], {**WRONG, "pyproject.toml": MYPY})

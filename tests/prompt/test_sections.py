@@ -306,10 +306,18 @@ def test_other_sources_and_the_history_have_their_lines():
             OtherRun(source="a`\nb", run=1, verdict="first-failure", is_current=True),
             OtherRun(source="ruff", run=2, verdict="error", is_current=False),
             OtherRun(source="ty", run=9, verdict="green", is_current=True),
+            OtherRun(
+                source="merge",
+                run=2,
+                verdict="error",
+                is_current=False,
+                left=(("a`b", "not run here since"),),
+            ),
         ),
         notes=("the history `x` is broken\n# h",),
     )
     assert rendered("facts", report) == [
+        "Not green in the merged reports: ``a`b`` (not run here since).",
         "Not green on the same files: `mypy` (stuck in its run 3), ``a` b`` (first-failure in its run 1).",
         "Not green, and not run on these files: `ruff` (error in its run 2).",
         "History: ``the history `x` is broken # h``",

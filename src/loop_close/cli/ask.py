@@ -13,7 +13,7 @@ from typing import Any
 
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import Project, project_of
-from loop_close.cli.project_state import unrun_edits
+from loop_close.cli.project_state import source_statuses, unrun_edits
 from loop_close.cli.recorded import Summary, loop_words, read, shown, signal_document, summary_of
 from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
@@ -95,7 +95,7 @@ class TestHistory:
 def ask(options: argparse.Namespace, streams: Streams) -> int:
     """Print what is known of the test, and answer by the exit code: see :data:`CODES`."""
     project = project_of(options)
-    sources, texts = read(project.history, lambda history: _remembered(history), options.source)
+    sources, texts = read(project.history, lambda history: _remembered(project, history), options.source)
     today = strftime("%Y-%m-%d")
     live = [entry for entry in project.settings.known if not entry.is_over(today)]
     reply = reply_to(_candidates(options.test, project), options.source or "", sources, texts, live)
@@ -118,15 +118,15 @@ def _candidates(given: str, project: Project) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{each}{separator}{names}" for each in (path, inside)))
 
 
-def _remembered(history: HistoryReader) -> tuple[list[Remains], dict[str, str]]:
-    """What there is of each source, and the files of tests as the last run of any saw them."""
+def _remembered(project: Project, history: HistoryReader) -> tuple[list[Remains], dict[str, str]]:
+    """What there is of each source that counts, and the files of tests as the last run of any saw them."""
     texts: dict[str, str] = {}
     for path, (_, _, digest) in sorted(history.files().items()):
         if is_of_tests(path) and path.endswith(".py") and (data := history.content(digest)) is not None:
             texts[path] = data.decode("utf-8", "replace")
     found = []
-    for source in history.sources():
-        last = history.rows(source, 1)[-1]
+    for standing in source_statuses(project, history):
+        source, last = standing.last.source, standing.last
         held = {path: history.content(digest) for path, digest in history.baseline(source).items()}
         before = {path: data.decode("utf-8", "replace") for path, data in held.items() if data is not None}
         texts.update({path: text for path, text in before.items() if not path.endswith(".py")})
@@ -203,8 +203,7 @@ def _reply(test: str, source: str, seen: Mapping[str, TestHistory], live: Sequen
 
     entry = _entry_for(own.known, live) if own.outcome == _KNOWN else None
     if entry is not None:
-        named = "; ".join(filter(None, (entry.issue, entry.until and f"until {entry.until}")))
-        return reply("known", f"fails, and does not count{f' ({named})' if named else ''}")
+        return reply("known", _known_in_words(entry))
     if own.flips:
         return reply(
             "flaky", f"passed and failed on the same code, in runs {' and '.join(map(str, own.flips))}"
@@ -217,9 +216,18 @@ def _reply(test: str, source: str, seen: Mapping[str, TestHistory], live: Sequen
         if each.outcome == _FAILING:
             why = f"fails, but not in {source}" if own.outcome else f"fails; {source} did not run it"
             return Reply(test=test, state="failing elsewhere", source=other, run=each.run, why=why)
+    for other, each in sorted(seen.items()):
+        entry = _entry_for(each.known, live) if each.outcome == _KNOWN else None
+        if entry is not None:
+            return Reply(test=test, state="known", source=other, run=each.run, why=_known_in_words(entry))
     if not own.outcome:
         return reply("unknown test", "is in no run of all tests of this source")
     return reply("passing", "did not fail")
+
+
+def _known_in_words(entry: KnownEntry) -> str:
+    named = "; ".join(filter(None, (entry.issue, entry.until and f"until {entry.until}")))
+    return f"fails, and does not count{f' ({named})' if named else ''}"
 
 
 def _entry_for(cases: Sequence[str], live: Sequence[KnownEntry]) -> KnownEntry | None:

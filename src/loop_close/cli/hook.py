@@ -23,6 +23,7 @@ from loop_close.cli.project_state import (
     load_state,
     missing_sources,
     prompt_text,
+    waiting_text,
 )
 from loop_close.cli.recorded import NoRunError, read, shown
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
@@ -219,7 +220,7 @@ def _situation(
         edited=seen.edited.paths,
         is_seen=seen.is_seen,
         is_partly_green=seen.is_partly_green,
-        prompt=prompt_text(standing.prompt, 2 * host.limit) if is_shown else "",
+        prompt=(prompt_text(standing.prompt, 2 * host.limit) or waiting_text(standing)) if is_shown else "",
         prompt_file=_from(payload.cwd, standing.prompt),
         command=project.settings.test_command,
         not_run=standing.summary.not_run if is_asked else "",

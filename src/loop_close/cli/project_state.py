@@ -18,6 +18,7 @@ from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.text import listed
+from loop_close.union import OpenMerge, open_merge, setup_of, superseded
 from loop_close.workspace import FileEntry, take, take_known
 
 # The source of tests; runs of other tools say nothing about tests.
@@ -77,7 +78,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
     :param known: a run that was seen before; empty for none.
     """
     looks = _looks(history)
-    found = list(source_statuses(last_runs(history, None), project, history.accepted()))
+    found = source_statuses(project, history)
     decides = _deciding(found, looks)
     edited, is_seen = _edited_since_tests(project, history, looks)
     return ProjectState(
@@ -199,7 +200,8 @@ def _deciding(found: Sequence[SourceStatus], looks: Sequence[RunWindow]) -> Sour
         look = last.get(source)
         return look is not None and look.snapshot is not None and look.snapshot == looks[0].snapshot
 
-    same = [each for each in found if each is newest or saw_the_same(each.last.source)]
+    # A merge that is still open counts whatever the files are.
+    same = [each for each in found if each is newest or each.waits or saw_the_same(each.last.source)]
     return max(same, key=lambda standing: (_WORST.index(standing.verdict), _age(standing)))
 
 
@@ -459,12 +461,14 @@ class SourceStatus:
     :ivar finished: the last that ended; None if none did.
     :ivar prompt: absolute path of the prompt that shows that run, alone or among others; None if it no longer shows the
         run, or is gone.
+    :ivar waits: what of a merge still has to run here; None for another source.
     """
 
     last: RunRow
     finished: RunRow | None
     summary: Summary
     prompt: Path | None
+    waits: OpenMerge | None = None
 
     @property
     def verdict(self) -> str:
@@ -476,44 +480,65 @@ class SourceStatus:
         return "green" if is_green else "failing"
 
 
-def last_runs(history: HistoryReader, source: str | None) -> list[tuple[RunRow, RunRow | None]]:
-    """Of the source, or of each, its last run and the last one that ended."""
-    if source is not None:
-        return [_last_of(history, source)]
-    pairs = [_last_of(history, name) for name in history.sources()]
-    # A merged report that is older than another run is of files as they were then.
-    newest = max(end_of(finished) for _, finished in pairs)
-    kept = [pair for pair in pairs if pair[0].source != MERGED or end_of(pair[1]) == newest]
-    return kept or pairs
-
-
-def _last_of(history: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]:
-    last = history.rows(source, 1)[-1]
-    rows = (last,) if last.state == "done" else history.rows(source)
-    return last, next((row for row in reversed(rows) if row.state == "done"), None)
-
-
 def source_statuses(
-    pairs: Sequence[tuple[RunRow, RunRow | None]], project: Project, accepted: Collection[str] = ()
-) -> Iterator[SourceStatus]:
-    """Their status, each with its prompt if that still exists.
-
-    :param accepted: fingerprints of changes to tests that a person accepted.
-    """
+    project: Project, history: HistoryReader, source: str | None = None
+) -> list[SourceStatus]:
+    """The status of the source, or of each that counts, with its prompt if that still exists."""
+    names = (source,) if source is not None else history.sources()
+    pairs = [_last_of(history, name) for name in names]
+    merge = open_merge(history.sources(), history.rows, history.recorded) if MERGED in names else None
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
+    left_out = superseded(
+        {
+            name: (end_of(row), setup_of(row.summary))
+            for (_, row), name in zip(pairs, names, strict=True)
+            if row is not None
+        }
+    )
+    # A merged report that is older than another run is of files as they were then: only what has to run here counts.
+    left_out |= {MERGED} if merge is None and newest is not None and newest.source != MERGED else set()
+    kept = [pair for pair in pairs if source is not None or pair[0].source not in left_out] or pairs
     path = project.root / project.settings.file
     prompt = path if path.is_file() and files.is_finished(path) else None
     # The sources whose results the prompt shows: each that is not green has a line of its own.
-    shown_sources = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(pairs) > 1 else ()
-    for last, finished in pairs:
-        yield SourceStatus(
+    shown_sources = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(kept) > 1 else ()
+    accepted = history.accepted()
+    return [
+        SourceStatus(
             last=last,
             finished=finished,
             summary=summary_of(finished or last).judged(accepted),
             prompt=prompt
             if finished is not None and (finished is newest or last.source in shown_sources)
             else None,
+            waits=merge if last.source == MERGED else None,
         )
+        for last, finished in kept
+    ]
+
+
+def waiting_text(standing: SourceStatus) -> str:
+    """What of a merge still has to run here, as a prompt; empty for another source."""
+    left = standing.waits
+    if left is None:
+        return ""
+    tests = (
+        f"\n\nIt failed: {listed(left.tests, _MOST_NAMED, lambda test: shown(test, 160))}"
+        if left.tests
+        else ""
+    )
+    return (
+        "\n".join(
+            [f"# Not green: {shown(standing.last.source)}", "", *(f"- {shown(line)}" for line in left.words)]
+        )
+        + tests
+    )
+
+
+def _last_of(history: HistoryReader, source: str) -> tuple[RunRow, RunRow | None]:
+    last = history.rows(source, 1)[-1]
+    rows = (last,) if last.state == "done" else history.rows(source)
+    return last, next((row for row in reversed(rows) if row.state == "done"), None)
 
 
 def end_of(row: RunRow | None) -> float:

@@ -16,7 +16,7 @@ from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.project import Project, from_here, project_at, project_of
-from loop_close.cli.project_state import SourceStatus, last_runs, source_statuses, unrun_edits
+from loop_close.cli.project_state import SourceStatus, source_statuses, unrun_edits
 from loop_close.cli.recorded import (
     NoRunError,
     Summary,
@@ -66,10 +66,8 @@ def worst_first(project: Project, source: str | None = None) -> list[SourceStatu
 
     :raises UsageError: when nothing is remembered, or cannot be read.
     """
-    known = read(project.history, lambda history: (last_runs(history, source), history.accepted()), source)
-    return sorted(
-        source_statuses(known[0], project, known[1]), key=lambda s: (-_CODES[s.verdict], -s.last.started)
-    )
+    found = read(project.history, lambda history: source_statuses(project, history, source), source)
+    return sorted(found, key=lambda s: (-_CODES[s.verdict], -s.last.started))
 
 
 def edited_since_green(
@@ -100,6 +98,7 @@ def _lines(standing: SourceStatus) -> Iterator[str]:
         yield f"  {_counts(summary)}"
     if summary.breaker.state != "closed":
         yield f"  {loop_words(summary.breaker)}"
+    yield from (f"  {shown(line)}" for line in (standing.waits.words if standing.waits else ()))
     if summary.not_run:
         yield f"  {summary.not_run}"
     for signal in summary.fired:
@@ -179,6 +178,7 @@ def _source_document(standing: SourceStatus) -> dict[str, Any]:
         "test_changes": tests_document(summary.tests),
         **edits_document(summary),
         "prompt": None if standing.prompt is None else from_here(standing.prompt),
+        "not_run_here": [shown(name) for name, _ in (standing.waits.sources if standing.waits else ())],
     }
 
 
@@ -190,11 +190,13 @@ class RunResult:
     """The result of a command that ran tests or checks.
 
     :ivar statuses: of the sources that it ran, the worst first; empty if nothing was remembered.
+    :ivar beside: a merge that did not run in it, and still counts.
     :ivar progress: of the worst, against its episode; ``run`` what is remembered of it; None if that is unknown.
     :ivar is_good_news: the prompt that is there now is of a green run, as far as is remembered.
     """
 
     statuses: tuple[SourceStatus, ...] = ()
+    beside: tuple[SourceStatus, ...] = ()
     progress: Progress | None = None
     run: Run | None = None
     is_good_news: bool = False
@@ -235,7 +237,8 @@ def run_result(root: Path, before: Mapping[str, int]) -> RunResult:
     if not ran:
         return RunResult(is_good_news=is_good_news)
     progress, run = _progress(project, ran[0])
-    return RunResult(statuses=ran, progress=progress, run=run, is_good_news=is_good_news)
+    beside = tuple(each for each in found if each.waits is not None and each not in ran)
+    return RunResult(statuses=ran, beside=beside, progress=progress, run=run, is_good_news=is_good_news)
 
 
 def _progress(project: Project, standing: SourceStatus) -> tuple[Progress | None, Run | None]:

@@ -27,7 +27,7 @@ from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end
 from loop_close.cli import INSIDE, Streams, UsageError, driven_tests, project_state
 from loop_close.cli.driven_tests import DrivenTests
 from loop_close.cli.project import environment, remembered, root_of, targets_of
-from loop_close.cli.project_state import missing_sources, prompt_text
+from loop_close.cli.project_state import missing_sources, prompt_text, waiting_text
 from loop_close.cli.recorded import read, shown
 from loop_close.cli.status import RunResult, latest_run_numbers, run_result
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, runs_pytest, steps_now, task_box
@@ -49,7 +49,7 @@ from loop_close.drive.state import (
     load_state,
     save_state,
 )
-from loop_close.memory import ChangedTest
+from loop_close.memory import MERGED, ChangedTest
 from loop_close.model import Verdict
 from loop_close.process import birth_of
 from loop_close.prompt.loop import lines_of
@@ -169,12 +169,13 @@ class Driver:
         return replace(decision, action=action, reason=f"the tests are green, but {change.what}")
 
     def _without_required(self, decision: Decision, outcome: RunOutcome) -> Decision | None:
-        """Where a required source is not green on these files: the agent is sent back, some turns; then a person."""
+        """Where a required source is not green on these files, or a merge still counts: some turns; then a person."""
         project = self._plan.project
-        if not project.settings.required:
+        if not (project.settings.required or MERGED in latest_run_numbers(project.root)):
             return None
         seen = read(project.history, lambda history: project_state.load_state(project, history))
-        text, unknown = missing_sources(project, seen)
+        left = seen.standing.waits
+        text, unknown = ("; ".join(left.words), "") if left else missing_sources(project, seen)
         if unknown:
             self._screen.step(unknown)
         if not text:
@@ -182,6 +183,7 @@ class Driver:
             return None
         self._sent_back += 1
         prompt = f"# The tests pass, and required checks are missing\n\n{text}.\n\n{_TO_CHECK}"
+        prompt = waiting_text(seen.standing) or prompt
         self._outcome = replace(outcome, prompt=prompt)
         is_over = self._sent_back > self._plan.patience
         return replace(

@@ -297,7 +297,7 @@ def _plan() -> _Plan:
 
 def _answer(plan: _Plan, ran: Ended, time_limit: int) -> ToolAnswer:
     result = run_result(plan.root, plan.before)
-    sources = document_of(result.statuses)["sources"] if result.statuses else []
+    sources = document_of((*result.statuses, *result.beside))["sources"] if result.statuses else []
     prompt, report = written_prompt(), _report(plan.root)
     if prompt.startswith(files.RUNNING):
         prompt = ""  # it was killed before it could say anything
@@ -332,7 +332,7 @@ def _standing(sources: Sequence[Mapping[str, Any]], ran: Ended, *, is_good: bool
 
     :param is_good: what is known of the run says nothing else.
     """
-    known = sources[0]["standing"] if sources else "green"
+    known = next((each["standing"] for each in sources if each["standing"] != "green"), "green")
     # pytest ends with 1 where failures are left that are known.
     is_known = ran.returncode == 1 and any(each["known"] for each in sources)
     is_green = is_good and (ran.returncode == 0 or is_known) and not ran.is_late

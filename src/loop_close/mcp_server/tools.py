@@ -409,6 +409,8 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {document['failing']} failing{': ' if moved else ''}{moved}"
     if document["breaker"]["state"] != "closed":
         yield f"  {loop_words(Breaker(**document['breaker']))}"
+    if names := document["not_run_here"]:
+        yield f"  not green here since: {listed(names, _NAMED)}"
     if not_run := document["edits_not_run"]:
         names = listed(not_run, _NAMED, lambda each: f"{each['function']} ({each['file']})")
         yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}"

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from loop_close.facts import failure_place, is_only_counted
+from loop_close.facts import failure_place, is_only_counted, is_setup
 from loop_close.lazy import dataclass
 from loop_close.memory import (
     ELSEWHERE,
     GROUPS,
+    MERGED,
     TAMPERING,
     UNEDITED,
     Breaker,
@@ -452,7 +453,8 @@ def summary_of(report: Report, records: Sequence[FailureRecord] = ()) -> dict[st
     """
     progress = report.progress
     if progress is None:
-        return {"verdict": report.verdict, "stall_reason": report.stall_reason, **_known_failing(report)}
+        known = {**_known_failing(report), **_parts(report)}
+        return {"verdict": report.verdict, "stall_reason": report.stall_reason, **known}
     counted = sum(f.number for f in report.observation.failures if is_only_counted(f))
     return {
         "verdict": report.verdict,
@@ -469,6 +471,7 @@ def summary_of(report: Report, records: Sequence[FailureRecord] = ()) -> dict[st
         **({"tests": [asdict(change) for change in progress.tests]} if progress.tests else {}),
         **_known_failing(report),
         **_edits_run(report),
+        **_parts(report),
         **({"causes": _causes(report, records)} if report.causes else {}),
     }
 
@@ -520,6 +523,18 @@ def _known_failing(report: Report) -> dict[str, Any]:
     """How many tests failed and do not count; empty for none."""
     number = len({each.test for each in report.observation.known_failing})
     return {"known": number} if number else {}
+
+
+def _parts(report: Report) -> dict[str, Any]:
+    """What of it another source may cover later: the sources of a merge, and environments that could not be made."""
+    found: dict[str, Any] = {}
+    if report.progress is not None and report.progress.source == MERGED:
+        made = [(each.source, each.verdict, each.observation) for each in report.sources]
+        made = made or [(report.observation.source, report.verdict, report.observation)]
+        found["sources"] = [[name, verdict, seen.provenance.machine] for name, verdict, seen in made]
+    if report.observation.failures and all(map(is_setup, report.observation.failures)):
+        found["setup"] = sorted({each.code for each in report.observation.failures})
+    return found
 
 
 def _edits_run(report: Report) -> dict[str, Any]:

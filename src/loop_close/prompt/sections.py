@@ -256,18 +256,14 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
 
 def _others(report: Report) -> Iterator[str]:
     """The other sources that are not green, as far as nothing more is known of them."""
-    red = [each for each in report.others if each.verdict != "green"]
-    for what, is_current in (
-        ("Not green on the same files", True),
-        ("Not green, and not run on these files", False),
-    ):
-        named = ", ".join(
-            f"{span(each.source, 60)} ({each.verdict} in its run {each.run})"
-            for each in red
-            if each.is_current == is_current
-        )
-        if named:
-            yield f"{what}: {named}."
+    red = sorted((o for o in report.others if o.verdict != "green"), key=lambda each: not each.is_current)
+    left = [f"{span(name, 60)} ({why})" for each in red for name, why in each.left]
+    lines = {"Not green in the merged reports": left}
+    for each in red:
+        what = "Not green on the same files" if each.is_current else "Not green, and not run on these files"
+        named = [] if each.left else [f"{span(each.source, 60)} ({each.verdict} in its run {each.run})"]
+        lines[what] = [*lines.get(what, ()), *named]
+    yield from (f"{what}: {', '.join(named)}." for what, named in lines.items() if named)
 
 
 def _coverage(calls: Calls, all_failing: int) -> str:

@@ -1,0 +1,126 @@
+"""Which sources count: a merge until its sources ran here, a failed installation until its environment did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from loop_close.lazy import NamedTuple
+from loop_close.memory import MERGED, Run
+from loop_close.store import RunRow
+
+_TESTS = "pytest"
+
+
+class OpenMerge(NamedTuple):
+    """A merge whose failures still count.
+
+    :ivar sources: of those that were not green in it and are not green here since: the name, and why.
+    :ivar tests: what failed in it.
+    """
+
+    sources: tuple[tuple[str, str], ...]
+    tests: tuple[str, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """A line for each source."""
+        return [f"{name}: not green in the merged reports, {why}" for name, why in self.sources]
+
+
+class _Merged(NamedTuple):
+    """A source as it was merged.
+
+    :ivar machine: interpreter and platform, empty if unknown.
+    """
+
+    name: str
+    is_green: bool
+    machine: str
+
+
+def open_merge(
+    sources: Iterable[str],
+    rows: Callable[[str], Sequence[RunRow]],
+    recorded: Callable[[str], Sequence[Run]],
+) -> OpenMerge | None:
+    """The last merge, as far as its sources have not run here since; None if nothing of it is left.
+
+    A run covers a source if all its tests ran and passed, and it is of the same name or environment. One of the same
+    interpreter and platform does so as well, where no other source of the merge has these.
+
+    :param sources: all that there are runs of; ``rows`` and ``recorded`` give the last runs of one, the newest last.
+    """
+    names = set(sources)
+    done = [row for row in rows(MERGED) if row.state == "done"] if MERGED in names else []
+    merged = [*_merged(done[-1].summary.get("sources"))] if done else []
+    red = [each for each in merged if not each.is_green]
+    if not red:
+        return None
+    since = done[-1].ended or done[-1].started
+    later = {
+        name: runs for name in sorted(names - {MERGED}) if (runs := _later(rows(name), recorded(name), since))
+    }
+    of_machine = Counter(each.machine for each in merged)
+    left = [
+        (each.name, "not run here since" if not ran else "no green run of all its tests here since")
+        for each in red
+        if not any(
+            map(_is_covered, ran := [r for n, r in later.items() if _is_of(n, r[-1], each, of_machine)])
+        )
+    ]
+    tests = next((run.marks for run in reversed(recorded(MERGED)) if run.number == done[-1].number), ())
+    return OpenMerge(tuple(left), tuple(mark.test for mark in tests)) if left else None
+
+
+def _merged(value: object) -> Iterator[_Merged]:
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, list) and len(each) == 3 and all(isinstance(part, str) for part in each):
+            yield _Merged(each[0], each[1] == "green", each[2])
+
+
+def _later(rows: Sequence[RunRow], runs: Sequence[Run], since: float) -> list[Run]:
+    numbers = {row.number for row in rows if row.state == "done" and row.started >= since}
+    return [run for run in runs if run.number in numbers]
+
+
+def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]) -> bool:
+    """Whether a run here is one of the source that was merged."""
+    if merged.machine and run.interpreter and merged.machine != run.interpreter:
+        return False
+    tool, _, environment = source.partition(":")
+    if merged.name in (source, environment):
+        return True
+    is_alone = of_machine[merged.machine] == 1 and merged.machine in (run.interpreter, "")
+    return is_alone and tool in (merged.name.partition(":")[0], _TESTS)
+
+
+def _is_covered(runs: Sequence[Run]) -> bool:
+    """Whether all tests passed in one of the runs, and none failed in the last."""
+    is_whole = any(
+        run.is_good and (run.is_full or not run.source.startswith(_TESTS)) and not run.marks for run in runs
+    )
+    return is_whole and runs[-1].is_good and not runs[-1].marks
+
+
+def superseded(last: Mapping[str, tuple[float, Sequence[str]]]) -> set[str]:
+    """The sources that only say that environments could not be made, where each ran tests later.
+
+    :param last: of each source when its last run ended, and the environments that could not be made, if that is all.
+    """
+    ran: dict[str, float] = {}
+    for source, (ended, setup) in last.items():
+        environment = source.partition(":")[2].partition(":")[0]
+        if environment and not setup:
+            ran[environment] = max(ended, ran.get(environment, 0.0))
+    return {
+        source
+        for source, (ended, setup) in last.items()
+        if setup and all(ran.get(name, 0.0) > ended for name in setup)
+    }
+
+
+def setup_of(summary: Mapping[str, object]) -> tuple[str, ...]:
+    """The environments that could not be made, where a run says nothing else."""
+    found = summary.get("setup")
+    return tuple(map(str, found)) if isinstance(found, list) else ()

@@ -1,0 +1,116 @@
+"""Which sources count: a merge until its sources ran here, a failed installation until its environment did."""
+
+import pytest
+
+from loop_close.memory import FailureRecord, Run
+from loop_close.store import RunRow
+from loop_close.union import open_merge, superseded
+
+LINUX = "cpython-3.11-linux"
+NEW = "cpython-3.12-linux"
+FAILED = FailureRecord(test="test_a.py::test_a", exact="e", shape="s")
+
+
+def asked(merged, **ran):
+    """What is left of a merge, by the runs that each source had afterwards: (machine, whether full, whether green)."""
+    rows = {"merge": [RunRow(number=1, source="merge", state="done", started=1, ended=2, summary=merged)]}
+    runs = {"merge": [Run(number=1, source="merge", marks=(FAILED,))]}
+    for name, made in ran.items():
+        source = name.replace("__", ":").replace("_", ".")
+        rows[source] = [
+            RunRow(number=n, source=source, state="done", started=2 + n, ended=3 + n)
+            for n in range(1, len(made) + 1)
+        ]
+        runs[source] = [
+            Run(
+                number=n,
+                source=source,
+                interpreter=machine,
+                is_full=is_full,
+                is_good=is_good,
+                marks=() if is_good else (FAILED,),
+            )
+            for n, (machine, is_full, is_good) in enumerate(made, 1)
+        ]
+    found = open_merge(rows, rows.__getitem__, runs.__getitem__)
+    return None if found is None else dict(found.sources)
+
+
+def of(*sources):
+    return {"sources": [list(each) for each in sources]}
+
+
+ONE = of(("pytest:py311", "first-failure", LINUX))
+NOT_RUN, NOT_GREEN = "not run here since", "no green run of all its tests here since"
+GREEN = (LINUX, True, True)
+
+
+@pytest.mark.parametrize(
+    ("merged", "ran", "left"),
+    [
+        (ONE, {}, {"pytest:py311": NOT_RUN}),
+        (ONE, {"pytest__py311": [GREEN]}, None),
+        (ONE, {"pytest__py311": [(LINUX, True, False)]}, {"pytest:py311": NOT_GREEN}),
+        (ONE, {"pytest__py311": [(LINUX, False, True)]}, {"pytest:py311": NOT_GREEN}),
+        (ONE, {"pytest__py311": [GREEN, (LINUX, False, True)]}, None),
+        (ONE, {"pytest__py311": [GREEN, (LINUX, False, False)]}, {"pytest:py311": NOT_GREEN}),
+        # The interpreter that failed did not run, whatever the name says.
+        (ONE, {"pytest__py311": [(NEW, True, True)]}, {"pytest:py311": NOT_RUN}),
+        # It did, under another name; no other source of the merge is of it.
+        (ONE, {"pytest": [GREEN]}, None),
+        (ONE, {"ruff": [("", True, True)]}, {"pytest:py311": NOT_RUN}),
+        (
+            of(("pytest:old", "first-failure", LINUX), ("pytest:new", "green", LINUX)),
+            {"pytest": [GREEN]},
+            {"pytest:old": NOT_RUN},
+        ),
+        (
+            of(("pytest:py311", "error", LINUX), ("pytest:py312", "first-failure", NEW)),
+            {"pytest__py312": [(NEW, True, True)]},
+            {"pytest:py311": NOT_RUN},
+        ),
+        # A JUnit file names no interpreter.
+        (of(("junit", "first-failure", "")), {"pytest": [GREEN]}, None),
+        (of(("py311", "first-failure", ""), ("py312", "green", "")), {"pytest__py311": [GREEN]}, None),
+        (
+            of(("py311", "first-failure", ""), ("py312", "green", "")),
+            {"pytest": [GREEN]},
+            {"py311": NOT_RUN},
+        ),
+        (of(("pytest:py311", "green", LINUX)), {}, None),
+        ({}, {}, None),
+        ({"sources": "pytest"}, {}, None),
+        ({"sources": [["pytest", 1, None], ["a"], "b"]}, {}, None),
+    ],
+)
+def test_a_merge_counts_until_its_sources_ran_here(merged, ran, left):
+    assert asked(merged, **ran) == left
+
+
+def test_what_ran_before_the_merge_says_nothing_of_it():
+    row = RunRow(number=1, source="merge", state="done", started=5, ended=6, summary=ONE)
+    rows = {
+        "merge": [row],
+        "pytest:py311": [RunRow(number=1, source="pytest:py311", state="done", started=1, ended=2)],
+    }
+    runs = {"merge": [], "pytest:py311": [Run(number=1, source="pytest:py311", is_good=True)]}
+    found = open_merge(rows, rows.__getitem__, runs.__getitem__)
+    assert found is not None
+    assert found.words == ["pytest:py311: not green in the merged reports, not run here since"]
+    assert open_merge(["pytest"], rows.__getitem__, runs.__getitem__) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "gone"),
+    [
+        ({"tox:py311": (1.0, ["py311"]), "pytest:py311": (2.0, [])}, {"tox:py311"}),
+        ({"tox:py311": (1.0, ["py311"]), "pytest:py311:cpython-3.12-linux": (2.0, [])}, {"tox:py311"}),
+        ({"tox:py311": (3.0, ["py311"]), "pytest:py311": (2.0, [])}, set()),
+        ({"tox:py311": (1.0, []), "pytest:py311": (2.0, [])}, set()),
+        ({"tox:py311": (1.0, ["py311"]), "pytest:py312": (2.0, [])}, set()),
+        ({"nox": (1.0, ["a", "b"]), "pytest:a": (2.0, [])}, set()),
+        ({"nox": (1.0, ["a", "b"]), "pytest:a": (2.0, []), "mypy:b": (3.0, [])}, {"nox"}),
+    ],
+)
+def test_a_failed_installation_counts_until_its_environment_ran(last, gone):
+    assert superseded(last) == gone
