@@ -357,6 +357,23 @@ def test_known_failures_of_shards_are_known_in_all():
     assert joined(parts).report.verdict == "first-failure"
 
 
+def test_a_known_failure_of_several_sources_counts_once_and_does_not_pass():
+    known = KnownFailure(test=TESTS[0], phases=("call",), issue="#12", cause="1", message="one")
+    other = replace(known, cause="2", message="two")
+    parts = [replace_known(part(), known), replace_known(part(interpreter="cpython-3.13"), other)]
+    made = joined(parts).report.observation
+    assert made.known == (known,)
+    assert made.counts.passed == 5
+
+
+def test_a_run_of_some_tests_completes_what_was_known():
+    known = [KnownFailure(test=test, phases=("call",)) for test in TESTS[:2]]
+    before = replace_known(part(), *known).observation
+    own = part(tests=TESTS[1:3]).observation
+    found = completed(own, before)
+    assert (found.known, found.counts.passed, found.spared) == ((known[0],), 5, ())
+
+
 def test_an_entry_is_needed_while_one_of_its_tests_fails_anywhere():
     known = KnownFailure(test=TESTS[0], phases=("call",))
     others = [KnownFailure(test=test, state="not-needed") for test in ("*", TESTS[0], TESTS[1])]

@@ -206,20 +206,23 @@ def completed(own: Observation, before: Observation) -> Observation:
     failures = _once((*left, *own.failures))
     tests = tuple(dict.fromkeys((*before.tests, *own.tests)))
     spared = {*own.spared, *(test for test in before.spared if test not in ran)}
+    known = (*(each for each in before.known if each.test not in ran), *own.known)
     failing = {failure.nodeid for failure in failures}
+    failed = failing | {each.test for each in known if each.state == "known"}
     counts = _counts([before, own], failures)
     return replace(
         before,
         exit_code=own.exit_code or (1 if failures else own.exit_code),
         provenance=own.provenance,
         failures=failures,
-        counts=replace(counts, passed=len({*tests} - spared - failing), skipped=before.counts.skipped),
+        counts=replace(counts, passed=len({*tests} - spared - failed), skipped=before.counts.skipped),
         rerun=own.rerun,
         failed_option=own.failed_option,
         takes_ids=own.takes_ids,
         root=own.root,
         tests=tests,
         spared=tuple(test for test in tests if test in spared),
+        known=known,
         calls=max((before.calls, own.calls), key=lambda calls: _recorded(calls, failing)),
     )
 
@@ -312,11 +315,14 @@ def _union(
 
 
 def _known(seen: Sequence[Observation]) -> tuple[KnownFailure, ...]:
-    """The failures that are known in any of them, each once, as each run judged them.
+    """The failures that are known in any of them, each once, as the first of the runs judged it.
 
     An entry whose tests passed in one of them is needed where one of its tests failed in another.
     """
-    found = dict.fromkeys(known for each in seen for known in each.known)
+    known: dict[tuple[object, ...], KnownFailure] = {}
+    for each in (known for one in seen for known in one.known):
+        known.setdefault((each.test, each.phases, each.state, each.issue, each.until), each)
+    found = known.values()
     failed = {each.test for each in found if each.state != "not-needed"}
     kept = (e for e in found if e.state != "not-needed" or not any(is_like(test, e.test) for test in failed))
     return tuple(sorted(kept, key=lambda each: (each.test, each.state, each.cause)))
@@ -352,7 +358,8 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
     if ran and all(each.tests and not each.incomplete for each in ran):
         tests = {test for each in ran for test in each.tests}
         spared = tests.intersection(*({*each.spared} | (tests - {*each.tests}) for each in ran))
-        most = replace(most, passed=len(tests - spared - failing))
+        known = {each.test for one in ran for each in one.known_failing}
+        most = replace(most, passed=len(tests - spared - failing - known))
     elif not failing <= {failure.nodeid for failure in first.failures}:
         most = replace(most, passed=0)
     called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
