@@ -337,7 +337,7 @@ class Situation:
     :ivar question: about changes to tests that cannot be decided, for once; empty if there is none.
     :ivar lost: what is known if the history was removed while the agent was at work; empty if it was not.
     :ivar before: that all failures were there before the session, in words; empty if they were not.
-        ``is_before_reported``: the agent was sent back for it.
+        ``is_before_reported``: the agent was sent back for it. ``older``: the same of some of them.
     :ivar missing: which required sources are not known to be green on these files, in words; empty for none.
     :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
     """
@@ -360,6 +360,7 @@ class Situation:
     question: str = ""
     lost: str = ""
     before: str = ""
+    older: str = ""
     is_before_reported: bool = False
     missing: str = ""
     is_again: bool = False
@@ -466,7 +467,8 @@ def _red(situation: Situation) -> str:
     about = (
         situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} has failures."
     )
-    before = f"{situation.before}\n\n" if situation.before else ""
+    known = situation.before or situation.older
+    before = f"{known}\n\n" if known else ""
     return f"{before}{about}\n\n{_where(situation)}"
 
 

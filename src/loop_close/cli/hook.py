@@ -271,21 +271,23 @@ def _of_lost(project: Project, before: Session) -> dict[str, str]:
 def _with_before(
     situation: Situation, project: Project, seen: ProjectState, mark: Session, before: Session
 ) -> Situation:
-    """With what is known of the failures where all of them were there before the session."""
+    """With what is known of the failures that were there before the session."""
     if situation.standing != "failing" or situation.edited or situation.tampered or situation.killed:
         return situation
-    number, tests = read(project.history, lambda history: failing_since(seen, mark.began[1:], history))
+    number, tests, of = read(project.history, lambda history: failing_since(seen, mark.began[1:], history))
     if not tests:
         return situation
-    return replace(
-        situation,
-        before=_before_in_words(number, tests, situation.source),
-        is_before_reported=BEFORE in before.asked,
-    )
+    words = _before_in_words(number, tests, of, situation.source)
+    if len(tests) < of:
+        return replace(situation, older=words)
+    return replace(situation, before=words, is_before_reported=BEFORE in before.asked)
 
 
-def _before_in_words(number: int, tests: Sequence[str], source: str) -> str:
+def _before_in_words(number: int, tests: Sequence[str], of: int, source: str) -> str:
     named = listed(tests, _MOST_NAMED, lambda test: shown(test, 160))
+    if len(tests) < of:
+        began = f"before this session began (run {number} of {shown(source, 80)})"
+        return f"{len(tests)} of the {of} failing tests failed {began}: {named}."
     which = "This failure was" if len(tests) == 1 else f"These {len(tests)} failures were"
     return f"{which} there before this session began (run {number} of {shown(source, 80)}): {named}."
 

@@ -150,25 +150,26 @@ def _known_by(row: RunRow) -> str:
 
 def failing_since(
     seen: ProjectState, before: Collection[str], history: HistoryReader
-) -> tuple[int, tuple[str, ...]]:
-    """The tests that fail, where each had the same failure already in an earlier run of its source.
+) -> tuple[int, tuple[str, ...], int]:
+    """The tests that fail and had the same failure already in an earlier run of their source.
 
     Only for a finished run of all tests that is red because of its tests alone.
 
     :param before: the earlier runs, as they can be known again, at most one of each source.
-    :returns: the number of the earlier run and the tests; zero and nothing if any of them is of later.
+    :returns: the number of the earlier run, these tests, and how many fail in all; zeros and nothing for none.
     """
     row = seen.standing.finished
     earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
     if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
-        return 0, ()
+        return 0, (), 0
     run, last = history.recorded_as(_known_by(row)), history.recorded_as(earlier)
     if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
-        return 0, ()
-    failing = tuple(sorted(mark.test for mark in run.marks))
-    older = {(mark.test, mark.shape) for mark in last.marks}
-    is_older = all((mark.test, mark.shape) in older or mark.test in last.known for mark in run.marks)
-    return (last.number, failing) if failing and is_older else (0, ())
+        return 0, (), 0
+    then = {(mark.test, mark.shape) for mark in last.marks}
+    newer = {m.test for m in run.marks if (m.test, m.shape) not in then and m.test not in last.known}
+    failing = {mark.test for mark in run.marks}
+    older = tuple(sorted(failing - newer))
+    return (last.number, older, len(failing)) if older else (0, (), 0)
 
 
 def _is_earlier(known: str, row: RunRow) -> bool:
