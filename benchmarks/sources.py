@@ -14,6 +14,7 @@ from loop_close.parts import packed
 from loop_close.prompt.report_json import dump, report_document
 
 _SHARDS = 50
+_FUNCTIONS = 3_000
 _OTHERS = ("py311", "py312", "py313")
 
 
@@ -78,9 +79,8 @@ def _report(shard: int, number: int) -> str:
     failures = (
         () if shard else (Failure(nodeid=tests[0], phase="call", message=raised.message, raised=raised),)
     )
-    function = Called(
-        file="src/shop.py", line=1, end_line=9, function="total", passed=number, lines={2: number}
-    )
+    functions = tuple(_functions(shard, number))
+    ran = tuple((index, functions[index].line + 1) for index in range(0, _FUNCTIONS, 10))
     observation = Observation(
         exit_code=len(failures),
         provenance=Provenance(
@@ -95,6 +95,22 @@ def _report(shard: int, number: int) -> str:
         failures=failures,
         counts=Counts(passed=number - len(failures), failed=len(failures), collected=number * _SHARDS),
         tests=tests,
-        calls=Calls(passed=number, functions=(function,)),
+        calls=Calls(passed=number, functions=functions, failed={f.nodeid: ran for f in failures}),
     )
     return "".join(dump({**report_document(report_of(observation), ""), "observation": packed(observation)}))
+
+
+def _functions(shard: int, number: int) -> Iterator[Called]:
+    """Those of a middle-sized project, each with several lines, which other numbers of tests ran in each shard."""
+    for index in range(_FUNCTIONS):
+        line = 1 + 10 * (index % 50)
+        passed = 1 + (index * 31 + shard * 17) % number
+        yield Called(
+            file=f"src/shop/part_{index // 50:03}.py",
+            line=line,
+            end_line=line + 8,
+            function=f"Part.total_{index % 50:02}",
+            digest=f"{index:016x}",
+            passed=passed,
+            lines={line + n: max(1, passed // n) for n in range(1, 7)},
+        )

@@ -55,7 +55,7 @@ def packed(observation: Observation) -> str:
     """All that was observed, as a text of ASCII characters for a report."""
     plain = _redacted(to_plain(observation))
     text = json.dumps(plain, separators=(",", ":")).encode("ascii")
-    return base64.b85encode(zlib.compress(text, 6)).decode("ascii")
+    return base64.b64encode(zlib.compress(text, 6)).decode("ascii")
 
 
 def _redacted(value: Any) -> Any:
@@ -76,11 +76,15 @@ def unpacked(text: str) -> Observation:
     :raises RejectedError: when the text was not made by it.
     """
     try:
-        unpacker, raw = zlib.decompressobj(), base64.b85decode(text)
+        # older reports have base 85, in which what zlib writes begins with a c: it takes Python many times longer
+        raw = base64.b85decode(text) if text.startswith("c") else base64.b64decode(text, validate=True)
+        unpacker = zlib.decompressobj()
         data = unpacker.decompress(raw, min(_MOST, _ANY + _MOST_TIMES * len(raw)))
         if not unpacker.eof:
             raise RejectedError("its observation is cut off or too large")
-        return _checked(to_record(Observation, _with_new_names(json.loads(data))))
+        plain = json.loads(data)
+        is_old = any(f'"{name}":'.encode() in data for name in _RENAMED)
+        return _checked(to_record(Observation, _with_new_names(plain) if is_old else plain))
     except (ValueError, zlib.error, binascii.Error, RecordError, RecursionError) as fault:
         if isinstance(fault, RejectedError):
             raise

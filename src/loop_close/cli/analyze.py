@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import os
 import time
@@ -231,6 +232,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     """Read, merge, write. 0 when all is green and whole, else 1; 64 where a file cannot be written."""
     for option, path in (("-o", options.output), ("--json", options.json)):
         _target(path, option)
+    gc.disable()  # the process is over before there is anything to collect
     parts, rejected = [], []
     for path in _reports_in(options.paths):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -120,11 +121,10 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
     parts = [_only(part, set(kept)) for part in parts] if len(kept) < len(failed) else parts
     import_effects = sorted({_spot(each) for part in parts for each in part.import_effects}) if failed else []
     spots = {spot: position for position, spot in enumerate(import_effects)}
-    functions: dict[_Place, Called] = {}
+    functions: dict[_Place, list[Called]] = defaultdict(list)
     for part in parts:
         for each in _with_uses(part, spots):
-            place = _place(each)
-            functions[place] = _sum(functions[place], each) if place in functions else each
+            functions[each[:3]].append(each)
     order = {place: index for index, place in enumerate(sorted(functions))}
     traced: dict[str, tuple[_Line, ...]] = {}
     returned_none: dict[str, frozenset[int]] = {}
@@ -138,7 +138,7 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
             like_tests[nodeid] = tuple(sorted((numbers[n], score) for n, score in like))
     return Calls(
         passed=sum(part.passed for part in parts),
-        functions=tuple(functions[place] for place in order),
+        functions=tuple(_sum(functions[place]) for place in order),
         failed={nodeid: traced[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
@@ -242,21 +242,34 @@ def _place(each: Called) -> _Place:
     return each.file, each.line, each.function
 
 
-def _sum(one: Called, other: Called) -> Called:
-    lines = dict(one.lines)
-    for line, passed in other.lines.items():
-        lines[line] = lines.get(line, 0) + passed
-    return one._replace(
-        passed=one.passed + other.passed,
-        lines=dict(sorted(lines.items())),
-        in_import=one.in_import or other.in_import,
-        returned_none=one.returned_none + other.returned_none,
-        returns_value=one.returns_value or other.returns_value,
-        none_before=one.none_before or other.none_before,
-        at_import=tuple(sorted({*one.at_import, *other.at_import})),
-        named=one.named + other.named,
-        uses=one.uses | other.uses,
+def _sum(parts: Sequence[Called]) -> Called:
+    """One function as all processes ran it."""
+    if len(parts) == 1:
+        return parts[0]
+    return parts[0]._replace(
+        passed=sum([each.passed for each in parts]),
+        lines=_sum_of_lines([each.lines for each in parts]),
+        in_import=any(each.in_import for each in parts),
+        returned_none=sum([each.returned_none for each in parts]),
+        returns_value=any(each.returns_value for each in parts),
+        none_before=any(each.none_before for each in parts),
+        at_import=tuple(sorted({line for each in parts for line in each.at_import})),
+        named=sum([each.named for each in parts]),
+        uses=frozenset().union(*[each.uses for each in parts]),
     )
+
+
+def _sum_of_lines(parts: Sequence[Mapping[int, int]]) -> dict[int, int]:
+    """How many tests of all processes ran each line; most have run the same lines, which is faster to add up."""
+    lines = [*parts[0]]
+    if all([*each] == lines for each in parts):
+        total = dict(zip(lines, map(sum, zip(*[each.values() for each in parts], strict=True)), strict=True))
+    else:
+        total = {}
+        for part in parts:
+            for line, passed in part.items():
+                total[line] = total.get(line, 0) + passed
+    return dict(sorted(total.items()))
 
 
 def _renumbered(part: Calls, numbers: Sequence[int]) -> Iterator[tuple[str, tuple[_Line, ...]]]:

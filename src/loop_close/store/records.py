@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import types
@@ -148,10 +149,14 @@ def _row_codec(hint: Any) -> tuple[_Change, _Change]:
 def _mapping_codec(key: Any, hint: Any) -> tuple[_Change, _Change]:
     write, read_item = _codec(hint)
     read_key = _number if key is int else _same  # JSON has no other keys than strings
+    is_numbers = key is int and hint is int
 
     def read(value: Any) -> Any:
         if type(value) is not dict:
             raise RecordError(f"expected a mapping, got {type(value).__name__}")
+        if is_numbers and {*map(type, value.values())} == {int}:  # without a call for each
+            with contextlib.suppress(ValueError):
+                return {int(name): item for name, item in value.items()}
         return {read_key(name): read_item(item) for name, item in value.items()}
 
     return lambda value: {name: write(item) for name, item in value.items()}, read
@@ -192,7 +197,32 @@ def _record_codec(kind: type[Any]) -> tuple[_Change, _Change]:
         except TypeError as error:
             raise RecordError(str(error)) from error
 
-    return write, read
+    return write, (read if is_dataclass(kind) else _tuple_reader(kind, rows, hints))
+
+
+def _tuple_reader(kind: Any, rows: list[tuple[str, Any, Any]], hints: Mapping[str, Any]) -> _Change:
+    """The same for named tuples: of calls there are hundreds of thousands, with few names of files and functions."""
+    defaults = [default for _, default, _ in rows]
+    required = {name for name, default, _ in rows if default is MISSING}
+    readers = {
+        name: (n, hints[name] if hints[name] in _EXACT else None, codec[1])
+        for n, (name, _, codec) in enumerate(rows)
+    }
+
+    def read(value: Any) -> Any:
+        if type(value) is not dict or not required <= value.keys():
+            raise RecordError(f"not a {kind.__name__} with {', '.join(sorted(required))}")
+        row = defaults.copy()
+        for name, item in value.items():
+            if name in readers:
+                at, exact, change = readers[name]
+                if type(item) is not exact:
+                    row[at] = change(item)
+                else:
+                    row[at] = sys.intern(item) if exact is str else item
+        return kind._make(row)
+
+    return read
 
 
 def _hints(kind: Any) -> dict[str, Any]:
