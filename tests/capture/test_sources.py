@@ -94,3 +94,13 @@ def test_an_odd_escape_in_a_file_that_is_not_ours_warns_nobody(tmp_path, recwarn
     path.write_text('PATTERN = "\\d"\n')
     assert index_of(str(path)) is not None
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("inner", ["[1 / n for n in x]", "sum(1 / n for n in x)", "(lambda: 1 / x[0])()"])
+def test_source_of_what_is_inside_a_function_is_that_of_the_function(written, inner):
+    above = "def above(x):\n    if x:\n        x -= 1\n    return x\n\n\n"
+    module = written.load("src/inner.py", f"{above}def names(x):\n    return {inner}\n")
+    with pytest.raises(ZeroDivisionError) as caught:
+        module.names([0])
+    code = caught.traceback[-1].frame.code.raw
+    assert source_around(code, 8) == SourceLines(start=7, lines=("def names(x):", f"    return {inner}"))

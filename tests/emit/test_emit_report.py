@@ -199,3 +199,10 @@ def test_the_heading_names_a_constant():
     cause = suspected(0.62)
     cause["suspects"][0]["constant"] = "Cart.STEP"
     assert heading(cause) == "Probably Cart.STEP in a.py:10 (62 %)"
+
+
+@pytest.mark.parametrize(("function", "line"), [("total.<locals>.<genexpr>", 12), ("other", 10)])
+def test_place_in_a_suspect_whose_last_line_is_not_known(function, line):
+    suspect = {"file": "a.py", "line": 10, "end_line": 0, "function": "total", "score": 0.9}
+    cause = {"location": {"file": "a.py", "line": 12, "function": function}, "suspects": [suspect]}
+    assert place_to_look(cause)[0]["line"] == line

@@ -113,10 +113,21 @@ def function_of(code: CodeType) -> Function | None:
 
 def source_around(code: CodeType, line: int) -> SourceLines | None:
     """The function's lines, the ``line`` among them, at most :data:`MAX_LINES`."""
-    node = function_of(code)
-    if node is not None:
-        return source_between(code.co_filename, code.co_firstlineno, node.end_lineno or line, line)
-    return source_between(code.co_filename, max(1, line - 5), line + 3, line)
+    first, last = _function_at(code.co_filename, code.co_firstlineno)
+    if not first or code.co_name == "<module>":
+        first, last = max(1, line - 5), line + 3
+    return source_between(code.co_filename, first, last or line, line)
+
+
+@lru_cache(maxsize=4096)
+def _function_at(filename: str, line: int) -> tuple[int, int]:
+    """First and last line of the innermost function there; zeros for none. Lambdas and the like are part of one."""
+    functions = index.functions if (index := index_of(filename)) else {}
+    if line in functions:
+        return line, functions[line].end_lineno or 0
+    inside = (first for first, node in functions.items() if first <= line <= (node.end_lineno or first))
+    first = max(inside, default=0)
+    return first, (functions[first].end_lineno or 0) if first else 0
 
 
 @lru_cache(maxsize=4096)
@@ -133,6 +144,7 @@ def source_between(filename: str, first: int, last: int, line: int) -> SourceLin
 def forget() -> None:
     """Drop the cache."""
     index_of.cache_clear()
+    _function_at.cache_clear()
     source_between.cache_clear()
     linecache.checkcache()
 

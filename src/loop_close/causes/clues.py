@@ -121,7 +121,9 @@ def _from_frames(failure: Failure, found: dict[Name, Clue], share: float) -> Non
             clue = _clue(found, frame.file, frame.function)
             name = (clue.file, clue.function)
             clue.at = clue.at or frame.line
-            clue.line = clue.line or (frame.source.start if frame.source is not None else 0)
+            # what is shown of a lambda outside of functions begins above it, maybe in another function
+            if frame.source is not None and not clue.function.endswith(">"):
+                clue.line = clue.line or frame.source.start
             if name not in seen:
                 seen.add(name)
                 depth = max(0, number + 1 - turning)

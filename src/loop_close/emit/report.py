@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from loop_close.facts import base_name
 from loop_close.prompt import failing, number_of, safe
 from loop_close.prompt.place import POSSIBLE, how_sure, percent
 from loop_close.prompt.report_json import SCHEMA
@@ -187,9 +188,9 @@ def place_to_look(cause: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | 
     suspect = next(iter(cause["suspects"]), None)
     if suspect is None or (suspect["score"] < POSSIBLE and location["file"]):
         return location, None
-    is_inside = (
-        location["file"] == suspect["file"] and suspect["line"] <= location["line"] <= suspect["end_line"]
-    )
+    # without its file at hand, its last line is not known
+    last = suspect["end_line"] or (_LARGEST if base_name(location["function"]) == suspect["function"] else 0)
+    is_inside = location["file"] == suspect["file"] and suspect["line"] <= location["line"] <= last
     return {**suspect, "line": location["line"] if is_inside else suspect["line"]}, suspect["score"]
 
 

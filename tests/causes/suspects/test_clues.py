@@ -122,3 +122,9 @@ def test_what_was_edited_right_before_it_began():
 
 def test_a_test_that_the_episode_does_not_know():
     assert clues([failure(verdict(), nodeid="other")], EPISODE) == {}
+
+
+def test_lambda_outside_of_functions_is_at_its_line_not_where_its_source_begins():
+    at = frame(function="<lambda>", line=6, source=source("def above():", "    return 1", start=1))
+    found = clues([failure(raised(frames=[at]))])[SRC, "<lambda>"]
+    assert (found.line, found.at) == (0, 6)
