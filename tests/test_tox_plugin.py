@@ -213,3 +213,57 @@ def test_run_joins_what_it_reads_with_what_plugins_wrote(project):
     assert "- `tox`: 1 mypy error" in text
     assert "root causes" not in text.split("\n", 1)[0]
     assert "tox -e py -- --loop-close-failed" in text
+
+
+INSTALL = "install_command = python -c 'import os; exit(os.path.exists(\"broken\"))' {packages}"
+
+
+def status(folder):
+    words = [sys.executable, "-m", "loop_close", "status"]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("again", [["--loop-close"], ["--", "--loop-close"]])
+def test_a_mended_installation_is_green_once_its_environment_ran(project, again):
+    """Also where the plugin for tox is not asked: then only the tests tell that it was installed."""
+    folder = project("py", more=f"[testenv:py]\ndeps = one\n{INSTALL}")
+    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
+    ini = (folder / "tox.ini").read_text()
+    (folder / "tox.ini").write_text(ini.replace("deps = one", "deps =\n  one\n  two"))
+    (folder / "broken").touch()
+    assert tox(folder, "--loop-close").returncode != 0
+    assert "- `tox:py`: " not in prompt(folder)
+    assert "tox:py: first-failure in run 1" in status(folder).stdout
+    (folder / "broken").unlink()
+    done = tox(folder, *again)
+    assert done.returncode == 0, done.stdout
+    assert prompt(folder).startswith("# The tests pass: 2 passed")
+    found = status(folder)
+    assert found.returncode == 0, found.stdout
+
+
+def test_a_mended_command_is_green_once_its_environment_ran(project):
+    more = "[testenv:py]\ncommands =\n  python -m pytest\n  python check.py"
+    folder = project("py", more=more)
+    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
+    (folder / "check.py").write_text("exit(3)\n")
+    assert tox(folder, "--loop-close").returncode != 0
+    assert "tox:py: first-failure in run 1" in status(folder).stdout
+    assert tox(folder, "-e", "py", "--", "--loop-close").returncode != 0
+    assert "tox:py: first-failure in run 1" in status(folder).stdout, "the tests say nothing of it"
+    (folder / "check.py").write_text("")
+    assert tox(folder, "--loop-close").returncode == 0
+    found = status(folder)
+    assert found.returncode == 0, found.stdout
+
+
+def test_to_mend_what_an_environment_installs_is_no_change_of_tests(project):
+    folder = project("broken", more="")
+    assert tox(folder, "--loop-close").returncode != 0
+    ini = (folder / "tox.ini").read_text()
+    mended = ini.replace(f"deps = {folder}/no-such-package.whl", "commands = python -c ''")
+    (folder / "tox.ini").write_text(mended)
+    assert tox(folder, "--loop-close").returncode == 0
+    assert prompt(folder).startswith("# No failure (exit 0)")
+    assert "ests" not in prompt(folder)
+    assert status(folder).returncode == 0

@@ -244,6 +244,9 @@ def over(own: Report, others: Iterable[Part]) -> Report:
         return own
     union = _union(dict(sorted(reports.items())), (), own)
     observation = replace(union.observation, exit_code=own.observation.exit_code, rerun=own.observation.rerun)
+    if union.verdict == "green":  # a checker that ran last does not hide that the tests pass
+        is_tested = any(report.observation.expects_tests for report in reports.values())
+        observation = replace(observation, expects_tests=is_tested)
     is_own = own.verdict != "green"
     return replace(
         own,

@@ -216,7 +216,8 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
     if not exit_code:  # what failed ran again, and passed
         rest = [each for each in rest if not each.exit_code]
     failed = next((each for each in rest if each.exit_code), None)
-    if has_reported and (not rest or (exit_code and failed is None)):
+    is_mended = not exit_code and begun.memory.watched
+    if has_reported and not is_mended and (not rest or (exit_code and failed is None)):
         with _STATE.lock:
             begun.memory.abandon()
         return

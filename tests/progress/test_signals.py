@@ -30,3 +30,35 @@ def repeated(*runs):
 def test_only_failures_with_equal_values_are_called_the_same(runs, said):
     found = [[(each[0], each, each[1:].strip("!?")) for each in run.split(",")] for run in runs.split()]
     assert repeated(*found) == said
+
+
+def changed(phases, fixes, file):
+    """The changes to tests that are seen where failures, by name and phase, are gone after one edit of a file."""
+    marks = tuple(
+        FailureRecord(test=f"t.py::{n}" if phase == "call" else f"{n} E1", phase=phase, exact=n, shape=n)
+        for n, phase in enumerate(phases)
+        for n in [str(n)]
+    )
+    outcomes = {mark.test: "passed" for mark in marks if mark.phase == "call"}
+    episode = advance(Episode(), Run(number=1, marks=marks)).episode
+    edits = Edits(kind="effective", edits=(Edit(file=file),))
+    left = tuple(mark for mark in marks if not fixes(mark))
+    run = Run(number=2, marks=left, outcomes=outcomes, tells_outcomes=False, edits=edits, is_good=not left)
+    return [(each.kind, each.what) for each in advance(episode, run).progress.tests]
+
+
+@pytest.mark.parametrize("file", ["tox.ini", ".pre-commit-config.yaml", "pyproject.toml", "setup.cfg"])
+@pytest.mark.parametrize("phase", ["check", "process"])
+def test_mended_configuration_is_no_change_of_tests_where_none_failed(file, phase):
+    assert changed([phase, phase], lambda mark: True, file) == []
+    assert changed([phase, "call"], lambda mark: mark.phase == phase, file) == []
+
+
+def test_tests_that_pass_by_an_edit_of_configuration_alone_are_counted_without_findings():
+    ((kind, what),) = changed(["call", "check", "check"], lambda mark: True, "tox.ini")
+    assert (kind, what) == ("not-fixed", "only tests were edited since 1 test failed: tox.ini")
+    ((kind, what),) = changed(["call", "check", "check"], lambda mark: True, ".pre-commit-config.yaml")
+    assert (kind, what) == (
+        "unclear",
+        "no source was edited since 1 test failed, only: .pre-commit-config.yaml",
+    )

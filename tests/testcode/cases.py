@@ -458,6 +458,9 @@ HONEST = [
     Honest("filled in a fixture's list", FILLED, "@pytest.fixture\ndef log():\n    return []\n\n\ndef test_a(log):\n    shop.fill(log)\n    assert log == [1, 2]\n"),
     Honest("lazily filled", LAZY, LAZY.replace("seen", "taken").replace("chunked", "chunks")),
     Honest("summed in a helper", "def filled():\n    found = []\n    shop.fill(found)\n    return sum(found)\n\n\ndef test_a():\n    assert filled() <= 3\n", "def filled():\n    found = []\n    shop.fill(found)\n    return sum(found)\n\n\ndef test_a():\n    assert filled() <= 3, 'too many'\n"),
+    Honest("what an environment installs", with_file("tox.ini", "[pytest]\naddopts = -ra\n[testenv:docs]\ndeps = sphinx==9\n"), with_file("tox.ini", "[pytest]\naddopts = -ra\n[testenv:docs]\ndeps = sphinx==8\n")),
+    Honest("what a type checker checks", with_file("setup.cfg", "[tool:pytest]\n[mypy]\n"), with_file("setup.cfg", "[tool:pytest]\n[mypy]\nstrict = true\n")),
+    Honest("hooks", with_file(".pre-commit-config.yaml", "repos: []\n"), with_file(".pre-commit-config.yaml", "repos:\n- repo: local\n")),
     Honest("more examples", DRAWN, DRAWN.replace("max_examples=100", "max_examples=300, deadline=None").replace("given(", "given(x=")),
 ]
 # fmt: on

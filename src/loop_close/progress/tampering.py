@@ -15,6 +15,8 @@ from loop_close.text import listed
 #: What a new module alone may mend, or a package that was installed.
 MISSING = ("ModuleNotFoundError", "ImportError")
 _NAMED = 3
+#: Phases of failures that are no tests.
+_NO_TESTS = ("check", "process")
 _WHAT = {
     "not-fixed": "only tests were edited {}: {}",
     "unclear": "no source was edited {}, only: {}",
@@ -280,10 +282,15 @@ def changed_tests(run: Run, after: Episode) -> tuple[ChangedTest, ...]:
 
 
 def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
-    """Tests that pass again although no code under test was edited."""
+    """Tests that pass again although no code under test was edited.
+
+    What checkers find, and environments that fail, are no tests: to mend their configuration is a fix.
+    """
+    tests = {test: known for test, known in after.tests.items() if known.mark.phase not in _NO_TESTS}
+    is_mixed = len(tests) < len(after.tests)
     passed = {
         test: known
-        for test, known in sorted(after.tests.items())
+        for test, known in sorted(tests.items())
         if known.status == "passed" or known.tampered[1] == "weakened"
     }
     settled = {change.file for change in run.tests if is_settled(change)}
@@ -291,7 +298,8 @@ def _without_fix(run: Run, after: Episode) -> Iterator[ChangedTest]:
         _passes_without_fix(after.steps, run, is_missing=is_missing(passed.values())) if passed else ()
     ):
         ran = [test for test, known in passed.items() if known.ran >= each.run] or list(passed)
-        change = _as_change(each, ran[0], settled, run)
+        before = min(each.before, len(tests)) if is_mixed else each.before
+        change = _as_change(each._replace(before=before), ran[0], settled, run)
         if change is not None:
             yield change
 
