@@ -1,10 +1,12 @@
 import os
 import stat
+from dataclasses import replace
 
 import pytest
 
 from loop_close import files
 from loop_close.files import SIGNATURE, UnusablePathError
+from loop_close.settings import Settings
 from loop_close.workspace import list_files
 
 SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
@@ -240,3 +242,12 @@ def test_a_file_that_is_being_written_is_no_edit_for_another_run(tmp_path):
     files.write(tmp_path / "nextprompt.txt", pieces())
     assert len(seen[0]) == 2
     assert seen[1] == ["shop.py"]
+
+
+def test_option_whose_path_leads_up_names_a_file_outside(tmp_path):
+    root = tmp_path / "api"
+    root.mkdir()
+    given = {"json": root / ".." / "report.json"}
+    targets = files.targets_of(root, replace(Settings(), json="x.json"), given)
+    targets.write_json(["{}"])
+    assert (tmp_path / "report.json").read_text() == "{}"

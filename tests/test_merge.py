@@ -67,6 +67,16 @@ def test_shards_are_one_run():
     assert report.sources == ()
 
 
+@pytest.mark.parametrize("collected", [6, 0])
+def test_shard_without_tests_is_green_where_the_others_ran_all(collected):
+    empty = part((3, 3), ())
+    seen = replace(empty.observation, exit_code=5, counts=Counts())
+    seen = replace(seen, provenance=replace(seen.provenance, collected=collected))
+    parts = [part((1, 3), TESTS[:3]), part((2, 3), TESTS[3:]), empty._replace(observation=seen)]
+    assert (joined(parts).report.verdict == "green") == bool(collected)
+    assert joined([parts[2]]).report.verdict != "green"
+
+
 def test_calls_of_shards_add_up():
     parts = [
         part(

@@ -280,3 +280,9 @@ def test_text_shows_the_most_frequent_and_counts_the_rest():
 def test_text_of_no_log():
     assert summary_text(LogSummary()) == "# 0 logs\n"
     assert not LogSummary().is_green
+
+
+def test_log_of_which_only_the_end_was_read_is_not_said_to_show_no_result():
+    green = "collected 1 item\n\n" + " 1 passed in 0.12s ".center(80, "=") + "\n"
+    found = summary_of_log("a.log", "x" * 79 + "\n" + ("noise " * 10 + "\n") * 17_000 + green)
+    assert found.unknown.first == (("a.log", "only its last 1,000,000 characters were read"),)

@@ -487,7 +487,9 @@ def targets_of(root: Path, settings: Settings, given: Mapping[str, Path], url: s
     """
 
     def path(key: str, value: str) -> Path:
-        return given[key] if key in given else path_of_setting(root, key, value)
+        if key in given:  # without the .. that leads out of the root, which no link does
+            return Path(os.path.normpath(given[key]))
+        return path_of_setting(root, key, value)
 
     prompt = path("file", settings.file)
     report = path("json", settings.json) if settings.json else None

@@ -28,7 +28,7 @@ from loop_close.prompt.compose import compose
 from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
-from loop_close.readers.streams import observe, observe_texts, with_junit
+from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
 from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text import decoded
 from loop_close.text.redact import clean
@@ -156,7 +156,8 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     whole = text if isinstance(text, str) else decoded(text)
     if not whole.strip():
         return LogSummary(unknown=Names(1, ((name, "empty"),)))
-    return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))))
+    is_cut = len(whole) > MAX_STREAM
+    return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))), is_cut=is_cut)
 
 
 def is_junit(begin: str | bytes) -> bool:
@@ -190,12 +191,14 @@ def _observed_junit(text: str | bytes, root: str) -> Observation:
     return with_junit(nothing, merge_junit([read_junit("XML", [text], root)]))
 
 
-def _summary(name: str, report: Report) -> LogSummary:
+def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:
     if report.verdict == "green":
         return LogSummary(green=1)
     if not report.causes:
         reason = report.observation.incomplete or report.stall_reason
-        reason = "it shows no result" if reason == "no-patterns-matched" else safe(reason, _MAX_NAME)
+        if reason == "no-patterns-matched":
+            reason = f"only its last {MAX_STREAM:,} characters were read" if is_cut else "it shows no result"
+        reason = safe(reason, _MAX_NAME)
         return LogSummary(unknown=Names(1, ((name, reason),)))
     return LogSummary(red=1, causes={cause.id: _cause(name, cause) for cause in report.causes})
 

@@ -30,6 +30,7 @@ from loop_close.parts import Part
 from loop_close.text.redact import MARK
 
 _NAMED = 3
+_NO_TESTS = 5
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
 _BREAKS = lazy.pattern(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
@@ -135,7 +136,7 @@ def _one_run(parts: Sequence[Part]) -> Observation:
     if len(seen) == 1 and not first.provenance.shard[1]:
         return first
     calls = [each.calls for each in seen if each.calls is not None]
-    codes = [each.exit_code for each in seen]
+    codes = [0 if _is_empty(each) and any(one.tests for one in seen) else each.exit_code for each in seen]
     wrong = [*_missing(parts), *(each.incomplete for each in seen if each.incomplete)]
     return replace(
         first,
@@ -153,6 +154,11 @@ def _one_run(parts: Sequence[Part]) -> Observation:
         calls=merge_calls(calls) if calls else None,
         why_no_calls=next((each.why_no_calls for each in seen if each.why_no_calls), ""),
     )
+
+
+def _is_empty(shard: Observation) -> bool:
+    """Whether all tests that were collected are those of other shards, for which pytest has an exit code of its own."""
+    return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
 
 
 def _sum(counts: Sequence[Counts]) -> Counts:

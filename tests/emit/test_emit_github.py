@@ -135,3 +135,9 @@ def test_green_has_no_annotation_and_a_run_without_result_has_one_without_file()
     assert error_annotations(document(exit_code=0, counts=Counts(passed=1))) == []
     (line,) = error_annotations(document(exit_code=5, counts=Counts()))
     assert line == "::error title=loop-close%3A No complete result::No result: no tests collected"
+
+
+def test_what_is_missing_is_annotated_before_many_root_causes():
+    lines = error_annotations(document(*many(12), incomplete="shard 2 of 2 is missing"))
+    assert lines[0].startswith("::error title=loop-close%3A No complete result::")
+    assert (len(lines), lines[-1].endswith("… and 3 more")) == (10, True)

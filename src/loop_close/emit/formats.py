@@ -74,7 +74,7 @@ class CodeIssue(NamedTuple):
 def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
     """The root causes at the place to look first, in the report's order; then all other places where they show.
 
-    A run that is not green without a root cause, or is incomplete, is a finding as well.
+    A run that is not green without a root cause, or is incomplete, is the first finding: more may fail.
     """
     by_cause = evidence_by_cause(document)
     seen: Counter[tuple[str, ...]] = Counter()
@@ -84,11 +84,8 @@ def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
         )
         for cause in document["root_causes"]
     ]
-    if why := why_no_result(document):
-        key = _fingerprint(seen, _INCOMPLETE, {"file": "", "function": ""})
-        first.append(CodeIssue(_INCOMPLETE, _INCOMPLETE, "", 0, "No complete result", why, key))
     others = []
-    for cause, shown in zip(document["root_causes"], first, strict=False):
+    for cause, shown in zip(document["root_causes"], first, strict=True):
         places = {(shown.file, shown.line)}
         for evidence in by_cause[cause["id"]]:
             at = evidence["file"], evidence["line"]
@@ -96,6 +93,9 @@ def findings(document: Mapping[str, Any]) -> list[CodeIssue]:
                 places.add(at)
                 key = _fingerprint(seen, cause["id"], {**evidence, "function": evidence["label"]})
                 others.append(_other(evidence, shown, key))
+    if why := why_no_result(document):
+        key = _fingerprint(seen, _INCOMPLETE, {"file": "", "function": ""})
+        first.insert(0, CodeIssue(_INCOMPLETE, _INCOMPLETE, "", 0, "No complete result", why, key))
     return first + others
 
 
