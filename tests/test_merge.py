@@ -16,7 +16,7 @@ from loop_close.facts import file_of
 from loop_close.judge import report_of
 from loop_close.merge import completed, joined
 from loop_close.model import Counts, Failure, KnownFailure, Observation, Provenance
-from loop_close.parts import Part, RejectedError, packed, part_of, unpacked
+from loop_close.parts import Part, RejectedError, merged_document, packed, part_of, parts_of, unpacked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.readers.streams import observe
@@ -32,6 +32,7 @@ def part(shard=(0, 0), tests=TESTS, failing=(), name="", **fields):
     made = Provenance(
         interpreter=fields.pop("interpreter", "cpython-3.11"),
         platform="linux",
+        packages=fields.pop("packages", ()),
         shard=shard,
         run_id=fields.pop("run_id", ""),
         commit=fields.pop("commit", ""),
@@ -107,7 +108,10 @@ def replace_failed(found, test):
         ),
         ([*shards()[:2], part((3, 3), TESTS[1::3])], "2 tests ran in two shards, such as"),
         ([*shards()[:2], part((3, 3), TESTS[2:3])], "1 of 6 tests ran in no shard"),
-        ([*shards(), part((3, 3), TESTS[2::3], exit_reason="odd")], "shard 3 is there more than once"),
+        (
+            [*shards(), part((3, 3), TESTS[2::3], exit_reason="odd")],
+            "shard 3 is there twice, with other results: name",
+        ),
         ([*shards()[:2], part((3, 4), TESTS[2::3])], "the parts are not of one number of shards"),
     ],
 )
@@ -215,7 +219,7 @@ def test_parts_of_another_run_are_rejected_by_name(field, what):
     merged = joined([*own[:2], stranger])
     assert merged.rejected == (("stranger.json", f"it is of {what} bbbb, the others are of aaaa"),)
     assert merged.report.verdict == "error"
-    assert "stranger.json was not read" in text(merged)
+    assert "- `stranger.json` was not read: " in text(merged)
 
 
 def test_of_a_shard_that_ran_again_the_last_attempt_counts():
@@ -281,7 +285,7 @@ def test_how_many_pass_is_not_told_where_it_is_not_known_which():
 def test_nothing_at_all_is_not_green():
     merged = joined([], [("a.json", "it is not a report")])
     assert merged.report.verdict == "error"
-    assert "a.json was not read: it is not a report" in text(merged)
+    assert "- `a.json` was not read: `it is not a report`" in text(merged)
 
 
 def test_what_is_packed_holds_no_credential():
@@ -442,3 +446,124 @@ def test_relevances_that_are_no_positive_numbers_are_rejected(score):
     calls = WITH_EFFECTS._replace(like_tests={TESTS[0]: ((0, score),)})
     with pytest.raises(RejectedError, match=r"not positive numbers|cannot be read"):
         unpacked(packed(Observation(exit_code=0, calls=calls)))
+
+
+def commands(merged):
+    return [line for line in text(merged).splitlines() if " -m pytest" in line]
+
+
+IN_CI = ("pytest", "--loop-close", "--loop-close-history=off", "--splits", "2", "--group=1", "-p", "x")
+
+
+def test_commands_are_for_this_machine_with_the_interpreter_that_another_source_needs():
+    parts = [
+        part(
+            shard, TESTS[shard[0] - 1 :: 2], failing=TESTS[:1], interpreter=f"cpython-3.{minor}", rerun=IN_CI
+        )
+        for minor in (11, 12)
+        for shard in ((1, 2), (2, 2))
+    ]
+    merged = joined(parts, here=Provenance(interpreter="cpython-3.12"))
+    words = [each.observation.rerun for each in merged.report.sources]
+    assert words == [
+        ("python3.11", "-m", "pytest", "--loop-close", "-p", "x"),
+        ("pytest", "--loop-close", "-p", "x"),
+    ]
+    assert "--group" not in text(merged)
+    one = joined(parts[:2], here=Provenance(interpreter="pypy-3.10")).report.observation
+    assert one.rerun == words[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "local"),
+    [
+        (
+            ("/opt/python/bin/python", "-m", "pytest", "--loop-close"),
+            ("python", "-m", "pytest", "--loop-close"),
+        ),
+        (("tox", "-e", "py311", "--", "--loop-close"), ("tox", "-e", "py311", "--", "--loop-close")),
+        (("loop-close", "run", "--", "mypy"), ("loop-close", "run", "--", "mypy")),
+        ((), ()),
+    ],
+)
+def test_command_of_a_runner_stays(words, local):
+    here = Provenance(interpreter="cpython-3.11")
+    assert joined([part(rerun=words)], here=here).report.observation.rerun == local
+
+
+def test_a_merged_report_stands_for_its_inputs():
+    parts = [*shards(failing=TESTS[:1]), *shards(interpreter="cpython-3.13")]
+    first = joined(parts, [("cut.json", "it is cut off")])
+    document = {"schema": "loop-close.report/1", **merged_document(first.parts, first.unread)}
+    again, unread = parts_of("merged.json", json.dumps(document))
+    for more in ([], parts):
+        second = joined([*again, *more], unread)
+        assert (second.digest, text(second)) == (first.digest, text(first))
+    assert unread == [("cut.json", "it is cut off")]
+
+
+def test_a_merged_report_of_an_older_version_is_rejected_by_what_is_right():
+    union = part(failing=TESTS[:2])
+    rows = [{"source": "pytest:cpython-3.11-linux", "verdict": "green", "failed": []}]
+    for name in ("pytest:cpython-3.11-linux", "pytest"):
+        document = {
+            "schema": "loop-close.report/1",
+            "observation": packed(union.observation),
+            "sources": [{**rows[0], "source": name}],
+        }
+        with pytest.raises(RejectedError, match="give those instead"):
+            parts_of("merged.json", json.dumps(document))
+
+
+def two_commits(**written):
+    old = part((1, 2), TESTS[::2], failing=TESTS[:2], name="old.json", commit="bbbb")
+    new = part((2, 2), TESTS[1::2], name="new.json", commit="aaaa")
+    return [old, new._replace(**written)]
+
+
+@pytest.mark.parametrize(
+    ("head", "written", "kept"), [("aaaa", 0, "aaaa"), ("bbbb", 5, "bbbb"), ("cccc", 5, "aaaa")]
+)
+def test_of_two_commits_that_of_the_checkout_counts_then_the_newest(head, written, kept):
+    merged = joined(two_commits(written=written), here=Provenance(commit=head))
+    assert merged.report.observation.provenance.commit == kept
+    assert len(merged.rejected) == 1
+
+
+def test_what_failed_in_a_report_of_another_commit_is_named():
+    said = text(joined(two_commits(), here=Provenance(commit="aaaa")))
+    assert (
+        f"`old.json` was not read: `it is of commit bbbb, the others are of aaaa; {', '.join(TESTS[:2])} failed in it`"
+        in said
+    )
+
+
+def test_rejected_inputs_are_named_in_full():
+    found = [(f"{'folder/' * 8}{n}.json", f"{'why ' * 20}{n}") for n in range(9)]
+    said = text(joined(shards(), found))
+    assert all(f"{n}.json` was not read: `why why" in said and f"why {n}`" in said for n in range(8))
+    assert "This run is incomplete (`9 inputs were not read`)" in said
+    assert "- and 1 more was not read" in said
+
+
+@pytest.mark.parametrize(
+    ("failing", "said"), [((), "twice: name"), (TESTS[2:3], "twice, with other results: name")]
+)
+def test_a_shard_that_is_there_twice_has_a_remedy_and_its_tests_count_once(failing, said):
+    again = part((3, 3), TESTS[2::3], failing=failing, packages=(("django", "5.0"),))
+    report = joined([*shards(), again]).report
+    assert (
+        f"shard 3 is there {said} what differs between the jobs with --loop-close-source"
+        in report.observation.incomplete
+    )
+    assert "two shards" not in report.observation.incomplete
+    counts = report.observation.counts
+    assert (counts.passed, counts.failed) == (6 - len(failing), len(failing))
+
+
+def test_a_test_that_two_shards_ran_counts_once_and_makes_up_for_no_other():
+    parts = [part((1, 2), TESTS[:3], failing=TESTS[:1]), part((2, 2), TESTS[2:5], failing=TESTS[2:3])]
+    seen = joined(parts).report.observation
+    assert "1 test ran in two shards tests/test_cart.py::test_2" in seen.incomplete
+    assert "1 of 6 tests ran in no shard" in seen.incomplete
+    assert (seen.counts.passed, seen.counts.failed) == (3, 2)

@@ -76,6 +76,7 @@ def save(
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     extra_sections: Sequence[Section] = (),
     others: Callable[[], tuple[OtherRun, ...]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> SaveResult:
     """Compose the prompt and write it, with the JSON report where it is wanted or kept.
 
@@ -84,19 +85,20 @@ def save(
 
     :param others: the last runs of other sources. What they say of the same files is in the prompt as well. Runs that
         end at the same time write one after the other, so that the last one knows all.
+    :param inputs: what the JSON report of a merged run holds to be merged again.
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
         report = with_source_lines(with_edit_ranks(report, targets.root), targets.root)
         known = others() if others is not None else ()
         if others is None or not (known or report.observation.provenance.environment):
-            return _save(report, targets, detectors, extra_sections, keeps=others is not None)
+            return _save(report, targets, detectors, extra_sections, inputs, keeps=others is not None)
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):
                 folder = files.state_folder(targets.root)
                 stack.enter_context(locked(folder / _LOCK, _LONGEST))
             report = replace(report, others=others())  # read again under the lock
-            return _save(report, targets, detectors, extra_sections, keeps=True)
+            return _save(report, targets, detectors, extra_sections, inputs, keeps=True)
 
 
 def conclude(
@@ -162,6 +164,7 @@ def _save(
     targets: Targets,
     detectors: Sequence[Detector],
     extra_sections: Sequence[Section],
+    inputs: Mapping[str, Any] | None,
     *,
     keeps: bool,
 ) -> SaveResult:
@@ -180,7 +183,7 @@ def _save(
     full = bool(report.causes) and kept
     text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
     is_kept = keeps and _is_worth_keeping(own)
-    packed = _to_merge(own.observation) if targets.json is not None or is_kept else {}
+    packed = (inputs or _to_merge(own.observation)) if targets.json is not None or is_kept else {}
     document = report_document(report, text) if full or packed else {}
     if full and not _try(lambda: files.write(root / files.REPORT, dump(document)), files.REPORT, problems):
         text = document["next_prompt"] = compose(report, sections, budget=budget)
@@ -281,7 +284,7 @@ def _part(path: Path, run: OtherRun) -> Part | None:
     return part if is_that_run else None
 
 
-def _to_merge(observation: Observation) -> dict[str, str]:
+def _to_merge(observation: Observation) -> Mapping[str, Any]:
     """What ``loop-close merge`` needs: the run may be a part of more."""
     from loop_close.parts import packed
 

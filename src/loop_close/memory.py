@@ -147,7 +147,7 @@ class Run:
     :ivar selection: how tests were selected, or the command; empty if all were selected.
     :ivar is_full: every known test was selected, and the run is complete.
     :ivar incomplete: why the run is incomplete.
-    :ivar code: a digest of the project's Python files, empty if unknown.
+    :ivar code: a digest of the project's Python files, of a merged run of its inputs; empty if unknown.
     :ivar is_good: the command reported success.
     :ivar is_killed: the start of the run was recorded, but not its end.
     :ivar collected: how many tests were selected to run, 0 if unknown.

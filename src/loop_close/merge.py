@@ -26,107 +26,70 @@ from loop_close.model import (
     Verdict,
 )
 from loop_close.monitor.wire import merge_calls
-from loop_close.parts import Part
+from loop_close.parts import Part, by_source, of_one_run
+from loop_close.prompt.place import python_of, without_shard
+from loop_close.text import digest
 from loop_close.text.redact import MARK
 
 _NAMED = 3
 _NO_TESTS = 5
+_NOWHERE = Provenance()
 #: Rules of linters for what fails when it runs: undefined names, syntax errors, wrong format strings, and the like;
 #: not unused imports and variables, nor style.
 _BREAKS = lazy.pattern(r"F(?!401|841|541)|E9|PLE|B0(?:06|15|18|23)")
-#: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
-_SHARD_OPTIONS = frozenset(
-    ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
-)
 
 
 class Merged(NamedTuple):
     """All parts as one.
 
     :ivar rejected: inputs that took no part, each with the reason.
+    :ivar parts: all that were read, each once; ``unread`` the inputs that could not be.
     """
 
     report: Report
     rejected: tuple[tuple[str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The same for the same inputs, wherever they are."""
+        return digest(
+            "\n".join([*sorted(p.digest for p in self.parts), *sorted(why for _, why in self.unread)])
+        )
 
 
-def joined(parts: Iterable[Part], rejected: Sequence[tuple[str, str]] = ()) -> Merged:
+def joined(
+    parts: Iterable[Part], rejected: Iterable[tuple[str, str]] = (), here: Provenance = _NOWHERE
+) -> Merged:
     """The parts as one report.
 
-    Parts of another commit, or of another run of the CI system, than most are rejected.
+    Parts of one commit, and of one run of the CI system, are merged: those of here if there are any, else of the one
+    that most are of, of equally many the newest. The others are rejected.
+
+    :param here: what merges them, where the command of the report is to be run.
     """
     known: dict[str, Part] = {}
     for part in sorted(parts, key=lambda each: (each.name, each.digest)):
         known.setdefault(part.digest, part)
-    kept, strangers = _of_one_run([*known.values()])
-    found = [*rejected, *strangers]
-    reports = {name: report_of(_one_run(group)) for name, group in _by_source(kept).items()}
-    return Merged(_union(reports, found), tuple(sorted(found)))
+    kept, strangers = of_one_run([*known.values()], here)
+    unread = tuple(sorted({*rejected}))
+    found = tuple(sorted({*unread, *strangers}))
+    runs = {name: _for_here(_one_run(group), here) for name, group in by_source(kept).items()}
+    report = _union({name: report_of(run) for name, run in runs.items()}, found)
+    return Merged(report, found, tuple(known.values()), unread)
 
 
-def _of_one_run(parts: Sequence[Part]) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts of the commit and the CI run that most are of, and the others with what is wrong with them."""
-    kept, strangers = list(parts), []
-    for what, of in (("commit", _commit), ("CI run", _run)):
-        values = Counter(value for part in kept if (value := of(part)))
-        if len(values) < 2:
-            continue
-        usual = min(values, key=lambda value: (-values[value], value))
-        others = [part for part in kept if of(part) not in ("", usual)]
-        kept = [part for part in kept if part not in others]
-        strangers += [
-            (part.name, f"it is of {what} {of(part)[:12]}, the others are of {usual[:12]}") for part in others
-        ]
-    return kept, strangers
-
-
-def _commit(part: Part) -> str:
-    return part.observation.provenance.commit
-
-
-def _run(part: Part) -> str:
-    """The CI system's name for the run, without the attempt."""
-    return part.observation.provenance.run_id.partition(".")[0]
-
-
-def _attempt(part: Part) -> int:
-    attempt = part.observation.provenance.run_id.partition(".")[2]
-    return int(attempt) if attempt.isdecimal() and len(attempt) < 10 else 0
-
-
-def _by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
-    """The parts by the name of their source, with the interpreter and platform where several have one name."""
-    machines: dict[str, set[str]] = defaultdict(set)
-    for part in parts:
-        machines[part.observation.source].add(part.observation.provenance.machine)
-    found: dict[str, list[Part]] = defaultdict(list)
-    for part in parts:
-        source, machine = part.observation.source, part.observation.provenance.machine
-        is_shared_name = len(machines[source]) > 1 and machine and not source.endswith(machine)
-        found[f"{source}:{machine}" if is_shared_name else source].append(part)
-    return {
-        name: group
-        for each, parts in sorted(found.items())
-        for name, group in _by_checkout(each, _latest(parts))
-    }
-
-
-def _by_checkout(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:
-    """Runs of all tests that have one source are of several checkouts: each is named by its input."""
-    whole = [part for part in parts if not part.observation.provenance.shard[1]]
-    if len(whole) == len(parts) > 1:
-        yield from ((f"{source} ({part.name})", [part]) for part in whole)
-    else:
-        yield source, list(parts)
-
-
-def _latest(parts: Sequence[Part]) -> list[Part]:
-    """Of a shard that the CI system ran again, the last attempt."""
-    last: dict[tuple[int, int], int] = {}
-    for part in parts:
-        shard = part.observation.provenance.shard
-        last[shard] = max(last.get(shard, 0), _attempt(part))
-    return [part for part in parts if _attempt(part) == last[part.observation.provenance.shard]]
+def _for_here(seen: Observation, here: Provenance) -> Observation:
+    """The run with a command for this machine: all tests, recorded, and by the interpreter that ran them."""
+    made, words = seen.provenance, without_shard(seen.rerun, "--loop-close-history")
+    start, rest = next(
+        ((words[:n], words[n:]) for n in (1, 3) if words[n - 1 : n] == ("pytest",)), ((), words)
+    )
+    is_other = made.interpreter not in ("", here.interpreter)
+    if start and (is_other or start[0][:1] == "/" or start[0][1:2] == ":"):
+        start = python_of(made.interpreter if is_other else ""), "-m", "pytest"
+    return replace(seen, rerun=(*start, *rest))
 
 
 def _one_run(parts: Sequence[Part]) -> Observation:
@@ -142,9 +105,9 @@ def _one_run(parts: Sequence[Part]) -> Observation:
         first,
         exit_code=None if None in codes else next((code for code in codes if code), 0),
         provenance=replace(first.provenance, shard=(0, 0)),
-        failures=_once(failure for each in seen for failure in each.failures),
+        failures=_failures(seen),
         warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
-        counts=_sum([each.counts for each in seen]),
+        counts=_sum(seen),
         exit_reason="; ".join(dict.fromkeys(each.exit_reason for each in seen if each.exit_reason)),
         incomplete="; ".join(dict.fromkeys(wrong)),
         selection="",
@@ -161,10 +124,19 @@ def _is_empty(shard: Observation) -> bool:
     return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
 
 
-def _sum(counts: Sequence[Counts]) -> Counts:
-    """Of all shards; how many were collected counts each of them alike."""
+def _sum(seen: Sequence[Observation]) -> Counts:
+    """Of all shards, each test once; how many were collected counts each of them alike."""
+    counts = [each.counts for each in seen]
     total = Counts(**{f.name: sum(getattr(each, f.name) for each in counts) for f in fields(Counts)})
-    return replace(total, collected=max((each.collected for each in counts), default=0))
+    total = replace(total, collected=max((each.collected for each in counts), default=0))
+    tests, spared = ({test for each in seen for test in getattr(each, name)} for name in ("tests", "spared"))
+    if sum(len(each.tests) for each in seen) == len(tests):
+        return total
+    failing = {failure.nodeid for each in seen for failure in each.failures}
+    passed = len(tests - spared - failing - {known.test for each in seen for known in each.known_failing})
+    return _with_failures(
+        replace(total, passed=passed, skipped=min(total.skipped, len(spared))), _failures(seen)
+    )
 
 
 def _missing(parts: Sequence[Part]) -> Iterator[str]:
@@ -178,21 +150,44 @@ def _missing(parts: Sequence[Part]) -> Iterator[str]:
     if missing:
         named = ", ".join(map(str, missing[:20]))
         yield f"shard{'s' * (len(missing) > 1)} {named} of {of} {'are' if len(missing) > 1 else 'is'} missing"
-    if any(times > 1 for times in have.values()):
-        yield f"shard {min(n for n, times in have.items() if times > 1)} is there more than once, with other results"
+    for number in sorted(n for n, times in have.items() if times > 1)[:1]:
+        again = [part.observation for part in parts if part.observation.provenance.shard == (number, of)]
+        other = ", with other results" if len({*map(_result_of, again)}) > 1 else ""
+        name = "name what differs between the jobs with --loop-close-source"
+        yield f"shard {number} is there {_times(have[number])}{other}: {name}"
     if len({(each.collected, each.digest) for each in made if each.digest}) > 1:
         yield "the shards did not collect the same tests"
     yield from _twice_or_never(parts, made, is_whole=not missing)
 
 
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"{number} times"
+
+
+def _result_of(seen: Observation) -> tuple[object, ...]:
+    failed = tuple((*failure_order(each), each.tool, each.code) for each in seen.failures)
+    return (
+        failed,
+        seen.counts,
+        seen.tests,
+        seen.spared,
+        seen.exit_code,
+        seen.exit_reason,
+        seen.incomplete,
+        seen.known,
+    )
+
+
 def _twice_or_never(parts: Sequence[Part], made: Sequence[Provenance], *, is_whole: bool) -> Iterator[str]:
-    times = Counter(test for part in parts for test in set(part.observation.tests))
+    shards = {each.shard: part.observation.tests for each, part in zip(made, parts, strict=True)}
+    times = Counter(test for tests in shards.values() for test in set(tests))
     # Without their credentials two tests may have one name.
     twice = sorted(test for test, number in times.items() if number > 1 and not MARK.search(test))
     if twice:
-        yield f"{len(twice)} tests ran in two shards, such as {', '.join(twice[:_NAMED])}"
+        many = len(twice) > 1
+        yield f"{len(twice)} test{'s' * many} ran in two shards{', such as' * many} {', '.join(twice[:_NAMED])}"
     collected = max((each.collected for each in made if each.digest), default=0)
-    ran = sum(len(part.observation.tests) for part in parts)
+    ran = sum(map(len, shards.values())) - sum(times[test] - 1 for test in twice)
     if is_whole and times and ran < collected:
         yield f"{collected - ran} of {collected} tests ran in no shard"
 
@@ -286,18 +281,19 @@ def _union(
     :param base: the report whose observation is that of the whole; None for the one that knows most.
     """
     if not reports:
-        observation = Observation(exit_code=None, incomplete=_rejections(rejected), has_output=False)
-        return Report(observation=observation, verdict="error", stall_reason="no input was read")
+        observation = Observation(exit_code=None, incomplete=_not_read(rejected), rerun=(), has_output=False)
+        why = "no input was read"
+        return Report(observation=observation, verdict="error", stall_reason=why, rejected=tuple(rejected))
     names = _one_name(reports)
     results = tuple(_result(name, report, names) for name, report in reports.items())
     first = base or max(
         reports.values(), key=lambda report: (report.observation.calls is not None, len(report.causes))
     )
-    failures = _once(f for report in reports.values() for f in report.observation.failures)
+    failures = _failures(report.observation for report in reports.values())
     incomplete = dict.fromkeys(
         [
             *(f"{name}: {why}" for name, r in reports.items() if (why := r.observation.incomplete)),
-            *([_rejections(rejected)] if rejected else []),
+            *([_not_read(rejected)] if rejected else []),
         ]
     )
     codes = [report.observation.exit_code for report in reports.values()]
@@ -307,7 +303,6 @@ def _union(
         failures=failures,
         counts=_counts([report.observation for report in reports.values()], failures),
         incomplete="; ".join(incomplete),
-        rerun=_without_shard(first.observation.rerun),
         known=_known([report.observation for report in reports.values()]),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
@@ -320,6 +315,7 @@ def _union(
         evidence=_all_evidence(causes, reports.values()),
         causes=causes,
         sources=results if len(results) > 1 else (),
+        rejected=tuple(rejected),
     )
 
 
@@ -337,10 +333,12 @@ def _known(seen: Sequence[Observation]) -> tuple[KnownFailure, ...]:
     return tuple(sorted(kept, key=lambda each: (each.test, each.state, each.cause)))
 
 
-def _rejections(rejected: Sequence[tuple[str, str]]) -> str:
-    named = "; ".join(f"{name} was not read: {why}" for name, why in sorted(rejected)[:_NAMED])
-    more = len(rejected) - _NAMED
-    return f"{named}; {more} more {'was' if more == 1 else 'were'} not read" if more > 0 else named
+def _not_read(rejected: Sequence[tuple[str, str]]) -> str:
+    return f"{len(rejected)} input{' was' if len(rejected) == 1 else 's were'} not read"
+
+
+def _failures(seen: Iterable[Observation]) -> tuple[Failure, ...]:
+    return _once(failure for each in seen for failure in each.failures)
 
 
 def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
@@ -371,10 +369,14 @@ def _counts(observations: Sequence[Observation], failures: Sequence[Failure]) ->
         most = replace(most, passed=len(tests - spared - failing - known))
     elif not failing <= {failure.nodeid for failure in first.failures}:
         most = replace(most, passed=0)
+    return _with_failures(most, failures)
+
+
+def _with_failures(counts: Counts, failures: Sequence[Failure]) -> Counts:
     called = {f.nodeid for f in failures if f.phase == "call" and not f.subtest}
     subtests = {(f.nodeid, f.subtest) for f in failures if f.subtest}
     errors = {(f.nodeid, f.phase) for f in failures if f.phase in ("setup", "teardown", "collect")}
-    return replace(most, failed=len(called), failed_subtests=len(subtests), errors=len(errors))
+    return replace(counts, failed=len(called), failed_subtests=len(subtests), errors=len(errors))
 
 
 def _one_name(reports: Mapping[str, Report]) -> dict[str, str]:
@@ -513,18 +515,6 @@ def _identity(evidence: Evidence) -> tuple[str, ...]:
 
 def _sureness(cause: RootCause) -> tuple[float, int]:
     return max((suspect.score for suspect in cause.suspects), default=0.0), len(cause.evidence)
-
-
-def _without_shard(words: Sequence[str]) -> tuple[str, ...]:
-    """The command without the options that choose one shard, and their values."""
-    kept: list[str] = []
-    rest = list(words)
-    while rest:
-        name, equals, _ = rest[0].partition("=")
-        taken = 2 if name in _SHARD_OPTIONS and not equals else 1
-        kept += [] if name in _SHARD_OPTIONS else rest[:1]
-        del rest[:taken]
-    return tuple(kept)
 
 
 def _verdict(verdicts: Sequence[Verdict], *, is_whole: bool) -> Verdict:

@@ -503,6 +503,7 @@ class Report:
     :ivar sources: the results by source, for a report that is merged from several.
     :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
     :ivar shared: what other agents' runs say of the root causes; None without a shared history.
+    :ivar rejected: the inputs of a merged report that took no part, each with the reason.
     """
 
     observation: Observation
@@ -518,3 +519,4 @@ class Report:
     edits_run: EditsRun | None = None
     sources: tuple[SourceResult, ...] = ()
     shared: SharedFacts | None = None
+    rejected: tuple[tuple[str, str], ...] = ()

@@ -45,11 +45,13 @@ class RunContext(NamedTuple):
     :ivar outcomes: of watched tests that did not fail, by node id.
     :ivar tells_outcomes: a test that is named nowhere did not run.
     :ivar selection: how tests were chosen, or the command; empty when all were meant.
+    :ivar code: a digest of what ran, where that is not the project's files.
     """
 
     outcomes: Mapping[str, Outcome] = MappingProxyType({})
     tells_outcomes: bool = True
     selection: str = ""
+    code: str = ""
 
 
 class Memory:
@@ -357,8 +359,7 @@ class Memory:
             number=begun.number,
             source=self.source,
             edits=edits_since(history, begun, seen),
-            code=seen.code(),
-            **context._asdict(),
+            **{**context._asdict(), "code": context.code or seen.code()},
         )
         ours = {*self.watched, *moved(tuple(self.watched), run).values()}
         run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})

@@ -76,8 +76,8 @@ def test_the_summary_ends_in_the_runs_before_where_they_are_recorded(tmp_path):
         assert "<details><summary>Runs" not in emit(
             tmp_path, "github-summary", "-", data=json.dumps(other).encode()
         )
-    for _ in range(2):
-        loop_close_here("merge", "report.json", "--json", "merged.json", cwd=tmp_path)
+    for other in ("report.json", "missing.json"):  # the same inputs again would be the same run
+        loop_close_here("merge", "report.json", other, "--json", "merged.json", cwd=tmp_path)
     assert "<details><summary>Runs 1 to 2</summary>" in emit(tmp_path, "github-summary", "merged.json")
 
 

@@ -123,7 +123,9 @@ def test_a_file_that_is_lost_fixes_nothing(tmp_path):
     merged(tmp_path, "a.xml", "b.xml", "c.xml", code=0)
 
 
-@pytest.mark.parametrize(("words", "said"), [(["nothing.json"], "nothing.json does not exist"), ([], "PATH")])
+@pytest.mark.parametrize(
+    ("words", "said"), [(["nothing.json"], "nothing.json: it does not exist"), ([], "PATH")]
+)
 def test_wrong_calls(project, words, said):
     assert said in merged(project, *words, code=64).stderr.decode()
 

@@ -46,6 +46,7 @@ def test_ids_and_positions_are_unique_and_in_order():
             "sources",
             "loop",
             "facts",
+            "rejected",
             "root-causes",
             "shared",
         ),

@@ -21,9 +21,10 @@ from loop_close.cli.project import root_in, targets_of
 from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
 from loop_close.memory import MERGED
 from loop_close.merge import Merged, joined
-from loop_close.parts import Part, RejectedError, part_of, part_of_junit
+from loop_close.parts import Part, RejectedError, merged_document, part_of_junit, parts_of
 
 if TYPE_CHECKING:
+    from loop_close.files import Targets
     from loop_close.model import Observation, Report
 
 
@@ -230,31 +231,41 @@ _MOST_BYTES = 200_000_000
 
 def merge(options: argparse.Namespace, streams: Streams) -> int:
     """Read, merge, write. 0 when all is green and whole, else 1; 64 where a file cannot be written."""
+    from loop_close.provenance import provenance_of
+
     for option, path in (("-o", options.output), ("--json", options.json)):
         _target(path, option)
     gc.disable()  # the process is over before there is anything to collect
-    parts, rejected = [], []
-    for path in _reports_in(options.paths):
+    parts: list[Part] = []
+    paths, rejected = _reports_in(options.paths)
+    for path in paths:
         try:
-            parts.append(_part(path))
+            more, unread = _parts(path)
         except RejectedError as error:
-            rejected.append((str(path), str(error)))
+            more, unread = [], [(str(path), str(error))]
         except OSError as error:
-            rejected.append((str(path), error.strerror or str(error)))
-    merged = joined(parts, rejected)
+            more, unread = [], [(str(path), error.strerror or str(error))]
+        parts += more
+        rejected += unread
+    merged = joined(parts, rejected, provenance_of(Path.cwd(), os.environ))
     for name, why in merged.rejected:
         streams.complain(f"{name} was not read: {why}")
     return _write(merged, options, streams)
 
 
-def _reports_in(paths: list[str]) -> Iterator[Path]:
-    """The files, and of folders all JSON and XML files below them, sorted."""
+def _reports_in(paths: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
+    """The files, and of folders all JSON and XML files below them, sorted; and paths where there is none, with why.
+
+    :raises UsageError: where none of the paths holds a report.
+    """
+    reports: list[Path] = []
+    missing: list[tuple[str, str]] = []
     for name in paths:
         path = Path(name)
         if not path.exists():
-            raise UsageError(f"{name} does not exist")
+            missing.append((name, "it does not exist"))
         if not path.is_dir():
-            yield path
+            reports += [path] if path.exists() else []
             continue
         found = [
             Path(folder, file)
@@ -263,19 +274,24 @@ def _reports_in(paths: list[str]) -> Iterator[Path]:
             if file.endswith((".json", ".xml"))
         ]
         if not found:
-            raise UsageError(f"{name} holds no JSON report and no JUnit XML")
-        yield from sorted(found)[:_MOST_FILES]
+            missing.append((name, "it holds no JSON report and no JUnit XML"))
+        reports += sorted(found)[:_MOST_FILES]
+    if not reports:
+        raise UsageError("; ".join(f"{name}: {why}" for name, why in missing))
+    return reports, missing
 
 
-def _part(path: Path) -> Part:
+def _parts(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
     size = path.stat().st_size
     if not path.is_file():  # a pipe would wait for a writer
         raise RejectedError("it is not a regular file")
     if size > _MOST_BYTES:
         raise RejectedError(f"it is larger than {_MOST_BYTES:,} bytes")
     if path.suffix == ".xml":
-        return _junit(path)
-    return part_of(str(path), path.read_text(encoding="utf-8", errors="replace"))
+        return [_junit(path)], []
+    parts, rejected = parts_of(str(path), path.read_text(encoding="utf-8", errors="replace"))
+    written = path.stat().st_mtime
+    return [part._replace(written=written) for part in parts], rejected
 
 
 def _junit(path: Path) -> Part:
@@ -289,7 +305,8 @@ def _junit(path: Path) -> Part:
     nothing = replace(
         observe_texts([], None, root=os.getcwd()), is_good_news=True
     )  # a report says itself how it ended
-    return part_of_junit(str(path), with_junit(nothing, junit))
+    part = part_of_junit(str(path), with_junit(nothing, junit), junit, os.getcwd())
+    return part._replace(written=path.stat().st_mtime)
 
 
 # In the name of a report, what is another one in each run of a CI system.
@@ -306,13 +323,15 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
-    memory = begin(targets, MERGED, sees_files=False)  # the reports' files may be others
-    names = {each.source for each in merged.report.sources} or {merged.report.observation.source}
-    parts = sorted({_OF_RUN.sub("", name).replace(" ", "") for name in names})
-    context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *parts]))
-    report = memory.record_run(merged.report, targets.settings, context)
+    report = _as_recorded(merged, targets)
+    if report is None:
+        memory = begin(targets, MERGED, sees_files=False)  # the reports' files may be others
+        names = {each.source for each in merged.report.sources} or {merged.report.observation.source}
+        parts = sorted({_OF_RUN.sub("", name).replace(" ", "") for name in names})
+        context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *parts]), code=merged.digest)
+        report = memory.record_run(merged.report, targets.settings, context)
     try:
-        saved = app.save(report, targets)
+        saved = app.save(report, targets, inputs=merged_document(merged.parts, merged.unread))
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
     for line in (in_short(saved.report), *report.notes, *saved.problems):
@@ -320,6 +339,26 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
     if saved.problems:
         return USAGE
     return 0 if saved.report.verdict == "green" else 1
+
+
+def _as_recorded(merged: Merged, targets: Targets) -> Report | None:
+    """The report, where the last merged run was of the same inputs: it is that run, and no attempt. Else None."""
+    from loop_close.cli.history import recorded_in
+    from loop_close.memory import Episode
+    from loop_close.progress.advance import report_with_progress
+    from loop_close.remember import limits_of
+
+    if targets.history is None:
+        return None
+    try:
+        runs = [each.run for each in recorded_in(targets.history, MERGED)]
+    except (
+        UsageError
+    ):  # there is no such run, or the history cannot be read, which is said when it is written
+        return None
+    if not runs or runs[-1].code != merged.digest:
+        return None
+    return report_with_progress(merged.report, Episode(), runs, limits_of(targets.settings))[0]
 
 
 def emit(options: argparse.Namespace, streams: Streams) -> int:

@@ -267,6 +267,10 @@ def percent(score: float) -> str:
 # --- the command that runs the failing tests again
 
 _START = "--loop-close"
+#: Options of pytest-split, pytest-shard and pytest-test-groups that choose a part of the tests.
+_SHARD_OPTIONS = frozenset(
+    ("--splits", "--group", "--num-shards", "--shard-id", "--test-group-count", "--test-group")
+)
 #: Bytes that the named tests may take: fewer where an option says the same in one word.
 _MAX_SELECTED = 200
 _MAX_BESIDE_OPTION = 120
@@ -350,6 +354,23 @@ def command_for(observation: Observation, tests: Sequence[str]) -> str:
     return shlex.join([*words, *(_arguments(nodeids) if is_fit else ())])
 
 
+def command_for_all(observation: Observation) -> str:
+    """The command that runs all tests, also those of other shards."""
+    return shlex.join(without_shard(_words(observation)))
+
+
+def without_shard(words: Sequence[str], *more: str) -> tuple[str, ...]:
+    """The command without the options that choose one shard, or these, and their values."""
+    kept: list[str] = []
+    rest = list(words)
+    while rest:
+        name, equals, _ = rest[0].partition("=")
+        is_dropped = name in _SHARD_OPTIONS or name in more
+        kept += [] if is_dropped else rest[:1]
+        del rest[: 2 if is_dropped and not equals else 1]
+    return tuple(kept)
+
+
 def argument(nodeid: str) -> str:
     """The node id as a word of a command line, where a folder's name must not be taken for an option or a file."""
     return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
@@ -362,10 +383,18 @@ def _arguments(nodeids: Sequence[str]) -> list[str]:
 def _words(observation: Observation) -> list[str]:
     """The command without its options where one cannot be shown: half of them would be another command."""
     words = list(observation.rerun)
+    if words[1:3] == ["-m", "pytest"] and not _is_showable(words[0]):
+        words[0] = python_of(observation.provenance.interpreter)
     if all(map(_is_showable, words)):
         return words
     start = words[: words.index(_START) + 1] if _START in words else []
     return start if start and all(map(_is_showable, start)) else ["pytest", _START]
+
+
+def python_of(interpreter: str) -> str:
+    """The usual name of an interpreter's program: ``python3.11`` for ``cpython-3.11``."""
+    name, _, version = interpreter.partition("-")
+    return f"{name.removeprefix('c')}{version}" if version else "python"
 
 
 def _is_short(nodeids: Sequence[str], observation: Observation) -> bool:

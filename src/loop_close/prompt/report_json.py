@@ -32,6 +32,7 @@ from loop_close.prompt.sections import known_document
 from loop_close.syntax.meaning import MODULE
 
 SCHEMA = "loop-close.report/1"
+_MAX_REJECTED = 20
 
 
 def _location(record: Any) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "exit_code": report.observation.exit_code,
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        "incomplete": safe(report.observation.incomplete),
+        "incomplete": safe("; ".join(filter(None, [report.observation.incomplete, *_rejected(report)]))),
         "exit_reason": safe(report.observation.exit_reason),
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
@@ -63,6 +64,10 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }
+
+
+def _rejected(report: Report) -> Iterator[str]:
+    yield from (f"{name} was not read: {why}" for name, why in report.rejected[:_MAX_REJECTED])
 
 
 def _run(observation: Observation) -> dict[str, Any]:

@@ -11,16 +11,11 @@ from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import (
-    Collision,
     Evidence,
     KnownFailure,
     KnownState,
-    MachineCount,
     Observation,
-    OtherAttempt,
     Report,
-    RootCause,
-    SharedFacts,
     SourceResult,
 )
 from loop_close.prompt import (
@@ -35,7 +30,6 @@ from loop_close.prompt import (
     safe,
     span,
     spans,
-    spans_apart,
 )
 from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, more_places
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
@@ -51,6 +45,7 @@ from loop_close.prompt.place import (
     PROBABLE,
     are_one_place,
     command_for,
+    command_for_all,
     name_of,
     percent,
     place_in_words,
@@ -59,7 +54,7 @@ from loop_close.prompt.place import (
     rerun_command,
     rerun_commands,
 )
-from loop_close.syntax.meaning import MODULE
+from loop_close.prompt.shared import shared_lines
 from loop_close.text import fence, one_line
 
 #: Root causes shown as blocks; the others get a line each.
@@ -67,6 +62,7 @@ MAX_BLOCKS = 10
 _RESERVE = 40
 _FINDINGS = 6
 _MAX_SOURCES = 5
+_MAX_REJECTED = 8
 # A longer command is easier to find and to copy in a block of its own.
 _LONGEST_INLINE = 200
 # In inline code a backtick ends it, and Markdown takes several spaces for one.
@@ -239,6 +235,14 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         if 10 * calls.omitted > failing or is_partial:
             yield _coverage(calls, failing)
     yield from (f"History: {line_of(note, 300)}" for note in report.notes)
+
+
+def rejected_inputs(report: Report, tokens: int) -> Iterator[str]:
+    """The inputs of a merged report that took no part, each with the reason."""
+    for name, why in report.rejected[:_MAX_REJECTED]:
+        yield f"- {span(name, 300)} was not read: {line_of(why, 400)}"
+    if (more := len(report.rejected) - _MAX_REJECTED) > 0:
+        yield f"- and {more} more {'was' if more == 1 else 'were'} not read"
 
 
 def sources(report: Report, tokens: int) -> Iterator[str]:
@@ -488,66 +492,7 @@ def _rest(report: Report) -> Iterator[str]:
     progress = report.progress
     if progress is not None and not progress.step.is_full and report.observation.rerun:
         words = f"The other tests did not run. All of them{_from_root(report.observation)}:"
-        yield from _command(words, command_for(report.observation, ()))
-
-
-# --- what only a shared history can say of a root cause
-
-_MOST_ATTEMPTS = 3
-_MOST_EDITS = 2
-_MOST_MACHINES = 3
-_COMMIT = 12
-
-
-def shared_lines(report: Report, tokens: int) -> Iterator[str]:
-    """The section of the prompt: what other agents' runs say of each root cause, a line each."""
-    shared = report.shared
-    if shared is None:
-        return
-    for number, cause in enumerate(report.causes, 1):
-        which = f"{number}. " if len(report.causes) > 1 else ""
-        yield from (f"- {which}{line}" for line in _lines_of(cause, shared))
-
-
-def _lines_of(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
-    yield from (_collision(each) for each in shared.collisions if each.cause == cause.id)
-    yield from (_machines(each) for each in shared.machines if each.cause == cause.id)
-    attempts = [each for each in shared.attempts if each.cause == cause.id]
-    yield from (f"{_attempt(each)}." for each in attempts[:_MOST_ATTEMPTS])
-
-
-def _collision(found: Collision) -> str:
-    where = f" ({spans(found.machines, _MOST_MACHINES, 60)})" if found.machines else ""
-    runs = f", in {found.runs} runs" if found.runs > 1 else ""
-    return (
-        f"Failed only while another agent's run overlapped{where}{runs}, and passed on the same files without:"
-        " a collision, not an attempt."
-    )
-
-
-def _machines(found: MachineCount) -> str:
-    since = f" since commit {span(found.commit[:_COMMIT])}" if found.commit else ""
-    return f"Fails on {found.failing} of {found.machines} machines{since}."
-
-
-def _attempt(found: OtherAttempt) -> str:
-    branch = f", branch {span(found.branch, 60)}" if found.branch else ""
-    edit = "this edit" if found.is_same else _edits(found.edits)
-    tests = f"{found.failing} test{'s' * (found.failing != 1)} failed after it"
-    effect = f"this cause was gone, {tests}" if found.is_cleared else tests
-    return f"Another agent tried {edit} for this cause in run {found.run} ({span(found.machine, 60)}{branch}): {effect}"
-
-
-def _edits(edits: Sequence[tuple[str, str, str, str]]) -> str:
-    named = []
-    for file, function, before, after in edits[:_MOST_EDITS]:
-        place = (
-            f"{span(function, 60)} in {span(file, 100)}" if function not in ("", MODULE) else span(file, 100)
-        )
-        change = f" ({' → '.join(spans_apart((before, after), 60))})" if before or after else ""
-        named.append(f"{place}{change}")
-    more = len(edits) - _MOST_EDITS
-    return f"an edit of {', '.join(named)}{f' and {more} more' if more > 0 else ''}"
+        yield from _command(words, command_for_all(report.observation))
 
 
 # --- the table of the sections
@@ -579,6 +524,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(id="sources", position=28, render=sources, tokens=200, keep=True),
         Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
         Section(id="facts", position=40, render=facts, tokens=220, keep=True),
+        Section(id="rejected", position=45, render=rejected_inputs, tokens=500, keep=True),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
         Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300, keep=True),
         Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, tokens=420),

@@ -13,7 +13,7 @@ import pytest
 
 from loop_close.files import UnusablePathError, read_failed
 from loop_close.monitor.imports import TestCode
-from loop_close.pytest_plugin.command import selection, settings_table
+from loop_close.pytest_plugin.command import selection, settings_table, shard_of
 from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
@@ -323,7 +323,8 @@ def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) 
     :param incomplete: why the run is incomplete: then it is not recorded.
     """
     memory = recorder.memory if recorder.memory is not None and recorder.memory.is_kept else None
-    if memory is None and not recorder.failures:  # not needed
+    is_part = recorder.targets.json is not None and shard_of(recorder.config)[1] > 0
+    if memory is None and not recorder.failures and not is_part:  # not needed
         return None, ""
     try:
         calls, why_not = collected(recorder.config)

@@ -71,6 +71,7 @@ _LIMITING = frozenset(
 _SHARDS = (("splits", "group"), ("num_shards", "shard_id"), ("test_group_count", "test_group"))
 _NUMBER = lazy.pattern(r"-\d+|-\d*\.\d+")
 _SECRET = lazy.pattern(r"^-.*(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
+_PYTHON = lazy.pattern(r"python(\d+\.\d+)")
 _MAX_LENGTH = 400
 
 
@@ -119,7 +120,18 @@ def _program(config: pytest.Config) -> tuple[str, ...]:
     is_active = found is not None and Path(os.path.abspath(found)).parent == python.parent
     if not is_active and python.is_relative_to(config.rootpath):
         return python.relative_to(config.rootpath).as_posix(), "-m", "pytest"
+    if found is not None and _version_of(found) not in ("", "{}.{}".format(*sys.version_info)):
+        return _shown(str(python)), "-m", "pytest"
     return ("python", "-m", "pytest") if by_module else ("pytest",)
+
+
+def _version_of(program: str) -> str:
+    """The version of the Python that the program is, or is started by, as its name tells; empty if it does not."""
+    folder = (
+        Path(os.path.realpath(program)).parent if Path(program).stem == "pytest" else Path(program).parent
+    )
+    found = _PYTHON.fullmatch(Path(os.path.realpath(folder / "python")).name)
+    return found[1] if found else ""
 
 
 def reaches_outside(config: pytest.Config) -> bool:
@@ -376,12 +388,16 @@ class FailedTests:
         Outside of the root the node ids do not name the files: what the command line names is collected.
         """
         if not self._nodeids:
-            self.notes.append("no failing test is recorded: all tests ran")
+            self.notes.append(f"no failing test is recorded: {self._all()} ran")
         elif not reaches_outside(self._config):
             paths = {self._config.rootpath / nodeid.partition("::")[0] for nodeid in self._nodeids}
             self._paths = frozenset(path for path in paths if path.exists())
             if self._paths:
                 self._config.args[:] = sorted({*map(self._argument, self._paths)})
+
+    def _all(self) -> str:
+        number, of = shard_of(self._config)
+        return f"all tests of shard {number} of {of}" if of else "all tests"
 
     def _argument(self, path: Path) -> str:
         """The path, or the nearest folder that can be named: brackets in an argument are those of a test."""
@@ -404,7 +420,7 @@ class FailedTests:
         missing = self._missing(wanted)
         if not self._paths and len(missing) == len(self._nodeids):
             if missing:
-                self.notes.append("none of the tests that failed was found: all tests ran")
+                self.notes.append(f"none of the tests that failed was found: {self._all()} ran")
             yield
             return
         chosen = {*wanted}

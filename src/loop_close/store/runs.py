@@ -35,6 +35,7 @@ _MOST_TOLD = 64
 _MOST_BACK = 500
 _MOST_WINDOWS = 1_000
 _LAST_ROW = (1 << 63) - 1
+_MERGED = "merge"  # as in loop_close.memory, which a green run does without
 _SHOWN = "number, source, state, started, ended, exit_code, passed, skipped, failures, summary"
 _OWN = "id = ? AND source = ? AND number = ? AND started = ?"
 _NEWEST = (
@@ -264,13 +265,22 @@ def take_back(connection: sqlite3.Connection, begun: RunHandle) -> None:
 
 
 def last_interpreter(connection: sqlite3.Connection, source: str) -> str:
-    """What ran the tests in the source's last run that has ended; empty if it is unknown."""
+    """What ran the tests in the source's last run that has ended; empty if it is unknown.
+
+    Of a source that never ran here: what ran them where the last merged report is from.
+    """
     row = connection.execute(
-        "SELECT record FROM runs WHERE source = ? AND state = 'done' ORDER BY number DESC LIMIT 1",
-        (from_text(source),),
+        "SELECT source = ?, record, summary FROM runs WHERE id = (SELECT id FROM runs WHERE source IN (?, ?)"
+        " AND state = 'done' ORDER BY source = ? DESC, number DESC LIMIT 1)",
+        (from_text(source), from_text(source), _MERGED, from_text(source)),
     ).fetchone()
-    record = to_json(row[0]) if row and row[0] is not None else None
-    found = record.get("interpreter", "") if isinstance(record, dict) else ""
+    if row is None or row[0]:
+        found = _dictionary(row[1]).get("interpreter", "") if row else ""
+    else:
+        merged = _dictionary(row[2]).get("sources")
+        found = (
+            next((each[2] for each in merged if each[0] == source), "") if isinstance(merged, list) else ""
+        )
     return found if isinstance(found, str) else ""
 
 
@@ -555,40 +565,3 @@ def _keep(
         (from_text(source), from_json(watched), from_json(plain)),
     )
     connection.execute("UPDATE sources SET keeps = ? WHERE source = ?", (keeps, from_text(source)))
-
-
-# --- the outbox: runs that were not sent to the shared history yet
-
-# In bytes: with more, the oldest are dropped.
-_LARGEST_OUTBOX = 8_000_000
-_FEW = 50
-_LARGEST_BATCH = 200_000  # in bytes
-
-
-def put_out(connection: sqlite3.Connection, source: str, name: str, data: str | bytes) -> None:
-    """Keep a run, as :func:`loop_close.store.records.from_json` made it, until it is sent."""
-    connection.execute(
-        "REPLACE INTO outbox(id, source, data) VALUES(?, ?, ?)", (name, from_text(source), data)
-    )
-    (size,) = connection.execute("SELECT sum(length(data)) FROM outbox").fetchone()
-    if size > _LARGEST_OUTBOX:
-        connection.execute(
-            "DELETE FROM outbox WHERE rowid IN (SELECT rowid FROM outbox ORDER BY rowid LIMIT ?)", (_FEW,)
-        )
-
-
-def unsent(connection: sqlite3.Connection, limit: int) -> list[tuple[str, Any]]:
-    """The runs to be sent, the oldest first, each with its name in the outbox: few of large ones, for slow networks."""
-    found: list[tuple[str, Any]] = []
-    size = 0
-    for name, data in connection.execute("SELECT id, data FROM outbox ORDER BY rowid LIMIT ?", (limit,)):
-        size += len(data)
-        if found and size > _LARGEST_BATCH:
-            break
-        found.append((to_text(name), to_json(data)))
-    return found
-
-
-def remove_sent(connection: sqlite3.Connection, names: Collection[str]) -> None:
-    """Remove the runs that were sent."""
-    connection.executemany("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])

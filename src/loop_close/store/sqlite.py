@@ -22,6 +22,7 @@ from loop_close.store import (
     RunHandle,
     RunRow,
     SinceGreen,
+    outbox,
     project,
     runs,
 )
@@ -206,6 +207,8 @@ class SqliteHistory:
     def source_of(self, source: str, interpreter: str) -> str:
         """The name of a source whose tests are run by that interpreter: with it where another has the plain name.
 
+        That may be one of a merged report: what failed there is not fixed by a run of another interpreter.
+
         :param interpreter: empty when not known: then the plain name is the source.
         """
         if not interpreter:
@@ -305,11 +308,11 @@ class SqliteHistory:
 
     def unsent(self, limit: int) -> list[tuple[str, Any]]:
         """Runs that the shared history does not have yet, the oldest first: name and content, as they were given."""
-        return self.database.read(lambda connection: runs.unsent(connection, limit))
+        return self.database.read(lambda connection: outbox.unsent(connection, limit))
 
     def remove_sent(self, names: Collection[str]) -> None:
         """Note that the shared history has these runs."""
-        self.database.write(lambda connection: runs.remove_sent(connection, names))
+        self.database.write(lambda connection: outbox.remove_sent(connection, names))
 
     def abandon(self, begun: RunHandle) -> None:
         """Forget a run that is under way; its number goes to the next one unless there was one since."""
@@ -350,7 +353,7 @@ def _keep_tests(
 
 def _put_out(connection: sqlite3.Connection, source: str, to_share: ToShare | None) -> None:
     if to_share is not None:
-        runs.put_out(connection, source, to_share[0], from_json(to_share[1]))
+        outbox.put_out(connection, source, to_share[0], from_json(to_share[1]))
 
 
 def _is_edited(connection: sqlite3.Connection, begun: RunHandle) -> bool:

@@ -305,6 +305,12 @@ def _python_test(classname: str, name: str, file: str, text: str, root: str, pre
     )
 
 
+def test_of_case(key: str, root: str) -> str:
+    """The node id of a test of pytest that did not fail, by the key of its case."""
+    file, classname, name = map(sanitize, key.split("\0")[:3])
+    return _python_test(classname, name, file, "", root).nodeid
+
+
 def _other_test(classname: str, name: str, file: str, root: str) -> Named:
     """What to call a test of another language: its file or class if it has one, then its name."""
     if not file and "/" in classname and "." in classname.rpartition("/")[2]:
