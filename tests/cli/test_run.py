@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -184,6 +185,56 @@ def test_nested_command_is_reported_once(tmp_path, prompt):
     assert done.returncode == 1
     assert told(done)[-1].endswith("it is left unchanged")
     assert "KeyError" in text(prompt)
+
+
+CHECK = (
+    "import pathlib, sys\nif 'wrong' in pathlib.Path('shop.py').read_text():\n"
+    "    print('shop.py:1: error: Bad  [operator]\\nFound 1 error in 1 file (checked 1 file)')\n    sys.exit(1)\n"
+)
+
+
+def wrapped(tmp_path, *commands):
+    """A script of several commands: it goes on, and fails where one did."""
+    lines = [f"{shlex.join(map(str, words))} || code=1" for words in commands]
+    put(tmp_path, "run.sh", "\n".join(["code=0", *lines, "exit $code", ""]))
+    put(tmp_path, "mypy.py", CHECK)
+    return lambda: loop_close("run", "--", "sh", "run.sh", cwd=tmp_path)
+
+
+def standing(tmp_path):
+    done = loop_close("status", "--json", cwd=tmp_path)
+    return done.returncode, {e["source"]: e["standing"] for e in json.loads(done.stdout)["sources"]}
+
+
+@pytest.mark.slow
+def test_a_finding_that_an_inner_run_tells_has_no_second_source(tmp_path, prompt):
+    put(tmp_path, "shop.py", "wrong = 1\n")
+    put(tmp_path, "test_shop.py", "import shop\ndef test_a():\n    assert not hasattr(shop, 'wrong')\n")
+    inner = [sys.executable, "-m", "loop_close", "run", "--source", "mypy", "--", sys.executable, "mypy.py"]
+    run = wrapped(tmp_path, [*PYTEST, "--loop-close"], inner)
+    assert run().returncode == 1
+    assert standing(tmp_path) == (1, {"pytest": "failing", "mypy": "failing"})
+    assert "`sh`" not in text(prompt)
+    put(tmp_path, "shop.py", "right = 1\n")
+    assert run().returncode == 0
+    assert standing(tmp_path) == (0, {"pytest": "green", "mypy": "green"})
+
+
+@pytest.mark.slow
+def test_what_only_the_wrapper_told_is_green_when_its_command_is(tmp_path, prompt):
+    put(tmp_path, "shop.py", "wrong = 1\n")
+    put(tmp_path, "test_shop.py", GREEN_TEST)
+    run = wrapped(tmp_path, [*PYTEST, "--loop-close"], [sys.executable, "mypy.py"])
+    assert run().returncode == 1
+    assert standing(tmp_path)[1]["sh"] == "failing"
+    put(tmp_path, "shop.py", "right = 1\n")
+    put(tmp_path, "test_shop.py", RED_TEST)
+    assert run().returncode == 1
+    assert standing(tmp_path) == (1, {"pytest": "failing", "sh": "green"})
+    put(tmp_path, "test_shop.py", GREEN_TEST)
+    put(tmp_path, "shop.py", "left = 1\n")
+    assert run().returncode == 0
+    assert set(standing(tmp_path)[1].values()) == {"green"}, text(prompt)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -14,9 +15,9 @@ from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.project import has_own_prompt, targets_of
+from loop_close.cli.project import has_own_prompt, project_at, targets_of
 from loop_close.cli.project_state import SourceStatus
-from loop_close.cli.status import latest_run_numbers, run_result
+from loop_close.cli.status import latest_run_numbers, run_result, worst_first
 from loop_close.files import Targets
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
@@ -105,10 +106,16 @@ def _beside(
 ) -> list[str]:
     """Write what the command did not, such as what checkers found, beside what it did; the lines to show."""
     try:
-        ran = run_result(targets.root, before).statuses
-        seen = _without_known(_observed(done, words, source, targets, memory), ran)
+        known = run_result(targets.root, before).statuses
+        ran = [each for each in known if each.last is each.finished]
+        seen = _without_known(_observed(done, words, source, targets, memory), ran, targets)
         seen = replace(seen, rerun=rerun_words(source, words, by_test=False))
-        if ran and seen.failures:
+        is_explained = not done.exit_code or any(each.verdict != "green" for each in ran)
+        is_own = memory.is_kept and memory.source not in {each.last.source for each in ran}
+        if not seen.failures and is_explained and is_own and _was_red(targets, memory.source):
+            seen = replace(seen, exit_code=0)  # what it found is gone, or the runs say it themselves
+            return [*done.problems, *_write(seen, words, targets, memory)]
+        if known and seen.failures:
             return [*done.problems, *_write(seen, words, targets, memory)]
     except (Exception, KeyboardInterrupt) as fault:
         from loop_close.text import fault_text
@@ -121,14 +128,29 @@ def _beside(
     return _left(done, words, targets, memory)
 
 
-def _without_known(seen: Observation, ran: Sequence[SourceStatus]) -> Observation:
-    """What was read but for that which the runs have remembered themselves: tests, and the environments they ran in."""
-    from loop_close.facts import is_environment
+def _was_red(targets: Targets, source: str) -> bool:
+    with contextlib.suppress(UsageError):
+        (known,) = worst_first(project_at(targets.root), source)
+        return known.finished is not None and known.summary.verdict != "green"
+    return False
 
+
+def _without_known(seen: Observation, ran: Sequence[SourceStatus], targets: Targets) -> Observation:
+    """What was read but for that which the runs have remembered themselves: tests, findings, and their environments."""
+    from loop_close.app import reports_of
+    from loop_close.facts import failure_order, is_environment
+    from loop_close.model import OtherRun
+
+    last = (
+        OtherRun(source=e.last.source, run=e.last.number, verdict=e.verdict, is_current=True) for e in ran
+    )
+    told = {failure_order(f) for part in reports_of(targets.root, last) for f in part.observation.failures}
     by_runner = any(each.last.source.startswith("tox:") for each in ran)
     red = {each.last.source.partition(":")[2] for each in ran if each.verdict != "green"}
-    found = [f for f in seen.failures if f.phase == "check" and not by_runner]
-    tools = {failure.tool for failure in found}
+    found = [
+        f for f in seen.failures if f.phase == "check" and not by_runner and failure_order(f) not in told
+    ]
+    tools = {failure.tool for failure in seen.failures if failure.phase == "check"}
     found += [
         failure
         for failure in seen.failures
