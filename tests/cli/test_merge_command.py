@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from cli_harness import environment, loop_close_here
+
+from loop_close.parts import packed, unpacked
 
 ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 FILES = {
@@ -68,6 +71,7 @@ def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(proje
     assert prompt.startswith("# 1 test fails, 5 pass: ")
     assert "--group" not in prompt
     assert "test_shop.py::test_total[3]" in prompt
+    assert "called by the failing test and 5 of 5 pass" in prompt, "calls of green shards without a history"
     report = json.loads((project / "merged.json").read_text())
     assert (report["counts"]["passed"], report["counts"]["failed"]) == (5, 1)
 
@@ -110,6 +114,67 @@ def test_junit_files_are_sources_of_their_own(project, tmp_path):
     prompt = (project / "nextprompt.md").read_text()
     assert "- `py311`: 1 test fails" in prompt
     assert "- Green: `py312`" in prompt
+
+
+CASE = (
+    '<testsuite name="pytest" tests="2"><testcase classname="test_a" name="test_a"/>'
+    '<testcase classname="test_a" name="test_b">{}</testcase></testsuite>'
+)
+FAILED = (
+    '<failure message="assert 1 == 2">def test_b():\n&gt;  assert 1 == 2\nE  assert 1 == 2\n\n'
+    "test_a.py:2: AssertionError</failure>"
+)
+
+
+def test_junit_xml_of_pytest_has_a_command_and_the_tests_that_passed(tmp_path):
+    for name, inner in (("py311", FAILED), ("py312", "")):
+        (tmp_path / f"{name}.xml").write_text(CASE.format(inner))
+    merged(tmp_path, "py311.xml", "py312.xml")
+    prompt = (tmp_path / "nextprompt.md").read_text()
+    assert "Fails on `py311`; passes on `py312`." in prompt
+    assert "Rerun what fails: `python -m pytest --loop-close test_a.py::test_b`" in prompt
+    assert prompt.startswith("# 1 test fails, 1 passes: ")
+
+
+def test_the_same_inputs_are_the_same_run_also_from_a_merged_report(tmp_path):
+    (tmp_path / "a.xml").write_text(CASE.format(FAILED))
+    prompts = set()
+    for name in ("a.xml", str(tmp_path / "a.xml"), "merged.json"):
+        merged(tmp_path, name, "--json", "merged.json")
+        prompts.add((tmp_path / "nextprompt.md").read_text())
+    assert len(prompts) == 1
+    assert loop_close_here("history", cwd=tmp_path).stdout.decode().count("\n") == 2
+    (tmp_path / "a.xml").write_text(CASE.format(FAILED.replace("== 2", "== 3")))
+    assert "run 2 of this loop" in merged(tmp_path, "a.xml").stderr.decode()
+    assert "run 2 of this loop" in merged(tmp_path, "a.xml").stderr.decode()
+
+
+def test_a_path_without_reports_among_others_is_named_and_the_others_are_merged(tmp_path):
+    (tmp_path / "a.xml").write_text(CASE.format(FAILED))
+    (tmp_path / "empty").mkdir()
+    said = merged(tmp_path, "empty", "nothing", "a.xml").stderr.decode()
+    assert "empty was not read: it holds no JSON report and no JUnit XML" in said
+    assert "nothing was not read: it does not exist" in said
+    prompt = (tmp_path / "nextprompt.md").read_text()
+    assert "`nothing` was not read: `it does not exist`" in prompt
+    assert "test_b" in prompt
+
+
+@pytest.mark.slow
+def test_run_of_another_interpreter_under_the_name_of_a_merged_source_is_another_source(project, tmp_path):
+    report = json.loads((project / "reports/1/report.json").read_text())
+    seen = unpacked(report["observation"])
+    made = replace(seen.provenance, interpreter="cpython-2.7", shard=(0, 0))
+    report["observation"] = packed(replace(seen, source="ci:py27", provenance=made))
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    (tmp_path / "test_shop.py").write_text("def test_total(): pass\n")
+    merged(tmp_path, "report.json")
+    assert "`python2.7 -m pytest --loop-close-failed`" in (tmp_path / "nextprompt.md").read_text()
+    words = [sys.executable, "-m", "pytest", "-q", "--loop-close", "--loop-close-source=ci:py27"]
+    subprocess.run(words, cwd=tmp_path, env=ALONE, check=True, capture_output=True)
+    done = loop_close_here("status", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ci:py27:cpython-3" in loop_close_here("history", "--json", cwd=tmp_path).stdout.decode()
 
 
 def test_a_file_that_is_lost_fixes_nothing(tmp_path):

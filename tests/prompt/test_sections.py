@@ -425,9 +425,11 @@ def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
     ]
 
 
-def test_after_a_green_subset_the_others_are_to_be_run():
+@pytest.mark.parametrize("shard", [(), ("--splits=2", "--group", "1")])
+def test_after_a_green_subset_the_others_are_to_be_run(shard):
     loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
-    report = replace(report_of(observed(exit_code=0, counts=Counts(passed=2))), progress=loop)
+    seen = observed(exit_code=0, counts=Counts(passed=2), rerun=("pytest", "--loop-close", *shard))
+    report = replace(report_of(seen), progress=loop)
     assert rendered("next-step", report) == [
         "The other tests did not run. All of them: `pytest --loop-close`"
     ]

@@ -13,6 +13,7 @@ import pytest
 from plugin_harness import ASKED, command_in, prose, write
 
 import loop_close
+from loop_close.pytest_plugin.command import version_of
 
 IDS = [
     "it's",
@@ -337,6 +338,36 @@ def test_option_without_failing_tests_runs_all_and_says_so(run):
         "loop-close: the tests pass: 1 passed",
         "loop-close: no failing test is recorded: all tests ran",
     ]
+
+
+def test_tests_of_a_shard_are_not_said_to_be_all(run):
+    options = """
+        def pytest_addoption(parser):
+            parser.addoption("--splits", type=int)
+            parser.addoption("--group", type=int)
+    """
+    words = ("--splits=2", "--group=1", "--loop-close-failed")
+    done = run({"conftest.py": options, "test_a.py": "def test_a(): pass\n"}, asked=words)
+    assert done.summary[1:] == ["loop-close: no failing test is recorded: all tests of shard 1 of 2 ran"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="programs have other names there")
+@pytest.mark.parametrize(
+    ("target", "name", "version"),
+    [
+        ("python3.8", "python", "3.8"),
+        ("python3.8", "pytest", "3.8"),
+        ("python", "python", ""),
+        ("sh", "pytest", ""),
+    ],
+)
+def test_version_of_a_program_that_another_interpreter_starts(tmp_path, target, name, version):
+    (tmp_path / "base").mkdir()
+    (tmp_path / "bin").mkdir()
+    for file in (tmp_path / "base" / target, tmp_path / "bin" / "pytest"):
+        file.touch()
+    (tmp_path / "bin" / "python").symlink_to(tmp_path / "base" / target)
+    assert version_of(str(tmp_path / "bin" / name)) == version
 
 
 def test_failing_test_that_is_gone_is_named(run):

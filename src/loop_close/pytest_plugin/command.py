@@ -120,12 +120,12 @@ def _program(config: pytest.Config) -> tuple[str, ...]:
     is_active = found is not None and Path(os.path.abspath(found)).parent == python.parent
     if not is_active and python.is_relative_to(config.rootpath):
         return python.relative_to(config.rootpath).as_posix(), "-m", "pytest"
-    if found is not None and _version_of(found) not in ("", "{}.{}".format(*sys.version_info)):
+    if found is not None and version_of(found) not in ("", "{}.{}".format(*sys.version_info)):
         return _shown(str(python)), "-m", "pytest"
     return ("python", "-m", "pytest") if by_module else ("pytest",)
 
 
-def _version_of(program: str) -> str:
+def version_of(program: str) -> str:
     """The version of the Python that the program is, or is started by, as its name tells; empty if it does not."""
     folder = (
         Path(os.path.realpath(program)).parent if Path(program).stem == "pytest" else Path(program).parent
