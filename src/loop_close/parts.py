@@ -16,6 +16,7 @@ from loop_close.emit.report import ReportError, parsed
 from loop_close.judge import report_of
 from loop_close.lazy import NamedTuple
 from loop_close.model import Observation, Provenance
+from loop_close.prompt import safe
 from loop_close.readers.junit_xml.case import test_of_case
 from loop_close.store.records import RecordError, to_plain, to_record
 from loop_close.text import digest
@@ -224,8 +225,10 @@ def _own_verdict(document: Mapping[str, Any], observation: Observation) -> objec
         return document.get("verdict", _text(document, "incomplete") or "green")
     own = next((each for each in rows if each.get("source") == observation.source), None)
     failed = own.get("failed", ()) if own is not None else None
-    tests = {failure.nodeid for failure in observation.failures} - {""}
-    if own is None or (isinstance(failed, list) and len(failed) < len(tests)):
+    tests = {safe(failure.nodeid) for failure in observation.failures} - {""}
+    if own is None or (
+        isinstance(failed, list) and tests - {each for each in failed if isinstance(each, str)}
+    ):
         raise RejectedError("it was merged by an older version, without its inputs: give those instead")
     return own.get("verdict", "green")
 
