@@ -286,3 +286,43 @@ def test_log_of_which_only_the_end_was_read_is_not_said_to_show_no_result():
     green = "collected 1 item\n\n" + " 1 passed in 0.12s ".center(80, "=") + "\n"
     found = summary_of_log("a.log", "x" * 79 + "\n" + ("noise " * 10 + "\n") * 17_000 + green)
     assert found.unknown.first == (("a.log", "only its last 1,000,000 characters were read"),)
+
+
+LINE = (
+    "..F    [100%]\n" + " FAILURES ".center(80, "=") + "\nE   shop.PriceError: bad\n"
+    "/ci/shop/src/cart.py:9: shop.PriceError: bad\n" + " short test summary info ".center(80, "=") + "\n"
+    "FAILED tests/test_a.py::test_a - shop.PriceError: bad\n1 failed, 2 passed in 0.18s\n"
+)
+JUNIT = (
+    '<testsuite tests="1" failures="1"><testcase classname="tests.test_a" name="test_a">'
+    '<failure message="shop.PriceError: bad">{}</failure></testcase></testsuite>'
+)
+NATIVE = (
+    "Traceback (most recent call last):\n"
+    '  File "/ci/shop/tests/test_a.py", line 3, in test_a\n    check()\n'
+    '  File "/ci/shop/src/cart.py", line 9, in check\n    raise PriceError("bad")\n'
+    "shop.PriceError: bad"
+)
+
+
+def test_one_failure_in_several_forms_is_one_root_cause():
+    logs = {
+        "line.txt": LINE,
+        "line.xml": JUNIT.format("E   shop.PriceError: bad"),
+        "n.xml": JUNIT.format(NATIVE),
+    }
+    summary = total(summary_of_log(*log) for log in logs.items())
+    (cause,) = summary_document(summary)["root_causes"]
+    assert (cause["logs"], cause["failures"], cause["first_log"]) == (3, 3, "line.txt")
+    assert cause["location"] == {"file": "src/cart.py", "line": 9, "function": "check"}
+    assert "3 failures by 1 root cause\n" in summary_text(summary)
+    other = summary_of_log("other", LINE.replace("bad", "no price"))
+    assert len(summary_document(combine_summaries(summary, other))["root_causes"]) == 2
+
+
+def test_cause_of_a_checker_says_in_how_many_files_it_is():
+    line = "src/{}.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.\n"
+    summary = total(summary_of_log(name, line.format(name)) for name in "abcc")
+    (cause,) = summary_document(summary)["root_causes"]
+    assert (cause["logs"], cause["files"]) == (4, 3)
+    assert " at `src/a.py:1` and in 2 more files: " in summary_text(summary)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from loop_close import detectors as registry
@@ -31,6 +32,7 @@ from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
 from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text import decoded
+from loop_close.text.normalize import mask
 from loop_close.text.redact import clean
 
 SCHEMA = "loop-close.summary/1"
@@ -48,6 +50,14 @@ _JUNIT = re.compile(
     re.DOTALL,
 )
 _DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]{0,200}\?>")
+# A test module, by JUnit XML or by the short summary, and what is before it in a path.
+_TESTED = re.compile(
+    r"\bclassname=\"(?P<name>[\w.]{1,300})\"|\n(?:FAILED|ERROR) (?P<file>[\w./-]{1,300}\.py)::"
+)
+_PATH = re.compile(r"(?:/|[A-Za-z]:/)[^\s\"'<>()=:]*\Z")
+_MOST_NAMES, _MOST_TRIED = 2_000, 50
+#: Files of a cause that are counted.
+_MOST_FILES = 100
 _NUMBERS = re.compile("([0-9]+)")
 _Order = tuple[object, ...]
 
@@ -90,6 +100,7 @@ class CauseSummary:
     :ivar first: what the first log by name shows of it.
     :ivar last: the name of the last log that has it.
     :ivar examples: (log, test) of the first three logs.
+    :ivar files: those in which a checker found it, the first by name.
     """
 
     logs: int
@@ -97,6 +108,7 @@ class CauseSummary:
     first: Finding
     last: str
     examples: tuple[tuple[str, str], ...]
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +188,22 @@ def not_a_log(name: str, reason: str) -> LogSummary:
 
 
 def _root(text: str, root: str) -> str:
-    """The root if the text speaks of files in it: a log from another machine has a root of its own."""
-    return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
+    """The root if the text speaks of files in it; else what is before the file of a test in a path."""
+    if root and (f"{root}/" in text or f"{root}\\" in text):
+        return root
+    named = (found["file"] or f"{found['name'].replace('.', '/')}.py" for found in _TESTED.finditer(text))
+    for file in islice(dict.fromkeys(islice(named, _MOST_NAMES)), _MOST_TRIED):
+        at = text.find(f"/{file}")
+        before = _PATH.search(text, max(0, at - _MAX_NAME), at) if at > 0 else None
+        if before is not None and "site-packages" not in before[0]:
+            return before[0]
+    return ""
 
 
 def _observed_junit(text: str | bytes, root: str) -> Observation:
     from loop_close.readers.junit_xml import merge_junit, read_junit
 
-    root = _root(text if isinstance(text, str) else decoded(text), root) if root else ""
+    root = _root(text if isinstance(text, str) else decoded(text), root)
     if isinstance(text, str):  # the encoding that it declares is that of the file
         text = _DECLARATION.sub("", text).encode("utf-8", "replace")
     # A report says itself how the run ended.
@@ -207,7 +227,10 @@ def _cause(name: str, cause: RootCause) -> CauseSummary:
     failures = [each.failure for each in cause.evidence if each.failure is not None]
     first = _finding(name, cause, representative(cause))
     number = sum(failure.number for failure in failures)
-    return CauseSummary(1, number, first, name, ((name, first.test),))
+    files = {
+        safe(failure.file, _MAX_NAME) for failure in failures if failure.phase == "check" and failure.file
+    }
+    return CauseSummary(1, number, first, name, ((name, first.test),), tuple(sorted(files)[:_MOST_FILES]))
 
 
 def _finding(name: str, cause: RootCause, failure: Failure) -> Finding:
@@ -255,6 +278,7 @@ def _together(one: CauseSummary, other: CauseSummary) -> CauseSummary:
         first=min(one.first, other.first, key=_finding_order),
         last=max(one.last, other.last, key=_name_order),
         examples=tuple(examples[:_EXAMPLES]),
+        files=tuple(sorted({*one.files, *other.files})[:_MOST_FILES]),
     )
 
 
@@ -286,8 +310,34 @@ def _finding_order(each: Finding) -> _Order:
 
 def _most_frequent(summary: LogSummary) -> list[tuple[str, CauseSummary]]:
     """By the number of logs, then of failures, then by the first log and the id."""
-    order = sorted(summary.causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
+    return _sorted(_joined(_sorted(summary.causes)))
+
+
+def _sorted(causes: Mapping[str, CauseSummary]) -> list[tuple[str, CauseSummary]]:
+    order = sorted(causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
     return sorted(order, key=lambda each: (-each[1].logs, -each[1].failures))
+
+
+def _joined(causes: Iterable[tuple[str, CauseSummary]]) -> dict[str, CauseSummary]:
+    """The causes; what one test raised, of which some logs do not show the function (``--tb=line``), is one.
+
+    A cause of several tests stays as it is: how many of its logs are those of another is not known.
+    """
+    found: dict[str, CauseSummary] = {}
+    known: dict[tuple[str, ...], str] = {}
+    for name, cause in sorted(causes, key=lambda each: not each[1].first.location[2]):
+        first = cause.first
+        tests = {first.test, *(test for _, test in cause.examples)} if cause.failures == cause.logs else set()
+        keys = [(first.kind, first.exception, mask(first.message), test) for test in sorted(tests - {""})]
+        keys = keys if first.exception else []
+        other = "" if first.location[2] else next((known[key] for key in keys if key in known), "")
+        if other:
+            both = _together(found[other], cause)
+            found[other] = replace(both, first=replace(found[other].first, log=both.first.log))
+        else:
+            found[name] = cause
+        known.update((key, other or name) for key in keys if key not in known)
+    return found
 
 
 def summary_document(summary: LogSummary) -> dict[str, Any]:
@@ -328,6 +378,7 @@ def _cause_document(name: str, cause: CauseSummary) -> dict[str, Any]:
         "failures": cause.failures,
         "first_log": safe(first.log),
         "last_log": safe(cause.last),
+        "files": len(cause.files),
         "examples": [{"log": safe(log), "test": test} for log, test in cause.examples],
     }
 
@@ -344,7 +395,7 @@ def summary_text(summary: LogSummary) -> str:
 
 def _lines(summary: LogSummary) -> Iterator[str]:
     causes = _most_frequent(summary)
-    yield _title(summary)
+    yield _title(summary, len(causes))
     for number, (name, cause) in enumerate(causes[:_SHOWN], 1):
         yield ""
         yield from _cause_lines(number, name, cause)
@@ -362,7 +413,7 @@ def _lines(summary: LogSummary) -> Iterator[str]:
             yield f"- and {names.number - len(names.first):,} more"
 
 
-def _title(summary: LogSummary) -> str:
+def _title(summary: LogSummary, causes: int) -> str:
     counts = [
         f"{number:,} {word}"
         for number, word in (
@@ -376,13 +427,15 @@ def _title(summary: LogSummary) -> str:
     title = f"# {_many(summary.logs, 'log')}{': ' if counts else ''}{', '.join(counts)}"
     if not summary.causes:
         return title
-    return f"{title}; {_many(summary.failures, 'failure')} by {_many(len(summary.causes), 'root cause')}"
+    return f"{title}; {_many(summary.failures, 'failure')} by {_many(causes, 'root cause')}"
 
 
 def _cause_lines(number: int, name: str, cause: CauseSummary) -> Iterator[str]:
     first = cause.first
     file, line, function = first.suspect[:3] if first.suspect is not None else first.location
     at = f" at {span(f'{file}:{line}' if line else file)}" if file else ""
+    if more := len(cause.files) - 1 if len(cause.files) > 1 else 0:
+        at += f" and in {_many(more, 'more file')}{' or more' * (len(cause.files) == _MOST_FILES)}"
     inside = f" in {span(f'{function}()', 80)}" if function and function != "<module>" else ""
     what = span(first.exception or first.kind, 60)
     said = f": {line_of(first.message, _BRIEF)}" if first.message.strip() else ""

@@ -295,3 +295,18 @@ def test_run_that_was_stopped_in_a_resized_terminal_is_incomplete():
     for width in (80, 81):
         made = text.replace(ruler("8 passed in 0.12s", width=100), ruler("8 passed in 0.12s", width=width))
         assert read(made).incomplete == "pytest.exit: no database"
+
+
+def test_log_that_is_cut_anywhere_has_neither_another_exception_nor_another_file():
+    text = start() + "tests/test_a.py F    [100%]\n\n" + ruler("FAILURES") + ruler("TestA.test_a", "_") + "\n"
+    text += (
+        "    def test_a():\n>       check()\n\ntests/test_a.py:3: \n" + "_ " * 40 + "\n\n    def check():\n"
+    )
+    text += (
+        '>       raise PriceError("bad")\nE       shop.PriceError: bad\n\nsrc/shop/cart.py:9: PriceError\n'
+    )
+    for end in range(text.index(" TestA"), len(text)):
+        for failure in read(text[:end]).failures:
+            assert failure.file in ("", "tests/test_a.py")
+            assert failure.raised is None or failure.raised.type in ("", "PriceError"), text[:end]
+            assert "def test_a" not in failure.message

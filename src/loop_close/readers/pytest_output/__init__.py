@@ -58,6 +58,9 @@ from loop_close.text import cut
 
 _MAX_FAILURES = 20_000
 _MAX_RUNS = 1_000
+_HALF = re.compile(r"\n(?:E[ \w.]*|\w[\w.]*)\s*\Z")
+_HALF_PLACE = re.compile(r"\n\S[^\n]{0,1000}:\d{1,9}: (?P<name>\w{1,200})\s*\Z")
+_CUT_BEFORE = "the output ends before the exception is shown"
 _MARKS = (
     *("= test session starts =", "= FAILURES =", "= ERRORS =", "= short test summary info ="),
     *("\nINTERNALERROR>", "ImportError while loading conftest '", "\nERROR: "),
@@ -107,6 +110,9 @@ class _RunsFound:
         parts = parts_of(self.text, run, names.knows)
         if not names.is_complete:
             names.entries += _from_progress(self.text, run, parts, names.entries)
+        for block in parts.blocks[-1:]:
+            said = block.body.rstrip()
+            block.is_cut = run.final is None and bool(said) and self.text.rstrip().endswith(said)
         failures = failures_from(parts.blocks, names, root)
         self.failures += without_echoes(failures)
         for warnings in parts.warnings:
@@ -268,8 +274,12 @@ def _failure(block: Block, names: NodeIds, root: str) -> Failure:
     if name and name != head.name:
         head = replace(head, name=name)
     body = "\n" + _WORKER.sub("", block.body, count=1)
+    if block.is_cut:
+        body = _without_half(body)
     raised, file, line = _raised(body, head, root)
-    words = cut(body.strip("\n"))
+    words = cut(body.strip("\n")) if not block.is_cut else _CUT_BEFORE
+    if block.is_cut and raised is not None and not raised.type:
+        raised = replace(raised, message=words)
     if raised is None:
         raised = _plain(words, head.phase, entry, nodeid)
     nodeid = nodeid or _nodeid(head, raised, file, words)
@@ -279,12 +289,24 @@ def _failure(block: Block, names: NodeIds, root: str) -> Failure:
         nodeid=nodeid,
         phase=head.phase,
         message=raised.message if raised is not None else words,
-        file=nodeid.partition("::")[0],
+        file=nodeid if head.phase == "collect" else _file_of(nodeid),
         line=line or _first_line(raised, head.name),
         subtest=subtest,
         raised=raised,
         sections=bounded_sections(block.sections),
     )
+
+
+def _without_half(body: str) -> str:
+    """What is shown of a failure, without half of the name of its exception at the end: that would be another one."""
+    if half := _HALF.search(body):
+        return body[: half.start() + 1]
+    if place := _HALF_PLACE.search(body):
+        named = re.search(rf"\nE +(?:[\w.]+\.)?(?P<name>{place['name']}\w*)(?=[:\n])", body)
+        is_assert = "AssertionError".startswith(place["name"]) and "\nE       assert " in body
+        name = named["name"] if named else "AssertionError" if is_assert else place["name"]
+        return f"{body[: place.start('name')]}{name}\n"
+    return body
 
 
 def _raised(body: str, head: Heading, root: str) -> tuple[Raised | None, str, int]:
@@ -320,6 +342,12 @@ def _nodeid(head: Heading, raised: Raised | None, file: str, words: str) -> str:
     first = next((f for f in frames if f.is_test), frames[0] if frames else None)
     file = file or (first.file if first is not None else "")
     return worker_crash(words) or (f"{file}::{head.name}" if file else head.name)
+
+
+def _file_of(nodeid: str) -> str:
+    """The file of a node id; empty where it begins with the name of a class or of the test."""
+    file, colons, _ = nodeid.partition("::")
+    return file if colons and ("/" in file or "." in file) else ""
 
 
 def _qualified(raised: Raised, name: str, nodeid: str) -> Raised:

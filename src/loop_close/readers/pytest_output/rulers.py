@@ -360,10 +360,12 @@ class Block:
     :ivar title: the heading's text; empty for failures that are printed without headings (``--tb=line``).
     :ivar body: from the heading to the captured output.
     :ivar sections: titles and texts of the captured output.
+    :ivar is_cut: the text ends within the body.
     """
 
     title: str
     body: str = ""
+    is_cut: bool = False
     sections: list[tuple[str, str]] = field(default_factory=list)
 
 
