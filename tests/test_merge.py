@@ -502,6 +502,22 @@ def test_a_merged_report_stands_for_its_inputs():
     assert unread == [("cut.json", "it is cut off")]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reports": 5, "unread": []},
+        {"reports": [], "unread": []},
+        {"reports": [], "unread": None},
+        {"reports": [], "unread": ["a.json"]},
+        {"reports": [{"name": "a.json"}], "unread": []},
+        {"reports": [{"name": "a.json", "observation": "0"}], "unread": []},
+    ],
+)
+def test_a_merged_report_that_is_damaged_loses_nothing_unsaid(wrong):
+    with pytest.raises(RejectedError):
+        parts_of("merged.json", json.dumps({"schema": "loop-close.report/1", **wrong}))
+
+
 def test_a_merged_report_of_an_older_version_is_rejected_by_what_is_right():
     union = part(failing=TESTS[:2])
     rows = [{"source": "pytest:cpython-3.11-linux", "verdict": "green", "failed": []}]

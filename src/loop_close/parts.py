@@ -162,6 +162,10 @@ def parts_of(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
     if REPORTS not in document:
         return [_part_of(name, document)], []
     inputs, rejected = (_objects(document.get(key)) for key in (REPORTS, UNREAD))
+    if [*inputs, *rejected] != [*_listed(document, REPORTS), *_listed(document, UNREAD)] or not (
+        inputs or rejected
+    ):
+        raise RejectedError("the reports in it cannot be read: give them instead")
     parts = [_part_of(_text(each, "name") or name, each) for each in inputs]
     return parts, [(_text(each, "name") or name, _text(each, "reason")) for each in rejected]
 
@@ -187,6 +191,10 @@ def _parsed(text: str) -> dict[str, Any]:
         return parsed(text)
     except ReportError as fault:
         raise RejectedError(str(fault)) from fault
+
+
+def _listed(document: Mapping[str, Any], key: str) -> list[Any]:
+    return found if isinstance(found := document.get(key), list) else [None]
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
