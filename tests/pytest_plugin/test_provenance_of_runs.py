@@ -35,6 +35,21 @@ def test_a_run_of_all_tests_is_no_shard(run, monkeypatch):
     assert made["collected"]["digest"]
 
 
+DEFAULTS = (
+    "def pytest_addoption(parser):\n"
+    "    parser.addoption('--shard-id', type=int, default=0)\n"
+    "    parser.addoption('--num-shards', type=int, default=1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "selection"), [([], ""), (["--num-shards=2"], "--num-shards 2 --shard-id 0")]
+)
+def test_the_defaults_of_a_plugin_for_shards_choose_no_tests(run, words, selection):
+    report = run({**FILES, "conftest.py": DEFAULTS}, *words).report
+    assert report["run"]["selection"] == selection
+
+
 @pytest.mark.parametrize(
     ("variable", "started"),
     [

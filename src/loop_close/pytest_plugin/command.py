@@ -268,7 +268,8 @@ def selection(config: pytest.Config) -> str:
     parts += [flag for option, flag in chosen if config.getoption(option, False)]
     for names in _SHARDS:
         values = [config.getoption(name, None) for name in names]
-        if all(value is not None for value in values):
+        is_whole = isinstance(values[0], int) and values[0] <= 1  # the default of pytest-shard is one of one
+        if all(value is not None for value in values) and not is_whole:
             parts += [f"--{n.replace('_', '-')} {value}" for n, value in zip(names, values, strict=True)]
     given = [str(a) for a in config.getoption("file_or_dir", None) or ()]
     return " ".join(
