@@ -63,3 +63,56 @@ def test_in_a_real_nox(tmp_path):
     assert "1 mypy error" in text
     assert "nox -s types" in text
     assert "nox -s tests -- --loop-close-failed" in text
+
+
+NOXFILE = """
+import sys, nox
+from loop_close import nox as loop_close
+@nox.session(venv_backend='none')
+def tests(session):
+    loop_close.run(session, sys.executable, '-m', 'pytest')
+@nox.session
+def made(session):
+    session.install('./nothing.whl')
+@nox.session(venv_backend='none')
+def other(session):
+    session.run(sys.executable, '-c', {code!r})
+@nox.session(venv_backend='none')
+def left(session):
+    session.skip('not today')
+"""
+
+
+@pytest.mark.slow
+def test_a_session_that_fails_before_its_tests_is_a_cause_by_name(tmp_path):
+    pytest.importorskip("nox")
+    import os
+    import subprocess
+
+    (tmp_path / "test_shop.py").write_text("def test_fine(): pass\n")
+    (tmp_path / "noxfile.py").write_text(NOXFILE.format(code="print('it is down'); exit(3)"))
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "VIRTUAL_ENV"))}
+
+    def called(*words):
+        command = [sys.executable, "-m", *words]
+        return subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, check=False)
+
+    assert called("nox").returncode == 1
+    text = (tmp_path / "nextprompt.md").read_text()
+    assert text.startswith("# 2 environments fail, 1 passes")
+    assert "made: exit 1: python -m pip install ./nothing.whl: ERROR: " in text
+    assert "other: exit 3: " in text
+    assert "left" not in text
+    assert "nox -s made other" in text
+    assert called("loop_close", "status").returncode == 1
+    mended = NOXFILE.format(code="").replace("session.install('./nothing.whl')", "pass")
+    (tmp_path / "noxfile.py").write_text(mended)
+    assert called("nox").returncode == 0
+    assert (tmp_path / "nextprompt.md").read_text().startswith("# The tests pass: 1 passed")
+    done = called("loop_close", "status")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_runner_of_another_nox_is_left_alone():
+    loop_close.attend(None)
+    loop_close.attend(object())

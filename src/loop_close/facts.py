@@ -36,7 +36,10 @@ _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
 # What tox's plugin, the helper for nox and the output of tox say of an environment without its interpreter or packages.
-_NOT_MADE = lazy.pattern(r"could not (?:install|be made|find)|\bpip3? install |InterpreterNotFound")
+_NOT_MADE = lazy.pattern(
+    r"\A(?:exit -?\d{1,10}: [^:\n]{0,2000}\bpip3? install "
+    r"|(?!exit )[^\n]{0,2000}(?:could not (?:install|be made|find)|InterpreterNotFound))"
+)
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = lazy.pattern(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
@@ -93,7 +96,8 @@ def is_environment(failure: Failure) -> bool:
 
 def is_setup(failure: Failure) -> bool:
     """Whether an environment could not be made, so that none of its commands ran."""
-    return is_environment(failure) and _NOT_MADE.search(failure.message) is not None
+    why = failure.message.removeprefix(f"{failure.code}: ")
+    return is_environment(failure) and _NOT_MADE.match(why) is not None
 
 
 def failure_order(failure: Failure) -> tuple[str, str, str, str, str, int, str, str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tox.plugin import impl
 from tox.tox_env.runner import RunToxEnv
 
+from loop_close.environments import Errors, conclude, failure, last_line, say
 from loop_close.lazy import NamedTuple
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tox.tox_env.installer import InstallArguments
 
     from loop_close.files import Targets
-    from loop_close.model import Failure, Observation
+    from loop_close.model import Observation
     from loop_close.remember import Memory
 
 _HELP = "collect the results of all environments in one nextprompt.md (loop-close)"
@@ -64,20 +65,8 @@ class _Environments:
         self.begun: dict[str, _Begun] = {}
         self.is_reported: set[str] = set()
         self.installing: dict[str, str] = {}
-        self.errors = _Errors()
+        self.errors = Errors()
         self.words: tuple[str, ...] = ()
-
-
-class _Errors(logging.Handler):
-    """The last error that tox logged in each thread: why an environment could not be made."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.last = threading.local()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(Exception):
-            self.last.text = record.getMessage()
 
 
 _STATE = _Environments()
@@ -130,7 +119,7 @@ def _safely(tox_env: ToxEnv, work: Callable[[], object]) -> None:
         if isinstance(tox_env, RunToxEnv) and _is_asked(tox_env):
             work()
     except Exception as fault:
-        _say([f"internal error in {_name(tox_env)}: {type(fault).__name__}: {str(fault)[:_LONGEST]}"])
+        say([f"internal error in {_name(tox_env)}: {type(fault).__name__}: {str(fault)[:_LONGEST]}"])
 
 
 def _is_asked(tox_env: ToxEnv) -> bool:
@@ -141,13 +130,6 @@ def _is_asked(tox_env: ToxEnv) -> bool:
     return (
         bool(is_meant) and tox_env.options.command not in ("exec", "e") and not tox_env.conf["ignore_outcome"]
     )
-
-
-def _say(lines: Sequence[str]) -> None:
-    from loop_close.text import one_line
-
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write("".join(f"loop-close: {one_line(line, 2_000)}\n" for line in lines))
 
 
 def _name(tox_env: ToxEnv) -> str:
@@ -254,23 +236,16 @@ def _observed(
     if code and not seen.failures:
         error = sys.exc_info()[1]  # such as that a command is not in allowlist_externals
         command = shlex.join(map(str, failed.cmd)) if failed is not None else str(error or "a command")
-        seen = replace(seen, failures=(_failure(tox_env, f"exit {code}: {command}"),))
+        said = last_line(failed.out, failed.err) if failed is not None else ""
+        made = failure("tox", _name(tox_env), f"exit {code}: {command}{said}")
+        seen = replace(seen, failures=(made,))
     return seen
-
-
-def _failure(tox_env: ToxEnv, why: str) -> Failure:
-    """The environment as a failure, as the reader of tox's output makes it."""
-    from loop_close.model import Failure
-
-    name = _name(tox_env)
-    return Failure(nodeid="", phase="process", tool="tox", code=name, message=f"{name}: {why}")
 
 
 def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     """An environment whose commands did not run because something failed before them; not a skipped one."""
     name = _name(tox_env)
-    logged = getattr(_STATE.errors.last, "text", "")
-    _STATE.errors.last.text = ""
+    logged = "".join(_STATE.errors.taken()[-1:])
     if name in _STATE.is_reported or not (logged or isinstance(error, SystemExit)):
         return
     _STATE.is_reported.add(name)
@@ -280,42 +255,37 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     if code == -signal.SIGINT:  # someone pressed Ctrl-C
         return
     what = _STATE.installing.get(name, "")
-    why = (
-        f"could not install {what} (exit {code})" if what and not logged else logged or "it could not be made"
-    )
+    why = f"could not install {what} (exit {code}){_said(error)}" if what and not logged else logged
+    why = why or "it could not be made"
     with _STATE.lock:
         begun = _STATE.begun.get(name) or _begin(tox_env)
-    failures = (_failure(tox_env, why),)
+    failures = (failure("tox", name, why),)
     seen = Observation(exit_code=code, source=begun.memory.source, failures=failures, expects_tests=False)
     _conclude(tox_env, begun, seen)
 
 
+def _said(error: BaseException | None) -> str:
+    """What the installer printed last: the outcome that raised the error has it."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    outcome = trace.tb_frame.f_locals.get("self") if trace is not None else None
+    texts = [getattr(outcome, name, "") for name in ("out", "err")]
+    return last_line(*(text for text in texts if isinstance(text, str)))
+
+
 def _conclude(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
-    from dataclasses import replace
-
-    from loop_close.app import conclude, terminal_lines
-    from loop_close.model import Provenance
-    from loop_close.provenance import agent_of
-    from loop_close.remember import RunContext
-    from loop_close.workspace import commit_at_head
-
-    name, root = _name(tox_env), begun.targets.root
-    made = Provenance(
-        runner="tox",
-        environment=name,
-        interpreter=_interpreter(tox_env),
-        platform=sys.platform,
-        commit=commit_at_head(root),
-        agent=agent_of(os.environ)[0],
-    )
-    option = () if tox_env.core["loop_close"] else ("--loop-close",)
-    rerun = ("tox", "-e", name, *option)
-    observation = replace(seen, provenance=made, rerun=rerun, failed_option="", takes_ids=False)
+    name, option = _name(tox_env), () if tox_env.core["loop_close"] else ("--loop-close",)
     with _STATE.lock:
-        context = RunContext(tells_outcomes=False, selection=name)
-        saved = conclude(observation, begun.targets, begun.memory, context)
-    if seen.exit_code:
-        _say(terminal_lines(saved, begun.targets))
+        conclude(
+            seen,
+            begun.targets,
+            begun.memory,
+            "tox",
+            name,
+            rerun=("tox", "-e", name, *option),
+            interpreter=_interpreter(tox_env),
+        )
 
 
 def _interpreter(tox_env: ToxEnv) -> str:

@@ -1,0 +1,95 @@
+"""An environment of tox or nox as a source of its own: what its runner says of it, recorded from inside the runner."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loop_close.files import Targets
+    from loop_close.model import Failure, Observation
+    from loop_close.remember import Memory
+
+_LONGEST = 300
+#: How pip, uv and others begin the line that says why.
+_ERROR = re.compile(r"\s*(?:ERROR|error|Error)\b[:\s]")
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Errors(logging.Handler):
+    """What a runner logged as errors in each thread since it was last taken: why an environment failed."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._last = threading.local()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the text."""
+        with contextlib.suppress(Exception):
+            self._last.texts = [*getattr(self._last, "texts", ()), record.getMessage()][-2:]
+
+    def taken(self) -> list[str]:
+        """The last two texts of this thread, which are then forgotten."""
+        texts: list[str] = getattr(self._last, "texts", [])
+        self._last.texts = []
+        return texts
+
+
+def say(lines: Sequence[str]) -> None:
+    """Write lines of ours where the runner writes its own; a colour that it left on is ended first."""
+    start = "\x1b[0m" if sys.stderr is not None and sys.stderr.isatty() else ""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"{start}loop-close: {line}\n" for line in lines))
+
+
+def last_line(*texts: str) -> str:
+    """Why it failed, after ``: ``: the last line that begins as an error, else the last one; empty without one."""
+    lines = [line for text in texts for line in _COLORS.sub("", text).splitlines() if line.strip()]
+    why = next((line for line in reversed(lines) if _ERROR.match(line)), lines[-1] if lines else "")
+    return f": {why.strip()[:_LONGEST]}" if why else ""
+
+
+def failure(runner: str, name: str, why: str) -> Failure:
+    """The environment as a failure, as the reader of the runner's output makes it."""
+    from loop_close.model import Failure
+
+    return Failure(nodeid="", phase="process", tool=runner, code=name, message=f"{name}: {why}")
+
+
+def conclude(
+    seen: Observation,
+    targets: Targets,
+    memory: Memory,
+    runner: str,
+    name: str,
+    *,
+    rerun: Sequence[str],
+    interpreter: str = "",
+) -> None:
+    """Record the environment's run, and write the prompt."""
+    from dataclasses import replace
+
+    from loop_close import app
+    from loop_close.model import Provenance
+    from loop_close.provenance import agent_of
+    from loop_close.remember import RunContext
+    from loop_close.workspace import commit_at_head
+
+    made = Provenance(
+        runner=runner,
+        environment=name,
+        interpreter=interpreter,
+        platform=sys.platform,
+        commit=commit_at_head(targets.root),
+        agent=agent_of(os.environ)[0],
+    )
+    observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=False)
+    saved = app.conclude(observation, targets, memory, RunContext(tells_outcomes=False, selection=name))
+    if seen.exit_code:
+        say(app.terminal_lines(saved, targets))
