@@ -583,3 +583,16 @@ def test_a_test_that_two_shards_ran_counts_once_and_makes_up_for_no_other():
     assert "1 test ran in two shards tests/test_cart.py::test_2" in seen.incomplete
     assert "1 of 6 tests ran in no shard" in seen.incomplete
     assert (seen.counts.passed, seen.counts.failed) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (["pytest"], ""),
+        (["*-3.11-*"], ""),
+        (["pytest", "mypy", "*-3.12-*"], "no report is of the source mypy, *-3.12-*"),
+    ],
+)
+def test_source_that_is_expected_and_absent_is_never_green(expected, said):
+    report = joined(shards(), expected=expected).report
+    assert (report.verdict == "green", report.observation.incomplete) == (not said, said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
+from fnmatch import fnmatchcase
 
 from loop_close import lazy
 from loop_close.calls import Calls
@@ -60,7 +61,10 @@ class Merged(NamedTuple):
 
 
 def joined(
-    parts: Iterable[Part], rejected: Iterable[tuple[str, str]] = (), here: Provenance = _NOWHERE
+    parts: Iterable[Part],
+    rejected: Iterable[tuple[str, str]] = (),
+    here: Provenance = _NOWHERE,
+    expected: Iterable[str] = (),
 ) -> Merged:
     """The parts as one report.
 
@@ -68,6 +72,7 @@ def joined(
     that most are of, of equally many the newest. The others are rejected.
 
     :param here: what merges them, where the command of the report is to be run.
+    :param expected: patterns; without a source for each of them the run is incomplete.
     """
     known: dict[str, Part] = {}
     for part in sorted(parts, key=lambda each: (each.name, each.digest)):
@@ -76,7 +81,11 @@ def joined(
     unread = tuple(sorted({*rejected}))
     found = tuple(sorted({*unread, *strangers}))
     runs = {name: _for_here(_one_run(group), here) for name, group in by_source(kept).items()}
-    report = _union({name: report_of(run) for name, run in runs.items()}, found)
+    # where there is one interpreter, its name is not part of the source's
+    names = [n for name, run in runs.items() for n in (name, f"{name}:{run.provenance.machine}")]
+    lacks = [each for each in dict.fromkeys(expected) if not any(fnmatchcase(n, each) for n in names)]
+    missing = f"no report is of the source {', '.join(lacks)}" if lacks else ""
+    report = _union({name: report_of(run) for name, run in runs.items()}, found, missing=missing)
     return Merged(report, found, tuple(known.values()), unread)
 
 
@@ -274,11 +283,15 @@ def _all_evidence(causes: Iterable[RootCause], reports: Iterable[Report]) -> tup
 
 
 def _union(
-    reports: Mapping[str, Report], rejected: Sequence[tuple[str, str]], base: Report | None = None
+    reports: Mapping[str, Report],
+    rejected: Sequence[tuple[str, str]],
+    base: Report | None = None,
+    missing: str = "",
 ) -> Report:
     """The reports of all sources as one, each root cause once.
 
     :param base: the report whose observation is that of the whole; None for the one that knows most.
+    :param missing: what the reports lack; empty for nothing.
     """
     if not reports:
         observation = Observation(exit_code=None, incomplete=_not_read(rejected), rerun=(), has_output=False)
@@ -294,6 +307,7 @@ def _union(
         [
             *(f"{name}: {why}" for name, r in reports.items() if (why := r.observation.incomplete)),
             *([_not_read(rejected)] if rejected else []),
+            *([missing] if missing else []),
         ]
     )
     codes = [report.observation.exit_code for report in reports.values()]

@@ -253,6 +253,13 @@ def _add_reports(commands: Commands[Parser]) -> None:
     merge.add_argument(
         "paths", nargs="+", metavar="PATH", help="a report, a JUnit XML file, or a folder of them"
     )
+    merge.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="without a source of this name the run is incomplete; * stands for any text; may be repeated",
+    )
     _add_output(merge, "write the prompt to this file (default: nextprompt.md)")
     merge.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
     emit = _command(
