@@ -376,17 +376,21 @@ def _lines(path: str) -> list[str]:
 def _keep_failed(report: Report, own: Report, root: Path, problems: list[str]) -> bool:
     """Write down which tests failed, or are left from the runs before; False when there are none or they are not kept.
 
-    An environment of tox or nox has a list of its own as well. After a complete run without a root cause the report of
-    the run before is removed.
+    An environment of tox or nox has a list of its own as well, also in a merge. After a complete run without a root
+    cause the report of the run before is removed.
     """
-    failed, of_own = _failed_of(report), _failed_of(own)
-    source = own.observation.source if own.observation.provenance.environment else ""
+    failed, seen = _failed_of(report), own.observation
+    of_sources = {
+        each.source: (each.observation, {failure.nodeid for failure in each.observation.failures} - {""})
+        for each in own.sources
+    } or {seen.source: (seen, _failed_of(own))}
     try:
         if report.causes or failed:
             files.state_folder(root)
             files.write_failed(root, failed)
-        if source:
-            files.write_failed(root, of_own, source)
+        for source, (made, tests) in of_sources.items():
+            if made.provenance.environment:
+                files.write_failed(root, tests, source)
         if not report.causes and not report.observation.incomplete:
             files.forget_report(root) if failed else files.forget_run(root)
     except OSError as error:

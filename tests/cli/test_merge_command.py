@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 from cli_harness import environment, loop_close_here
 
+from loop_close import files
+from loop_close.model import Failure, Observation, Provenance
 from loop_close.parts import packed, unpacked
 
 ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
@@ -159,6 +161,23 @@ def test_a_path_without_reports_among_others_is_named_and_the_others_are_merged(
     prompt = (tmp_path / "nextprompt.md").read_text()
     assert "`nothing` was not read: `it does not exist`" in prompt
     assert "test_b" in prompt
+
+
+def test_each_environment_of_a_merge_has_its_own_list_of_failing_tests(tmp_path):
+    for name, tests in (("py311", ["a.py::test_a", "a.py::test_b"]), ("py312", ["a.py::test_b"])):
+        made = Provenance(runner="tox", environment=name, interpreter=f"cpython-3.{name[3:]}")
+        failures = tuple(Failure(nodeid=test, phase="call", message="assert 0") for test in tests)
+        rerun = ("tox", "-e", name, "--", "--loop-close")
+        seen = Observation(
+            exit_code=1, source=f"pytest:{name}", provenance=made, failures=failures, rerun=rerun
+        )
+        report = {"schema": "loop-close.report/1", "verdict": "first-failure", "observation": packed(seen)}
+        (tmp_path / f"{name}.json").write_text(json.dumps(report))
+        files.state_folder(tmp_path)
+        files.write_failed(tmp_path, ["of an earlier run"], f"pytest:{name}")
+    merged(tmp_path, "py311.json", "py312.json")
+    assert files.read_failed(tmp_path, "pytest:py311") == ["a.py::test_a", "a.py::test_b"]
+    assert files.read_failed(tmp_path, "pytest:py312") == ["a.py::test_b"]
 
 
 @pytest.mark.slow
