@@ -546,6 +546,13 @@ def test_of_two_commits_that_of_the_checkout_counts_then_the_newest(head, writte
     assert len(merged.rejected) == 1
 
 
+def test_the_same_inputs_are_another_run_where_other_ones_take_part():
+    parts = two_commits()
+    runs = [joined(parts, here=Provenance(commit=head)) for head in ("aaaa", "bbbb")]
+    runs.append(joined(parts, here=Provenance(commit="aaaa"), expected=["mypy"]))
+    assert len({each.digest for each in runs}) == 3
+
+
 def test_what_failed_in_a_report_of_another_commit_is_named():
     said = text(joined(two_commits(), here=Provenance(commit="aaaa")))
     assert (

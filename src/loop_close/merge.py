@@ -54,9 +54,10 @@ class Merged(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The same for the same inputs, wherever they are."""
+        """The same for the same inputs, wherever they are, of which as much took part and as much is missing."""
+        whys = sorted(why for _, why in self.rejected)
         return digest(
-            "\n".join([*sorted(p.digest for p in self.parts), *sorted(why for _, why in self.unread)])
+            "\n".join([*sorted(p.digest for p in self.parts), *whys, self.report.observation.incomplete])
         )
 
 
