@@ -124,8 +124,11 @@ def test_a_full_step_summary_is_not_made_fuller(project, tmp_path, held, monkeyp
     target = tmp_path / "summary.md"
     target.write_bytes(b"x" * held)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
-    text = emit(project, "github-summary", "report.json")
-    assert text == "" or held + len(text.encode()) <= LIMIT
+    done = loop_close_here("emit", "github-summary", "report.json", cwd=project)
+    assert done.returncode == 0
+    assert not done.stdout or held + len(done.stdout) <= LIMIT
+    said = f"loop-close: nothing was added: the step summary is full, with {held:,} bytes\n".encode()
+    assert done.stderr == (b"" if done.stdout else said)
 
 
 def test_the_prefix_is_put_before_paths(project):

@@ -116,7 +116,11 @@ def test_the_limits_of_code_scanning_are_kept():
     for each in found["root_causes"]:
         each["message"] = "x"
     text = sarif(found)
-    assert len(json.loads(text)["runs"][0]["results"]) == 5_000
+    (run,) = json.loads(text)["runs"]
+    assert len(run["results"]) == 5_000
+    (said,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert said["message"]["text"] == "1,000 results are left out"
+    assert_valid("sarif", text)
     assert len(text.encode()) < 10_000_000
 
 

@@ -224,3 +224,9 @@ def test_a_green_run_loads_nothing_for_it(pytester, monkeypatch, system, tmp_pat
 def test_the_report_on_gitlab_is_as_its_schema_says(run, gitlab):
     schema = Path(__file__).parent.parent / "emit" / "schemas" / "gitlab-code-quality.json"
     jsonschema.validate(rows(run(RED)), json.loads(schema.read_text(encoding="utf-8")))
+
+
+def test_full_step_summary_is_named(run, summary):
+    summary.write_bytes(b"x" * 900_000)
+    assert "loop-close: cannot write the step summary: it is full, with 900,000 bytes" in run(RED).stdout
+    assert summary.stat().st_size == 900_000

@@ -187,9 +187,13 @@ def summarized(options: argparse.Namespace, streams: Streams, target: Path | Non
         size=_CHUNK,
     )
     with closing(results), Bar(streams.errors, number, "files") as bar:
-        for result in results:
-            total = combine_summaries(total, result)
-            bar.show(total.files, f", {total.red:,} red, {len(total.causes):,} root causes")
+        try:
+            for result in results:
+                total = combine_summaries(total, result)
+                bar.show(total.files, f", {total.red:,} red, {len(total.causes):,} root causes")
+        except KeyboardInterrupt:
+            streams.complain(f"interrupted after {total.files:,} files")
+            raise
     return (summary_json if options.json else summary_text)(total), total.is_green
 
 
@@ -289,7 +293,7 @@ def _parts(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
         raise RejectedError(f"it is larger than {_MOST_BYTES:,} bytes")
     if path.suffix == ".xml":
         return [_junit(path)], []
-    parts, rejected = parts_of(str(path), path.read_text(encoding="utf-8", errors="replace"))
+    parts, rejected = parts_of(str(path), path.read_text(encoding="utf-8-sig", errors="replace"))
     written = path.stat().st_mtime
     return [part._replace(written=written) for part in parts], rejected
 
@@ -378,6 +382,8 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
         text = emitted(options.format, document, _held(), history)
         if isinstance(streams.output, io.TextIOWrapper):
             streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
+        if not text and options.format == "github-summary":
+            streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
         streams.put(text)
         return 0
     target = Path(options.output)

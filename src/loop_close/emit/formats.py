@@ -189,8 +189,15 @@ def sarif(document: Mapping[str, Any]) -> str:
         '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
         f'{{"tool": {{"driver": {driver}}},\n"columnKind": "unicodeCodePoints", "results": [\n'
         + ",\n".join(lines)
-        + "\n]}\n]}\n"
+        + f"\n]{_left_out(len(results) - len(lines))}}}\n]}}\n"
     )
+
+
+def _left_out(number: int) -> str:
+    """What SARIF has for the limits of a tool; empty if no result is left out."""
+    said = {"level": "warning", "message": {"text": f"{number:,} results are left out"}}
+    run = {"executionSuccessful": True, "toolExecutionNotifications": [said]}
+    return f', "invocations": {json.dumps([run])}' if number else ""
 
 
 def _rule(kind: str) -> dict[str, Any]:

@@ -73,9 +73,11 @@ def parsed(text: str) -> dict[str, Any]:
         raise ReportError(f"it is not JSON, or cut off ({fault})") from fault
     schema = document.get("schema") if isinstance(document, dict) else None
     if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
-        raise ReportError("it is not a report of loop-close")
+        raise ReportError("it is not a report of loop-close, as --loop-close-json and merge --json write it")
     if schema != SCHEMA:
-        raise ReportError(f"its schema is {schema}, this version reads {SCHEMA}")
+        raise ReportError(
+            f"its schema is {schema}, this version reads {SCHEMA}; use the version of loop-close that wrote it"
+        )
     return dict(document)
 
 

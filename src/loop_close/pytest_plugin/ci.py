@@ -111,4 +111,8 @@ def _append(text: Callable[[int], str]) -> None:
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for a reader
         raise OSError(f"{path} is not a regular file")
     with open(path, "ab") as file:
-        file.write(text(file.tell()).encode("utf-8", "replace"))
+        held = file.tell()
+        added = text(held).encode("utf-8", "replace")
+        if not added:
+            raise OSError(f"it is full, with {held:,} bytes")
+        file.write(added)
