@@ -202,17 +202,19 @@ def _save(
 def _completed(own: Report, root: Path) -> Report:
     """The report of a run of some tests, beside other sources, with what the source's run before says of the rest.
 
-    Only where no file was edited since.
+    Where files were edited since, it only says what had passed.
     """
     made, progress = own.observation, own.progress
-    if not own.others or not made.tests or progress is None or progress.step.edits.kind != "none":
+    if not own.others or not made.tests or progress is None:
         return own
     before = OtherRun(source=made.source, run=progress.run - 1, verdict="", is_current=True)
     parts = reports_of(root, [before])
     if progress.step.is_full or not parts:
         return own
-    from loop_close.merge import completed
+    from loop_close.merge import completed, with_passed
 
+    if progress.step.edits.kind != "none":
+        return replace(own, observation=with_passed(made, parts[0].observation))
     found = report_of(completed(made, parts[0].observation))
     whole = replace(own, observation=found.observation, evidence=found.evidence, causes=found.causes)
     return with_source_lines(with_edit_ranks(whole, root), root)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.conventions import is_like
-from loop_close.facts import LINTERS, failure_order, file_of, is_environment, links
+from loop_close.facts import LINTERS, failure_order, file_of, is_environment, links, passing_tests
 from loop_close.judge import report_of
 from loop_close.lazy import NamedTuple
 from loop_close.model import (
@@ -234,8 +234,15 @@ def completed(own: Observation, before: Observation) -> Observation:
         tests=tests,
         spared=tuple(test for test in tests if test in spared),
         known=known,
+        passed_before=tuple(test for test in before.passed_before if test not in ran),
         calls=max((before.calls, own.calls), key=lambda calls: _recorded(calls, failing)),
     )
+
+
+def with_passed(own: Observation, before: Observation) -> Observation:
+    """A run of some tests, with what had passed of the others in the run before, on files that were edited since."""
+    passed = {*before.passed_before, *passing_tests(before)} - {*own.tests}
+    return replace(own, passed_before=tuple(sorted(passed)))
 
 
 def _recorded(calls: Calls | None, tests: Set[str]) -> int:

@@ -288,6 +288,7 @@ class Observation:
     :ivar tests: node ids of the selected tests; empty if unknown, or if all were selected.
     :ivar spared: those of ``tests`` that were skipped or expected to fail.
     :ivar known: the known failures: ``failures`` and ``counts`` are without those that do not count.
+    :ivar passed_before: tests that did not run; they passed in an earlier run, before the last edit.
     """
 
     exit_code: int | None = None
@@ -312,6 +313,7 @@ class Observation:
     tests: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
     known: tuple[KnownFailure, ...] = ()
+    passed_before: tuple[str, ...] = ()
 
     @property
     def known_failing(self) -> tuple[KnownFailure, ...]:

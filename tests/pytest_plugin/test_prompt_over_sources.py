@@ -100,6 +100,21 @@ def test_after_an_edit_a_run_of_some_tests_knows_nothing_of_the_others(in_enviro
     assert "3 tests fail" not in done.prompt
 
 
+def test_what_passed_before_the_last_edit_is_still_known_to_have_passed(in_environment, pytester):
+    in_environment("py311", old="1")
+    in_environment("py312")
+    path = pytester.path / "shop.py"
+    path.write_text(path.read_text().replace(" + 1", ""))
+    failed = ("--loop-close-failed", "--loop-close-json=report.json")
+    in_environment("py312", asked=failed)
+    done = in_environment("py311", old="1", asked=failed)
+    assert done.says("Fails on `pytest:py311`; passed on `pytest:py312` before the last edit.")
+    again = in_environment("py311", old="1", asked=failed)
+    assert again.says("Fails on `pytest:py311`; passed on `pytest:py312` before the last edit.")
+    whole = in_environment("py312")
+    assert whole.says("Fails on `pytest:py311`; passes on `pytest:py312`.")
+
+
 def test_another_interpreter_in_the_same_environment_runs_its_own_failing_tests(in_environment, monkeypatch):
     in_environment("py", "-k", "total")
     monkeypatch.setattr("loop_close.pytest_plugin.session.interpreter", lambda: "pypy-3.11")

@@ -233,8 +233,17 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
     if not report.sources:
         return
     failing, passing = sides(cause, report)
-    passes = f"; passes on {spans([each.source for each in passing], _MAX_SOURCES)}" if passing else ""
-    yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{passes}."
+    tests = {failure.nodeid for failure in _failures(cause)}
+    before = [each for each in passing if not tests.isdisjoint(each.observation.passed_before)]
+    passes = [
+        f"; {how} {spans([each.source for each in found], _MAX_SOURCES)}{when}"
+        for found, how, when in (
+            ([each for each in passing if each not in before], "passes on", ""),
+            (before, "passed on", " before the last edit"),
+        )
+        if found
+    ]
+    yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{''.join(passes)}."
     if passing and (packages := package_differences(failing, passing)):
         yield f"Installed only where it fails: {', '.join(map(_contained, packages))}."
 
