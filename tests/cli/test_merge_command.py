@@ -242,3 +242,15 @@ def test_merge_whose_result_cannot_be_written_fails(tmp_path, option, path):
     assert done.returncode == 64
     assert done.stderr.decode().startswith(f"loop-close: {option}: {path} ")
     assert loop_close_here("merge", "junit.xml", cwd=tmp_path).returncode == 0
+
+
+def test_what_emit_wrote_is_no_report_of_a_folder(tmp_path):
+    (tmp_path / "junit.xml").write_text('<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>')
+    assert loop_close_here("merge", ".", "--json", "out/merged.json", cwd=tmp_path).returncode == 0
+    for name, form in (("a.json", "gitlab"), ("b.json", "sarif"), ("c.json", "ctrf"), ("d.xml", "junit")):
+        loop_close_here("emit", form, "out/merged.json", "-o", name, cwd=tmp_path)
+        assert (tmp_path / name).stat().st_size
+    (tmp_path / "out/merged.json").unlink()
+    assert loop_close_here("merge", ".", cwd=tmp_path).returncode == 0
+    (tmp_path / "cut.json").write_text("")
+    assert loop_close_here("merge", ".", cwd=tmp_path).returncode == 1

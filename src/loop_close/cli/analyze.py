@@ -275,7 +275,7 @@ def _reports_in(paths: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
             Path(folder, file)
             for folder, _, files in os.walk(path)
             for file in files
-            if file.endswith((".json", ".xml"))
+            if file.endswith((".json", ".xml")) and not _is_emitted(Path(folder, file))
         ]
         if not found:
             missing.append((name, "it holds no JSON report and no JUnit XML"))
@@ -283,6 +283,16 @@ def _reports_in(paths: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
     if not reports:
         raise UsageError("; ".join(f"{name}: {why}" for name, why in missing))
     return reports, missing
+
+
+def _is_emitted(path: Path) -> bool:
+    """Whether ``emit`` wrote it: it says in another format what a report says."""
+    from loop_close import files
+    from loop_close.emit import BEGINNINGS
+
+    with contextlib.suppress(OSError):
+        return path.is_file() and path.stat().st_size > 0 and files.begins_with(path, BEGINNINGS)
+    return False
 
 
 def _parts(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
