@@ -242,7 +242,8 @@ def completed(own: Observation, before: Observation) -> Observation:
 def with_passed(own: Observation, before: Observation) -> Observation:
     """A run of some tests, with what had passed of the others in the run before, on files that were edited since."""
     passed = {*before.passed_before, *passing_tests(before)} - {*own.tests}
-    return replace(own, passed_before=tuple(sorted(passed)))
+    spared = dict.fromkeys((*own.spared, *(test for test in before.spared if test not in own.tests)))
+    return replace(own, passed_before=tuple(sorted(passed)), spared=tuple(spared))
 
 
 def _recorded(calls: Calls | None, tests: Set[str]) -> int:

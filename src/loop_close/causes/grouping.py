@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -149,6 +148,12 @@ _BUILTIN_TYPES = frozenset(
         *("dict_keys", "dict_values"),
     )
 )
+_FUNCTIONS = """
+abs aiter all anext any ascii bin breakpoint callable chr classmethod compile delattr dir divmod enumerate eval exec
+format getattr globals hasattr hash help hex id input isinstance issubclass iter len locals max memoryview min next
+object oct open ord pow print repr reversed round setattr sorted staticmethod sum super vars
+"""
+_BUILTIN_FUNCTIONS = frozenset(_FUNCTIONS.split())
 _MISSING_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError", "PermissionError")
 
 
@@ -182,7 +187,7 @@ def _miscalled_key(raised: Raised) -> Iterator[Key]:
     """Wrong calls of one function of a project are of one fault: its signature, or what was made of it."""
     name = miscalled(raised)
     owner, _, own = name.rpartition(".")
-    if name and not (owner in _BUILTIN_TYPES or hasattr(builtins, owner or own)):
+    if name and not (owner in _BUILTIN_TYPES or (owner or own) in _BUILTIN_FUNCTIONS):
         yield "miscalled", name
 
 
