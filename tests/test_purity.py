@@ -23,6 +23,7 @@ NOT_CORE = {
 }
 NOT_CORE |= {
     "drive",
+    "environments",
     "snapshot",
     "nox",
     "outputs",
