@@ -131,13 +131,20 @@ def test_own_options_of_pytest_stay(project):
     assert prompt(folder).startswith("# The tests pass: 1 passed")
 
 
-def test_a_missing_interpreter_is_a_cause_and_a_skipped_environment_is_none(project):
+def test_a_missing_interpreter_is_a_cause_and_a_skipped_environment_is_named(project):
     folder = project("lost", "fine")
     tox(folder, "--loop-close")
     assert "- `tox:lost`: 1 environment fails" in prompt(folder)
     shutil.rmtree(folder / ".loop-close")
     tox(folder, "--loop-close", "--skip-missing-interpreters", "true", "-e", "lost,fine")
-    assert "lost" not in prompt(folder)
+    assert prompt(folder).startswith("# No failure (exit 0)")
+    assert re.search(r"^- Green: `tox:fine`$", prompt(folder), re.MULTILINE)
+    assert re.search(
+        r"^- Skipped: `tox:lost` \(`could not find .*python3\.99.*`\)$", prompt(folder), re.MULTILINE
+    )
+    found = status(folder)
+    assert found.returncode == 0, found.stdout
+    assert "tox:lost: skipped in run 1: could not find " in found.stdout
 
 
 def test_an_installation_that_is_interrupted_is_no_failure(project):

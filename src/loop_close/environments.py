@@ -22,17 +22,23 @@ _ERROR = re.compile(r"\s*(?:ERROR|error|Error)\b[:\s]")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
+#: How tox begins its warning that an environment is skipped.
+SKIPPED = "skipped because "
+
+
 class Errors(logging.Handler):
     """What a runner logged as errors in each thread since it was last taken: why an environment failed."""
 
     def __init__(self) -> None:
-        super().__init__(logging.ERROR)
+        super().__init__(logging.WARNING)
         self._last = threading.local()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the text."""
         with contextlib.suppress(Exception):
-            self._last.texts = [*getattr(self._last, "texts", ()), record.getMessage()][-2:]
+            text = record.getMessage()
+            if record.levelno >= logging.ERROR or text.startswith(SKIPPED):
+                self._last.texts = [*getattr(self._last, "texts", ()), text][-2:]
 
     def taken(self) -> list[str]:
         """The last two texts of this thread, which are then forgotten."""
@@ -90,6 +96,8 @@ def conclude(
         agent=agent_of(os.environ)[0],
     )
     observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=False)
-    saved = app.conclude(observation, targets, memory, RunContext(tells_outcomes=False, selection=name))
+    # What was skipped ran nothing, so that nothing that failed in it is fixed.
+    context = RunContext(tells_outcomes=bool(seen.skipped), selection=name)
+    saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:
         say(app.terminal_lines(saved, targets))

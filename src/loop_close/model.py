@@ -289,6 +289,7 @@ class Observation:
     :ivar spared: those of ``tests`` that were skipped or expected to fail.
     :ivar known: the known failures: ``failures`` and ``counts`` are without those that do not count.
     :ivar passed_before: tests that did not run; they passed in an earlier run, before the last edit.
+    :ivar skipped: why the environment did not run; empty if it did.
     """
 
     exit_code: int | None = None
@@ -314,6 +315,7 @@ class Observation:
     spared: tuple[str, ...] = ()
     known: tuple[KnownFailure, ...] = ()
     passed_before: tuple[str, ...] = ()
+    skipped: str = ""
 
     @property
     def known_failing(self) -> tuple[KnownFailure, ...]:

@@ -77,7 +77,8 @@ def _ended(name: str, status: str, reason: str, since: float) -> None:
     targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
     is_failed = status in ("FAILED", "ABORTED")
     was_red, is_told = _known(targets, source, name, since)
-    if is_told or not (is_failed or (was_red and status == "SUCCESS")):
+    skipped = (reason or "it was skipped") if status == "SKIPPED" else ""
+    if is_told or not (is_failed or skipped or (was_red and status == "SUCCESS")):
         return
     memory = begin(targets, source)
     failures: tuple[Failure, ...] = ()
@@ -86,7 +87,13 @@ def _ended(name: str, status: str, reason: str, since: float) -> None:
         command, _, code = first.removeprefix("Command ").rstrip(":").rpartition(" failed with exit code ")
         why = f"exit {code}: {command}" if command else first.partition("\n")[0]
         failures = (failure("nox", name, f"{why}{last_line(*rest)}"),)
-    seen = Observation(exit_code=int(is_failed), source=memory.source, failures=failures, expects_tests=False)
+    seen = Observation(
+        exit_code=int(is_failed),
+        source=memory.source,
+        failures=failures,
+        skipped=skipped,
+        expects_tests=False,
+    )
     conclude(seen, targets, memory, "nox", name, rerun=("nox", "-s", name))
 
 

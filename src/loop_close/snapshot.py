@@ -171,7 +171,7 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
 
     others = history.others(begun)
     merge, left_out = None, {MERGED}
-    if any(last.verdict != "green" for last in others):
+    if any(last.verdict != "green" or last.source.startswith(("tox:", "nox:")) for last in others):
         from loop_close.union import open_merge, setup_of, superseded
 
         names = [begun.source, *(last.source for last in others)]

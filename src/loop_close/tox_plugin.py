@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tox.plugin import impl
 from tox.tox_env.runner import RunToxEnv
 
-from loop_close.environments import Errors, conclude, failure, last_line, say
+from loop_close.environments import SKIPPED, Errors, conclude, failure, last_line, say
 from loop_close.lazy import NamedTuple
 
 if TYPE_CHECKING:
@@ -259,6 +259,11 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     why = why or "it could not be made"
     with _STATE.lock:
         begun = _STATE.begun.get(name) or _begin(tox_env)
+    if logged.startswith(SKIPPED):
+        skipped = logged.removeprefix(SKIPPED)
+        seen = Observation(exit_code=0, source=begun.memory.source, skipped=skipped, expects_tests=False)
+        _conclude(tox_env, begun, seen)
+        return
     failures = (failure("tox", name, why),)
     seen = Observation(exit_code=code, source=begun.memory.source, failures=failures, expects_tests=False)
     _conclude(tox_env, begun, seen)

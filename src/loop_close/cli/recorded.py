@@ -67,6 +67,7 @@ class Summary:
     :ivar tests: what was done to tests since the loop began.
     :ivar edits_run: which edited functions the tests ran; None if none was edited, or it is not known.
     :ivar known: how many tests failed and do not count, as the setting ``known`` names them.
+    :ivar skipped: why the environment did not run; empty if it did.
     """
 
     verdict: str
@@ -79,6 +80,7 @@ class Summary:
     tests: tuple[ChangedTest, ...] = ()
     edits_run: EditsRun | None = None
     known: int = 0
+    skipped: str = ""
 
     def judged(self, accepted: Collection[str]) -> Summary:
         """The summary, what was done to tests judged by what a person has accepted since."""
@@ -133,6 +135,7 @@ def summary_of(row: RunRow) -> Summary:
         tests=_tests(plain.get("tests")),
         edits_run=_edits_run(plain.get("edits_run")),
         known=plain["known"] if _is_count(plain.get("known")) else 0,
+        skipped=shown(plain["skipped"]) if plain.get("skipped") else "",
     )
 
 

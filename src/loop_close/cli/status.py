@@ -120,6 +120,8 @@ def _headline(standing: SourceStatus) -> str:
     if standing.finished is None:
         return "no run has finished yet"
     summary = standing.summary
+    if summary.skipped and summary.verdict == "green":
+        return f"skipped in run {standing.finished.number}: {summary.skipped}"
     reason = "" if summary.verdict == "green" or not summary.reason else f": {summary.reason}"
     known = f" but for {known_words(summary.known)}" if summary.known and summary.verdict == "green" else ""
     return f"{summary.verdict}{known} in run {standing.finished.number}{reason}"

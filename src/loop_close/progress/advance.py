@@ -534,6 +534,9 @@ def _parts(report: Report) -> dict[str, Any]:
         found["sources"] = [[name, verdict, seen.provenance.machine] for name, verdict, seen in made]
     if report.observation.failures and all(map(is_setup, report.observation.failures)):
         found["setup"] = sorted({each.code for each in report.observation.failures})
+    if report.observation.skipped:
+        found["setup"] = [report.observation.provenance.environment]
+        found["skipped"] = clean(report.observation.skipped, 200)
     return found
 
 

@@ -55,7 +55,7 @@ from loop_close.prompt.place import (
     rerun_commands,
 )
 from loop_close.prompt.shared import shared_lines
-from loop_close.text import fence, one_line
+from loop_close.text import fence, listed, one_line
 
 #: Root causes shown as blocks; the others get a line each.
 MAX_BLOCKS = 10
@@ -247,15 +247,17 @@ def rejected_inputs(report: Report, tokens: int) -> Iterator[str]:
 
 def sources(report: Report, tokens: int) -> Iterator[str]:
     """The result of each source in a report of several: one line for each that is not green, one for all others."""
-    if not report.sources:
-        return
-    green = [each.source for each in report.sources if each.verdict == "green"]
     for each in report.sources:
         if each.verdict != "green":
             incomplete = "; incomplete" if each.observation.incomplete else ""
             yield f"- {span(each.source, 60)}: {one_line(in_numbers(_alone(each)), 160)}{incomplete}"
-    if green:
+    if green := [
+        each.source for each in report.sources if each.verdict == "green" and not each.observation.skipped
+    ]:
         yield f"- Green: {spans(green, 8)}"
+    seen = [each.observation for each in report.sources] or [report.observation]
+    if left := [f"{span(each.source, 60)} ({line_of(each.skipped, 100)})" for each in seen if each.skipped]:
+        yield f"- Skipped: {listed(left, _MAX_SOURCES)}"
 
 
 def _others(report: Report) -> Iterator[str]:
