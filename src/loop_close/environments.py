@@ -48,10 +48,10 @@ class Errors(logging.Handler):
 
 
 def say(lines: Sequence[str]) -> None:
-    """Write lines of ours where the runner writes its own; a colour that it left on is ended first."""
-    start = "\x1b[0m" if sys.stderr is not None and sys.stderr.isatty() else ""
+    """Write lines of ours where the runner writes its own; at a terminal in the place of what it spins there."""
+    text = "".join(f"loop-close: {line}\n" for line in lines)
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write("".join(f"{start}loop-close: {line}\n" for line in lines))
+        sys.stderr.write(f"\r\x1b[0m\x1b[K{text}" if text and sys.stderr.isatty() else text)
 
 
 def last_line(*texts: str) -> str:
