@@ -15,6 +15,13 @@ SCHEMA = {
         "source": TEXT,
         "run": {"type": "integer"},
         "verdict": TEXT,
+        "others": {
+            "items": {
+                "required": ["source", "verdict", "run"],
+                "additionalProperties": False,
+                "properties": {"source": TEXT, "verdict": TEXT, "run": {"type": "integer"}},
+            }
+        },
         "breaker": {"required": ["state", "reason"]},
         "thresholds": {
             "required": [
@@ -131,6 +138,18 @@ def test_source_that_ran_last_is_explained(tmp_path):
     remember(tmp_path, "x", source="mypy", at=50.0)
     assert explained()["source"] == "pytest"
     assert explained("--source", "mypy")["source"] == "mypy"
+
+
+def test_other_sources_that_are_not_green_are_named(tmp_path):
+    remember(tmp_path, "a", source="pytest:py311")
+    remember(tmp_path, "", source="mypy", at=50.0)
+    remember(tmp_path, "", source="pytest:py312", at=100.0)
+    text = called("explain")[1]
+    assert text.startswith("pytest:py312, run 1: green\n")
+    assert "\nnot green either: pytest:py311 (first-failure in run 1); explain one with --source\n" in text
+    found = {"source": "pytest:py311", "verdict": "first-failure", "run": 1}
+    assert explained()["others"] == [found]
+    assert explained("--source", "pytest:py311")["others"] == []
 
 
 def test_run_under_way_does_not_count(tmp_path):

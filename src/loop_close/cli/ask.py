@@ -382,11 +382,13 @@ class _ExplainedRun:
     """The last run that ended.
 
     :ivar failures: by run, those that the signal in question is about.
+    :ivar others: the other sources that count and are not green, with the verdict and the number of their last run.
     """
 
     row: RunRow
     summary: Summary
     failures: dict[int, tuple[FailureRecord, ...]]
+    others: tuple[tuple[str, str, int], ...] = ()
 
 
 def explain(options: argparse.Namespace, streams: Streams) -> int:
@@ -396,7 +398,9 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     if options.signal is not None and options.signal not in SIGNAL_NAMES:
         raise UsageError(f"unknown signal {options.signal!r}; known signals: {', '.join(SIGNAL_NAMES)}")
     project = project_of(options)
-    known = read(project.history, lambda m: _known(m, options.source, options.signal), options.source)
+    known = read(
+        project.history, lambda m: _known(project, m, options.source, options.signal), options.source
+    )
     limits = limits_of(project.settings)
     if options.json:
         streams.say(json.dumps(_explain_document(known, options.signal, limits), indent=2))
@@ -405,14 +409,20 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
-def _known(history: HistoryReader, source: str | None, kind: str | None) -> _ExplainedRun:
+def _known(project: Project, history: HistoryReader, source: str | None, kind: str | None) -> _ExplainedRun:
     done = [row for row in history.rows(source) if row.state == "done"]
     if not done:
         raise UsageError("no run has finished yet")
     row = max(done, key=lambda each: (each.ended or each.started, each.number))
     summary = summary_of(row)
     signals = [signal for signal in summary.fired if signal.kind == kind]
-    return _ExplainedRun(row=row, summary=summary, failures=_failures(history, row.source, signals))
+    others = tuple(
+        (each.last.source, each.summary.verdict, (each.finished or each.last).number)
+        for each in source_statuses(project, history)
+        if each.verdict != "green" and each.last.source != row.source
+    )
+    failures = _failures(history, row.source, signals)
+    return _ExplainedRun(row=row, summary=summary, failures=failures, others=others)
 
 
 def _failures(
@@ -434,6 +444,9 @@ def _lines(known: _ExplainedRun, kind: str | None, limits: Thresholds) -> Iterat
     breaker = known.summary.breaker
     yield f"{shown(known.row.source)}, run {known.row.number}: {known.summary.verdict}"
     yield loop_words(breaker)
+    if known.others:
+        named = (f"{shown(source)} ({verdict} in run {number})" for source, verdict, number in known.others)
+        yield f"not green either: {', '.join(named)}; explain one with --source"
     yield f"current thresholds: {_thresholds(limits)}"
     signals = _asked(known, kind)
     if not signals:
@@ -492,6 +505,10 @@ def _explain_document(known: _ExplainedRun, kind: str | None, limits: Thresholds
         "run": known.row.number,
         "verdict": known.summary.verdict,
         "breaker": {"state": breaker.state, "reason": shown(breaker.reason)},
+        "others": [
+            dict(zip(("source", "verdict", "run"), (shown(s), *rest), strict=True))
+            for s, *rest in known.others
+        ],
         "thresholds": {**asdict(limits), "off": list(limits.off)},
         "signals": [{"fired": s.is_on, **signal_document(s)} for s in _asked(known, kind)],
         "failures": [
