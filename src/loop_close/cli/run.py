@@ -183,8 +183,9 @@ def _observed(
     from loop_close.readers.streams import observe_texts
 
     seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
-    by_test = any(failure.nodeid for failure in seen.failures)
-    return replace(seen, rerun=rerun_words(source, words, by_test=by_test))
+    takes_ids = name_of(words) in PYTEST
+    by_test = takes_ids and any(failure.nodeid for failure in seen.failures)
+    return replace(seen, rerun=rerun_words(source, words, by_test=by_test), takes_ids=takes_ids)
 
 
 def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
