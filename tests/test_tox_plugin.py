@@ -119,6 +119,13 @@ def test_without_the_plugin_for_pytest_its_output_is_read(project):
     assert text.startswith("# 1 test fails, 1 passes")
     assert "tox -e py" in text
     assert [p.name for p in (folder / ".loop-close/reports").glob("*.json")] == ["tox@py.json"]
+    assert "tox -e py --loop-close -- test_shop.py::test_total" in text
+    assert tox(folder, "--loop-close", "--", "-k", "fine").returncode == 0
+    assert status(folder).returncode == 1, "the failing test did not run"
+    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
+    done = tox(folder, "-e", "py", "--loop-close", "--", "test_shop.py::test_total")
+    assert "1 passed" in done.stdout
+    assert status(folder).returncode == 0, prompt(folder)
 
 
 def test_own_options_of_pytest_stay(project):

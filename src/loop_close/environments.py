@@ -77,8 +77,13 @@ def conclude(
     *,
     rerun: Sequence[str],
     interpreter: str = "",
+    words: Sequence[str] = (),
 ) -> None:
-    """Record the environment's run, and write the prompt."""
+    """Record the environment's run, and write the prompt.
+
+    :param rerun: the command for it; node ids may follow a ``--`` at its end.
+    :param words: what the runner passed on to the commands: they may choose tests.
+    """
     from dataclasses import replace
 
     from loop_close import app
@@ -95,9 +100,11 @@ def conclude(
         commit=commit_at_head(targets.root),
         agent=agent_of(os.environ)[0],
     )
-    observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=False)
+    takes_ids = rerun[-1] == "--"
+    observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=takes_ids)
     # What was skipped ran nothing, so that nothing that failed in it is fixed.
-    context = RunContext(tells_outcomes=bool(seen.skipped), selection=name)
+    selection = " ".join([name, *(word for word in words if not word.startswith("--loop-close"))])
+    context = RunContext(tells_outcomes=bool(seen.skipped), selection=selection)
     saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:
         say(app.terminal_lines(saved, targets))

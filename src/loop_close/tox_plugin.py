@@ -280,7 +280,10 @@ def _said(error: BaseException | None) -> str:
 
 
 def _conclude(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
-    name, option = _name(tox_env), () if tox_env.core["loop_close"] else ("--loop-close",)
+    name, option = _name(tox_env), [] if tox_env.core["loop_close"] else ["--loop-close"]
+    # Without our plugin for pytest the tests are named, for the one command that the words behind -- are meant for.
+    are_tests = seen.failures and all(each.nodeid for each in seen.failures)
+    option += ["--"] if are_tests and len(tox_env.conf["commands"]) == 1 else []
     with _STATE.lock:
         conclude(
             seen,
@@ -290,6 +293,7 @@ def _conclude(tox_env: ToxEnv, begun: _Begun, seen: Observation) -> None:
             name,
             rerun=("tox", "-e", name, *option),
             interpreter=_interpreter(tox_env),
+            words=_STATE.words,
         )
 
 

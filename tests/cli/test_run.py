@@ -187,6 +187,14 @@ def test_nested_command_is_reported_once(tmp_path, prompt):
     assert "KeyError" in text(prompt)
 
 
+def test_a_command_that_takes_no_node_ids_is_named_all_the_same(tmp_path, prompt):
+    out = "FAILED test_a.py::test_a - assert 1 == 2\n==== 1 failed in 0.01s ====\n"
+    put(tmp_path, "all.py", f"print({out!r})\nraise SystemExit(1)\n")
+    loop_close("run", "--", sys.executable, "all.py", cwd=tmp_path)
+    assert text(prompt).startswith("# 1 test fails")
+    assert f"Rerun what fails: `loop-close run -- {sys.executable} all.py`" in text(prompt)
+
+
 CHECK = (
     "import pathlib, sys\nif 'wrong' in pathlib.Path('shop.py').read_text():\n"
     "    print('shop.py:1: error: Bad  [operator]\\nFound 1 error in 1 file (checked 1 file)')\n    sys.exit(1)\n"

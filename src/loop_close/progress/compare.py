@@ -414,7 +414,8 @@ def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Beca
         return _of_collection(test, run)
     if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
         last = episode.steps[-1].selection if episode.steps else episode.selection
-        covers = any(_covers(run.selection, each) for each in (episode.selection, last))
+        is_named = f" {test} " in f" {run.selection} "
+        covers = is_named or any(_covers(run.selection, each) for each in (episode.selection, last))
         return "passed" if run.is_full and covers else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"

@@ -307,7 +307,8 @@ def rerun_commands(observations: Sequence[Observation]) -> list[str]:
     order: dict[tuple[str, ...], None] = {}
     for each in observations:
         words, name = each.rerun, each.provenance.environment
-        if words and words[0] == each.provenance.runner and name in words[:3]:
+        is_named = each.takes_ids and not each.failed_option and bool(words) and words[-1] == "--"
+        if words and words[0] == each.provenance.runner and name in words[:3] and not is_named:
             option = each.failed_option or _START
             key = (words[0], words[1], *(option if word == _START else word for word in words[3:]))
             environments.setdefault(key, []).append(words[2])
