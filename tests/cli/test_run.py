@@ -192,7 +192,7 @@ def test_a_command_that_takes_no_node_ids_is_named_all_the_same(tmp_path, prompt
     put(tmp_path, "all.py", f"print({out!r})\nraise SystemExit(1)\n")
     loop_close("run", "--", sys.executable, "all.py", cwd=tmp_path)
     assert text(prompt).startswith("# 1 test fails")
-    assert f"Rerun what fails: `loop-close run -- {sys.executable} all.py`" in text(prompt)
+    assert f": `loop-close run -- {sys.executable} all.py`" in text(prompt)
 
 
 CHECK = (
