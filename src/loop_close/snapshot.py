@@ -28,7 +28,8 @@ _WRITTEN = (".json", ".md")
 _LISTED = "//listed"
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
-_ALL = -1
+#: The last rows of a source, among which one has ended.
+_LAST, _ALL = 5, -1
 
 
 class FileSnapshot(NamedTuple):
@@ -175,7 +176,8 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
         from loop_close.union import open_merge, setup_of, superseded
 
         names = [begun.source, *(last.source for last in others)]
-        rows = {name: history.runs(name, _ALL) for name in names}
+        most = _ALL if MERGED in names else _LAST
+        rows = {name: history.runs(name, most) for name in names}
         done = {name: row for name in names for row in rows[name] if row.state == "done"}
         left_out |= superseded(
             {name: (row.ended or row.started, setup_of(row.summary)) for name, row in done.items()}
