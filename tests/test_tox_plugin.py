@@ -94,7 +94,7 @@ def test_all_environments_are_in_one_prompt(project, way):
     assert "- `tox:types`: 1 mypy error" in text
     assert "- Green: `tox:fine`" in text
     assert "`mypy` at `shop.py:2`: `Bad operand` (`operator`)" in text, "it stands with the failing test"
-    assert re.search(r"broken: could not install deps: .*: ERROR: ", text)
+    assert re.search(r"broken: could not install deps: ERROR: .* \(exit 1; .*\.whl\)", text)
     assert re.search(r"odd: exit 7: .*: strange$", text, re.MULTILINE)
     assert "tox -e py -- --loop-close-failed" in text
     assert "tox -e broken,odd,types" in text or "tox -e types,odd,broken" in text

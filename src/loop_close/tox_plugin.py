@@ -255,8 +255,9 @@ def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     if code == -signal.SIGINT:  # someone pressed Ctrl-C
         return
     what = _STATE.installing.get(name, "")
-    why = f"could not install {what} (exit {code}){_said(error)}" if what and not logged else logged
-    why = why or "it could not be made"
+    kind, _, names = what.partition(": ")  # the names may be many: the reason comes first
+    why = f"could not install {kind}{_said(error)} (exit {code}{names and f'; {names}'})"
+    why = why if what and not logged else logged or "it could not be made"
     with _STATE.lock:
         begun = _STATE.begun.get(name) or _begin(tox_env)
     if logged.startswith(SKIPPED):
