@@ -14,8 +14,18 @@ from records import failure, frame, in_test, raised
 from loop_close.calls import Calls, ImportEffect, Swallowed
 from loop_close.facts import file_of
 from loop_close.judge import report_of
-from loop_close.merge import completed, joined
-from loop_close.model import Counts, Failure, KnownFailure, Observation, Provenance
+from loop_close.merge import _union, completed, joined
+from loop_close.model import (
+    Counts,
+    Evidence,
+    Failure,
+    KnownFailure,
+    Observation,
+    Provenance,
+    Report,
+    RootCause,
+    Suspect,
+)
 from loop_close.parts import Part, RejectedError, merged_document, packed, part_of, parts_of, unpacked
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -172,6 +182,38 @@ def test_the_same_failure_of_a_test_is_in_one_cause():
         (report.causes[0].id, report.causes[1].id),
         (report.causes[0].id,),
     ]
+
+
+def test_a_vague_cause_of_one_source_is_split_over_the_sure_ones_of_another():
+    """As JUnit XML has it: the exceptions of two faults are one there."""
+
+    def cause(id, score, *tests):
+        found = tuple(
+            Evidence(kind="test-failure", snippet="", failure=failure(BROKEN, nodeid=test)) for test in tests
+        )
+        suspects = (Suspect(file="m.py", line=1, function=id, score=score),) if score else ()
+        return RootCause(id=id, kind="test-failure", evidence=found, suspects=suspects)
+
+    def report(*causes):
+        failures = tuple(e.failure for each in causes for e in each.evidence)
+        return Report(
+            observation=Observation(exit_code=1, failures=failures),
+            verdict="first-failure",
+            stall_reason="",
+            causes=causes,
+        )
+
+    sure = report(cause("f1", 0.95, TESTS[0]), cause("f2", 0.95, TESTS[1], TESTS[2]))
+    vague = report(cause("junit", 0, *TESTS[:4]))
+    for reports in ({"a": sure, "b": vague}, {"b": vague, "a": sure}):
+        made = _union(reports, ())
+        tests = {each.id: sorted(e.failure.nodeid for e in each.evidence) for each in made.causes}
+        assert tests == {"f1": [TESTS[0]], "f2": TESTS[1:4]}
+        assert {each.source: {*each.causes} for each in made.sources} == {
+            "a": {"f1", "f2"},
+            "b": {"f1", "f2"},
+        }
+        assert [each.suspects[0].function for each in made.causes] == [each.id for each in made.causes]
 
 
 def test_tests_come_before_checkers_and_these_before_linters():

@@ -183,7 +183,9 @@ def _save(
     full = bool(report.causes) and kept
     text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
     is_kept = keeps and _is_worth_keeping(own)
-    packed = (inputs or _to_merge(own.observation)) if targets.json is not None or is_kept else {}
+    # Who merges reports wants the run itself.
+    packed = (inputs or _to_merge(alone.observation)) if targets.json is not None or is_kept else {}
+    whole = packed if inputs or own is alone or not is_kept else _to_merge(own.observation)
     document = report_document(report, text) if full or packed else {}
     if full and not _try(lambda: files.write(root / files.REPORT, dump(document)), files.REPORT, problems):
         text = document["next_prompt"] = compose(report, sections, budget=budget)
@@ -192,7 +194,7 @@ def _save(
     is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
     if is_kept:
         of_own = report_document(own, "") if report.sources else {**document, "next_prompt": ""}
-        _try(lambda: keep_report(root, own.observation.source, {**of_own, **packed}), files.REPORTS, problems)
+        _try(lambda: keep_report(root, own.observation.source, {**of_own, **whole}), files.REPORTS, problems)
     elif keeps:
         _try(lambda: files.forget_source(root, own.observation.source), files.REPORTS, problems)
     short = "" if is_written else compose(report, sections, budget=min(budget, _SHORT))
@@ -205,7 +207,7 @@ def _completed(own: Report, root: Path) -> Report:
     Where files were edited since, it only says what had passed.
     """
     made, progress = own.observation, own.progress
-    if not own.others or not made.tests or progress is None:
+    if not own.others or not made.tests or progress is None or made.incomplete or made.provenance.shard[1]:
         return own
     before = OtherRun(source=made.source, run=progress.run - 1, verdict="", is_current=True)
     parts = reports_of(root, [before])

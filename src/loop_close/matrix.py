@@ -18,6 +18,8 @@ _ODDS = 10
 #: A probability for what nothing else speaks for.
 _LEAST = 0.05
 _MOST_NEW = 3
+# A root cause with a suspect of this probability is explained by itself.
+_CLEAR = 0.5
 #: How the reasons end that a function behaves differently there.
 _DIFFERS = "only where it fails"
 _OPERATORS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -51,7 +53,9 @@ def _with_callers(report: Report, index_of: Callable[[str], SourceIndex | None])
         for name in [cause.suspects[0].function.rpartition(".")[2]]
     }
     hosts: dict[str, str] = {}
-    for cause in report.causes:
+    for cause in report.causes if differing else ():
+        if cause.suspects and cause.suspects[0].score >= _CLEAR:
+            continue
         names = {name for suspect in cause.suspects for name in _names_in(suspect, index_of)}
         for name in sorted(names & differing.keys()):
             host = differing[name]
@@ -82,14 +86,14 @@ def _where(cause: RootCause, report: Report) -> tuple[list[str], list[str]]:
 
 
 def _names_in(suspect: Suspect, index_of: Callable[[str], SourceIndex | None]) -> Iterator[str]:
-    """The names of what the suspect calls."""
+    """The names of the functions, and of the methods of its own object, that the suspect calls."""
     index = index_of(suspect.file) if not suspect.constant else None
     first, last = lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
     for node in ast.walk(index.tree) if index is not None and first else ():
         if isinstance(node, ast.Call) and first <= node.lineno <= last:
             if isinstance(node.func, ast.Name):
                 yield node.func.id
-            elif isinstance(node.func, ast.Attribute):
+            elif isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) in ("self", "cls"):
                 yield node.func.attr
 
 

@@ -306,8 +306,8 @@ def _union(
         observation = Observation(exit_code=None, incomplete=_not_read(rejected), rerun=(), has_output=False)
         why = "no input was read"
         return Report(observation=observation, verdict="error", stall_reason=why, rejected=tuple(rejected))
-    names = _one_name(reports)
-    results = tuple(_result(name, report, names) for name, report in reports.items())
+    owners = _Owners(reports)
+    results = tuple(_result(name, report, owners) for name, report in reports.items())
     first = base or max(
         reports.values(), key=lambda report: (report.observation.calls is not None, len(report.causes))
     )
@@ -329,7 +329,7 @@ def _union(
         known=_known([report.observation for report in reports.values()]),
     )
     verdict: Verdict = _verdict([report.verdict for report in reports.values()], is_whole=not incomplete)
-    causes = tuple(_causes(reports, names))
+    causes = tuple(_causes(reports, owners))
     stall = next((r.stall_reason for r in reports.values() if r.causes), "")
     return Report(
         observation=observation,
@@ -369,12 +369,12 @@ def _once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def _result(name: str, report: Report, names: Mapping[str, str]) -> SourceResult:
+def _result(name: str, report: Report, owners: _Owners) -> SourceResult:
     return SourceResult(
         source=name,
         verdict=report.verdict,
         observation=report.observation,
-        causes=tuple(dict.fromkeys(names[cause.id] for cause in report.causes)),
+        causes=tuple(dict.fromkeys(owners.of(e) for cause in report.causes for e in cause.evidence)),
     )
 
 
@@ -402,27 +402,29 @@ def _with_failures(counts: Counts, failures: Sequence[Failure]) -> Counts:
     return replace(counts, failed=len(called), failed_subtests=len(subtests), errors=len(errors))
 
 
-def _one_name(reports: Mapping[str, Report]) -> dict[str, str]:
-    """The id of each root cause by the ids that it has: one source may join what another cannot, for lack of calls.
+class _Owners:
+    """Which root cause each failure of a test is of: one source may join what another cannot, for lack of calls.
 
-    Root causes are one where they have the same failure of the same test.
+    The surest causes come first. Another one with failures of theirs is the one that it shares most with, but for
+    those that are of others.
+
+    :ivar names: the id of each root cause, by the ids that it has.
     """
-    names: dict[str, str] = {}
 
-    def name_of(cause: str) -> str:
-        while names.setdefault(cause, cause) != cause:
-            cause = names[cause]
-        return cause
+    def __init__(self, reports: Mapping[str, Report]) -> None:
+        self.names: dict[str, str] = {}
+        self._of: dict[tuple[str, ...], str] = {}
+        causes = [cause for report in reports.values() for cause in report.causes]
+        for cause in sorted(causes, key=lambda each: (*(-n for n in _sureness(each)), each.id)):
+            shared = Counter(name for each in cause.evidence if (name := self.of(each)))
+            nearest = max(shared, key=lambda name: (shared[name], name), default=cause.id)
+            name = self.names.setdefault(cause.id, nearest)
+            for each in cause.evidence:
+                self._of.setdefault(_failure_key(each), name)
 
-    first: dict[tuple[str, ...], str] = {}
-    sure_first = sorted(
-        (cause for report in reports.values() for cause in report.causes), key=_sureness, reverse=True
-    )
-    for cause in sure_first:
-        for key in {_failure_key(each) for each in cause.evidence}:
-            one, other = name_of(first.setdefault(key, cause.id)), name_of(cause.id)
-            names[other] = one
-    return {cause: name_of(cause) for cause in names}
+    def of(self, evidence: Evidence) -> str:
+        """The id of its root cause."""
+        return self._of.get(_failure_key(evidence), "")
 
 
 def _failure_key(evidence: Evidence) -> tuple[str, ...]:
@@ -432,27 +434,27 @@ def _failure_key(evidence: Evidence) -> tuple[str, ...]:
     return *_identity(evidence), raised.type if raised is not None else ""
 
 
-def _causes(reports: Mapping[str, Report], names: Mapping[str, str]) -> Iterator[RootCause]:
+def _causes(reports: Mapping[str, Report], owners: _Owners) -> Iterator[RootCause]:
     """Each root cause once, with the suspects of the source that is surest; the most widespread first.
 
     Findings of checkers come after the tests, those of linters last but for environments that fail as a whole: these
     say nothing about the program.
-
-    :param names: the id of each root cause by those that it has.
     """
     found: dict[str, list[RootCause]] = defaultdict(list)
     sources: dict[str, set[str]] = defaultdict(set)
     for source, report in reports.items():
         for cause in report.causes:
-            found[names[cause.id]].append(cause)
-            sources[names[cause.id]].add(source)
+            for name in dict.fromkeys(map(owners.of, cause.evidence)):
+                found[name].append(cause)
+                sources[name].add(source)
     order = {cause: number for number, cause in enumerate(found)}
     for name in sorted(found, key=lambda each: (_rank(found[each][0]), -len(sources[each]), order[each])):
-        surest = max(found[name], key=_sureness)
+        surest = max(found[name], key=lambda each: (owners.names[each.id] == name, *_sureness(each)))
         evidence: dict[tuple[str, ...], Evidence] = {}
         for cause in (surest, *found[name]):
             for each in cause.evidence:
-                evidence.setdefault(_identity(each), each)
+                if owners.of(each) == name:
+                    evidence.setdefault(_identity(each), each)
         yield replace(surest, id=name, evidence=tuple(evidence.values()))
 
 

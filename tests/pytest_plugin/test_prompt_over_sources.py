@@ -100,6 +100,15 @@ def test_after_an_edit_a_run_of_some_tests_knows_nothing_of_the_others(in_enviro
     assert "3 tests fail" not in done.prompt
 
 
+def test_a_run_that_stops_is_not_completed(in_environment):
+    """Which of the chosen tests ran is not known."""
+    in_environment("py311", old="1")
+    in_environment("py312")
+    done = in_environment("py311", "-x", old="1")
+    assert done.says("stopping after 1 failures")
+    assert "3 tests fail" not in done.prompt
+
+
 def test_what_passed_before_the_last_edit_is_still_known_to_have_passed(in_environment, pytester):
     in_environment("py311", old="1")
     in_environment("py312")
