@@ -159,7 +159,8 @@ class Run:
     :ivar known: tests that failed and do not count, because of the setting ``known``; bounded.
     :ivar tree: a digest of all files of the project, empty if it was not asked for.
     :ivar is_collision: all that failed is known to fail only while another agent's run goes on.
-    :ivar elsewhere: the source that advanced since this source's previous run; empty if none did.
+    :ivar elsewhere: the source that advanced on these files since this source's previous run; empty if none did.
+        ``elsewhere_before``: the same on the files of that run.
     """
 
     number: int
@@ -189,6 +190,7 @@ class Run:
     tree: str = ""
     is_collision: bool = False
     elsewhere: str = ""
+    elsewhere_before: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -364,12 +364,14 @@ class Memory:
         ours = {*self.watched, *moved(tuple(self.watched), run).values()}
         run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})
         accepted = tuple(history.accepted())
+        now, then = history.advanced_since(begun) if begun.has_others else ("", "")
         run = replace(
             run,
             interpreter=self._interpreter,
             accepted=accepted,
             tree=self._tree(),
-            elsewhere=history.advanced_since(begun) if begun.has_others else "",
+            elsewhere=now,
+            elsewhere_before=then,
         )
         if begun.tests is None:
             return run

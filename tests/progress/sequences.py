@@ -43,6 +43,7 @@ class Did:
     compared: bool = False
     phase: dict[str, str] = field(default_factory=dict)
     elsewhere: str = ""
+    elsewhere_before: str = ""
 
 
 def did(expected: str, fails: str | dict[str, str] = "", **fields) -> Did:
@@ -117,6 +118,7 @@ def run_of(step: Did, number: int, episode: Episode) -> Run:
         tests=step.tests,
         is_compared=step.compared or bool(step.tests),
         elsewhere=step.elsewhere,
+        elsewhere_before=step.elsewhere_before,
     )
 
 
@@ -168,6 +170,15 @@ SEQUENCES: dict[str, list[Did]] = {
         did("progress", "a", elsewhere="mypy"),
         did("progress", "a", elsewhere="mypy"),
         did("no-progress", "a"),
+        did("no-progress half_open repeated-failure", "a"),
+        did("stuck open repeated-failure", "a"),
+    ],
+    "another source runs after this one, and advances": [
+        did("first-failure", "a"),
+        did("no-progress", "a"),
+        did("no-progress", "a", elsewhere_before="pytest"),
+        did("no-progress", "a", elsewhere_before="pytest"),
+        did("no-progress", "a", elsewhere_before="pytest"),
         did("no-progress half_open repeated-failure", "a"),
         did("stuck open repeated-failure", "a"),
     ],

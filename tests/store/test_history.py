@@ -202,23 +202,26 @@ def test_running_runs_of_all_sources_are_told(history):
 
 
 def test_the_source_that_advanced_since_the_run_before(history):
-    def ran(source, advanced=""):
-        begun = begin(history, source)
+    def ran(source, advanced="", code="d1"):
+        begun = begin(history, source, files={"a.py": code}, contents={code: code.encode()})
         found = history.advanced_since(begun)
         with history.transaction(begun) as transaction:
             run = Run(number=begun.number, source=source)
             transaction.save(run, Episode(), {"advanced": advanced}, now=2.0)
         return found
 
+    none = "", ""
     ran("pytest", "fixed")
-    assert ran("mypy") == ""  # its first
-    assert ran("mypy") == ""
-    ran("pytest", "later")
-    ran("ruff")
-    assert ran("mypy") == "pytest"
-    assert ran("mypy", "elsewhere") == ""
-    assert ran("ruff") == ""  # what only another source advanced is no progress again
-    assert ran("pytest", "fixed") == ""
+    assert ran("mypy") == none  # its first
+    assert ran("mypy") == none
+    ran("pytest", "later", code="d2")
+    ran("ruff", code="d2")
+    assert ran("mypy", code="d2") == ("pytest", "")
+    assert ran("mypy", "elsewhere", code="d2") == none
+    assert ran("ruff", code="d2") == none  # what only another source advanced is no progress again
+    ran("pytest", "fixed", code="d2")
+    assert ran("mypy", code="d3") == ("", "pytest")  # on the files that mypy saw before
+    assert ran("mypy", code="d4") == none
 
 
 def test_reset_of_a_source_leaves_the_others(history):

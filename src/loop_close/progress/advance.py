@@ -62,6 +62,7 @@ class Advanced:
 
 def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanced:
     """Compare a run with its episode. Pure: the same episode and run give the same answer."""
+    episode = _credited(episode, run)
     changes = compare(episode, run, limits)
     left = failing(changes.tests)
     step = _step(episode, run, changes, left, limits)
@@ -90,6 +91,19 @@ def advance(episode: Episode, run: Run, limits: Thresholds = _DEFAULT) -> Advanc
     is_whole = run.is_full or is_same_selection
     is_over = run.is_good and not left and is_whole and not open_changes(tests)
     return Advanced(progress=progress, episode=_fresh(run, after) if is_over else after)
+
+
+def _credited(episode: Episode, run: Run) -> Episode:
+    """The episode, where the edit before its last run turned out to have advanced another source."""
+    *steps, last = episode.steps or (None,)
+    if last is None or not run.elsewhere_before or last.advanced or not last.is_counted:
+        return episode
+    is_moved = last.fixed or last.new or last.broken or last.changed or last.not_fixed
+    if is_moved or last.edits.kind in UNEDITED:
+        return episode
+    credited = replace(last, advanced=ELSEWHERE, elsewhere=run.elsewhere_before)
+    kept = [step for step in steps if step is not None]
+    return replace(episode, steps=(*kept, credited), stalled=0, varied=max(0, episode.varied - 1))
 
 
 def _fresh(run: Run, ended: Episode) -> Episode:

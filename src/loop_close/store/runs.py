@@ -227,18 +227,21 @@ def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow
     return tuple(sorted(kept, key=lambda last: last.source))
 
 
-def advanced_since(connection: sqlite3.Connection, begun: RunHandle) -> str:
-    """The other source that advanced last since the source's previous run; empty if none did by itself."""
+def advanced_since(connection: sqlite3.Connection, begun: RunHandle) -> list[tuple[str, int | None]]:
+    """The runs of other sources that advanced since the source's previous run, the newest first, with their files."""
     from loop_close.memory import ELSEWHERE
 
     own = from_text(begun.source)
     rows = connection.execute(
-        "SELECT source, summary FROM runs WHERE id < ? AND state = 'done' AND source <> ? AND id >"
+        "SELECT source, summary, snapshot FROM runs WHERE id < ? AND state = 'done' AND source <> ? AND id >"
         " (SELECT MAX(id) FROM runs WHERE source = ? AND id < ? AND state = 'done') ORDER BY id DESC LIMIT ?",
         (begun.id, own, own, begun.id, _MOST_SOURCES),
     )
-    found = (name for name, text in rows if _dictionary(text).get("advanced", "") not in ("", ELSEWHERE))
-    return to_text(next(found, ""))
+    return [
+        (to_text(name), snapshot)
+        for name, text, snapshot in rows
+        if _dictionary(text).get("advanced", "") not in ("", ELSEWHERE)
+    ]
 
 
 def window_before(connection: sqlite3.Connection, begun: RunHandle) -> tuple[float, float]:

@@ -187,9 +187,23 @@ class SqliteHistory:
 
         return self.database.read(work)
 
-    def advanced_since(self, begun: RunHandle) -> str:
-        """The other source that advanced last since the source's previous run; empty if none did."""
-        return self.database.read(lambda connection: runs.advanced_since(connection, begun))
+    def advanced_since(self, begun: RunHandle) -> tuple[str, str]:
+        """The other source that advanced last since the source's previous run.
+
+        :returns: one that saw the code as it is now, and one that saw it as that run did; empty if none did.
+        """
+
+        def work(connection: sqlite3.Connection) -> tuple[str, str]:
+            found = ["", ""]
+            before, now = runs.snapshots(connection, begun)
+            for source, snapshot in runs.advanced_since(connection, begun):
+                for place, own in enumerate((now, before)):
+                    changes = project.difference(connection, snapshot, own)
+                    if changes is not None and not project.is_code_changed(changes):
+                        found[place] = found[place] or source
+            return found[0], found[1]
+
+        return self.database.read(work)
 
     def changes_of_loop(self, begun: RunHandle) -> Changes | None:
         """How the files differ from those of the first run of the source's episode; None if that is unknown."""
