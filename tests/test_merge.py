@@ -4,6 +4,7 @@ import base64
 import json
 import zlib
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 from called import called, calls
@@ -401,6 +402,22 @@ def test_whole_runs_of_several_checkouts_are_told_apart_by_their_inputs():
     assert joined(reversed(parts)).report == report
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_whole_runs_whose_inputs_have_one_name_count_each(order):
+    # As two merged reports have them, which keep the names that their inputs had.
+    made = [part(name="report.json", digest=d, failing=TESTS[:n]) for n, d in enumerate("abc")]
+    report = joined(made[n] for n in order).report
+    assert report == joined(made).report
+    assert report.verdict == "first-failure"
+    names = [each.source for each in report.sources]
+    assert names == [f"pytest (report.json){more}" for more in ("", " 2", " 3")]
+    named = part(name="x", source="pytest (report.json)", failing=TESTS[:1])
+    assert {s.source: s.verdict for s in joined([*made, named]).report.sources}[
+        named.observation.source
+    ] == "first-failure"
+    assert len(joined([*made, named]).report.sources) == 4
+
+
 def test_known_failures_of_shards_are_known_in_all():
     known = KnownFailure(test=TESTS[0], phases=("call",), issue="#12")
     parts = [replace_known(part((1, 2), TESTS[:3], run_id="7"), known), part((2, 2), TESTS[3:], run_id="7")]
@@ -481,6 +498,23 @@ def test_report_with_the_older_names_of_calls_is_read():
 def test_calls_of_functions_that_are_not_there_are_rejected(wrong):
     with pytest.raises(RejectedError, match="functions that it does not have"):
         unpacked(packed(Observation(exit_code=0, calls=WITH_EFFECTS._replace(**wrong))))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"calls": WITH_EFFECTS._replace(passed=-1)},
+        {"calls": WITH_EFFECTS._replace(cut=-1)},
+        {"calls": WITH_EFFECTS._replace(functions=[called("f", passed=-2)])},
+        {"calls": WITH_EFFECTS._replace(functions=[called("f", lines={1: -2})])},
+        {"calls": WITH_EFFECTS._replace(swallowed=(Swallowed("a.py", 1, "f", "E", passed=-1),))},
+        {"counts": Counts(passed=-1)},
+    ],
+)
+def test_numbers_below_zero_are_rejected(wrong):
+    wrong = {"calls": WITH_EFFECTS, **wrong}
+    with pytest.raises(RejectedError, match="less than nothing"):
+        unpacked(packed(Observation(exit_code=0, **wrong)))
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -1.0, 1.7e308, 10**99])

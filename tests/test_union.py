@@ -54,6 +54,12 @@ GREEN = (LINUX, True, True)
         (ONE, {"pytest__py311": [(LINUX, False, True)]}, {"pytest:py311": NOT_GREEN}),
         (ONE, {"pytest__py311": [GREEN, (LINUX, False, True)]}, None),
         (ONE, {"pytest__py311": [GREEN, (LINUX, False, False)]}, {"pytest:py311": NOT_GREEN}),
+        # Tests that someone chose, whatever their source is called; and an environment that was skipped.
+        (ONE, {"s12": [(LINUX, False, True)]}, {"pytest:py311": NOT_RUN}),
+        (of(("s12", "error", LINUX)), {"s12": [(LINUX, False, True)]}, {"s12": NOT_GREEN}),
+        (of(("tox:lint", "error", "")), {"tox__lint": [("", False, True)]}, {"tox:lint": NOT_GREEN}),
+        # A checker.
+        (of(("mypy", "error", "")), {"mypy": [("", True, True)]}, None),
         # The interpreter that failed did not run, whatever the name says.
         (ONE, {"pytest__py311": [(NEW, True, True)]}, {"pytest:py311": NOT_RUN}),
         # It did, under another name; no other source of the merge is of it.

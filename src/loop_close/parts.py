@@ -8,7 +8,8 @@ import json
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from loop_close import lazy
@@ -126,11 +127,16 @@ def _with_new_names(plain: Any) -> Any:
 
 
 def _checked(observation: Observation) -> Observation:
-    """The observation, whose calls point to functions and import effects that are there.
+    """The observation, whose calls point to functions and import effects that are there, and whose numbers can be.
 
-    :raises RejectedError: where one does not.
+    :raises RejectedError: where one does not, or cannot.
     """
+    numbers = [*astuple(observation.counts)]
     if (calls := observation.calls) is not None:
+        numbers += [calls.passed, calls.omitted, calls.remembered, calls.cut, calls.passed_over]
+        numbers += [each.passed for each in calls.swallowed]
+        for each in calls.functions:
+            numbers += [each.passed, each.returned_none, each.named, *each.lines.values()]
         likes = calls.like_tests.values()
         hits = ([index for index, _ in each] for each in (*calls.failed.values(), *likes))
         functions = [*hits, *calls.returned_none.values(), *(each.ran for each in calls.import_effects)]
@@ -141,6 +147,8 @@ def _checked(observation: Observation) -> Observation:
                 raise RejectedError("its calls name functions that it does not have")
         if not all(0 <= score <= 1e9 for like in likes for _, score in like):  # sums are finite
             raise RejectedError("its calls have relevances that are not positive numbers")
+    if min(numbers) < 0:
+        raise RejectedError("it counts less than nothing")
     return observation
 
 
@@ -328,11 +336,14 @@ def by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
         source, machine = part.observation.source, part.observation.provenance.machine
         is_shared_name = len(machines[source]) > 1 and machine and not source.endswith(machine)
         found[f"{source}:{machine}" if is_shared_name else source].append(part)
-    return {
-        name: group
-        for each, parts in sorted(found.items())
-        for name, group in _by_checkout(each, _latest(parts))
-    }
+    named: dict[str, list[Part]] = {}
+    for source, parts in sorted(found.items()):
+        for name, group in _by_checkout(source, _latest(parts)):
+            # inputs of two merged reports may have one name; a source that is named so keeps it
+            names = chain((name,), (f"{name} {number}" for number in count(2)))
+            free = (n for n in names if n not in named and (n == source or n not in found))
+            named[next(free)] = group
+    return named
 
 
 def _by_checkout(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:

@@ -97,9 +97,7 @@ def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]
 
 def _is_covered(runs: Sequence[Run]) -> bool:
     """Whether all tests passed in one of the runs, and none failed in the last."""
-    is_whole = any(
-        run.is_good and (run.is_full or not run.source.startswith(_TESTS)) and not run.marks for run in runs
-    )
+    is_whole = any(run.is_good and run.is_full and not run.marks for run in runs)
     return is_whole and runs[-1].is_good and not runs[-1].marks
 
 

@@ -408,3 +408,18 @@ def test_twenty_processes_lose_nothing(path, garbage):
         assert numbers(history.runs("pytest", 99)) == list(range(1, 61))
     names = {path.name, f"{path.name}.broken-1"} if garbage else {path.name}
     assert {each.name for each in path.parent.iterdir()} == names
+
+
+@pytest.mark.parametrize(
+    ("merged", "name"),
+    [
+        ([["pytest", "first-failure", "cpython-3.11-linux"]], "pytest:cpython-3.12-linux"),
+        ([["pytest", "green"], [], 7, ["pytest"], None], "pytest"),
+        ("pytest", "pytest"),
+    ],
+)
+def test_of_a_merge_that_is_damaged_no_interpreter_is_known(history, merged, name):
+    begun = begin(history, "merge")
+    with history.transaction(begun) as transaction:
+        transaction.save(Run(number=1, source="merge"), Episode(), {"sources": merged}, now=2.0)
+    assert history.source_of("pytest", "cpython-3.12-linux") == name

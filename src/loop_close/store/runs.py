@@ -281,9 +281,8 @@ def last_interpreter(connection: sqlite3.Connection, source: str) -> str:
         found = _dictionary(row[1]).get("interpreter", "") if row else ""
     else:
         merged = _dictionary(row[2]).get("sources")
-        found = (
-            next((each[2] for each in merged if each[0] == source), "") if isinstance(merged, list) else ""
-        )
+        rows = [each for each in merged if isinstance(each, list)] if isinstance(merged, list) else []
+        found = next((each[2] for each in rows if len(each) == 3 and each[0] == source), "")
     return found if isinstance(found, str) else ""
 
 
