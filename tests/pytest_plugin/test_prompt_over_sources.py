@@ -248,3 +248,32 @@ def test_status_and_the_hook_show_the_prompt_for_every_source_that_it_tells_of(i
     )
     assert json.loads(answered.stdout)["decision"] == "block"
     assert "total()" in answered.stdout, "the prompt that tells of py311"
+
+
+def test_all_tests_are_named_of_each_environment_that_ran_some(in_environment, pytester):
+    """Both are green by the tests that had failed; what else the edit broke is known of neither."""
+    in_environment("py311")
+    in_environment("py312")
+    path = pytester.path / "shop.py"
+    path.write_text(path.read_text().replace(" + 1", ""))
+    failed = ("--loop-close-failed", "--loop-close-json=report.json")
+    in_environment("py311", asked=failed)
+    done = in_environment("py312", asked=failed)
+    assert done.says("The other tests did not run. All of them: `tox -e py311,py312 -- --loop-close`")
+    done = in_environment("py312")
+    assert done.title == "# The tests pass: 3 passed, 1 skipped"
+    assert done.says(
+        "The other tests of `pytest:py311` did not run. All of them: `tox -e py311 -- --loop-close`"
+    )
+    assert called("status", "--json", cwd=done.folder)["edited"] == ["shop.py"]
+    done = in_environment("py311")
+    assert "did not run" not in done.prompt
+    assert called("status", "--json", cwd=done.folder)["edited"] == []
+
+
+def called(*words, cwd):
+    """The command's JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", "loop_close", *words], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    return json.loads(done.stdout)

@@ -226,9 +226,34 @@ def _edited_since_tests(
     ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
     now = files_now(project.root, known, [path for path in ours if path])
     edited = edited_since(project, history, known, now, whole, later)
+    if edited.paths == () and not is_chosen:
+        partly = _edited_since_partial(
+            tests, lambda run, since: edited_since(project, history, known, now, run, since)
+        )
+        return (edited, True) if partly is None else (partly, True)
     if not edited.paths or whole == tests[0]:
         return edited, edited.paths == ()
     return edited, edited_since(project, history, known, now, tests[0], tests[:1]).paths == ()
+
+
+def _edited_since_partial(
+    tests: Sequence[RunWindow], edited: Callable[[RunWindow, Sequence[RunWindow]], Edited]
+) -> Edited | None:
+    """What was edited since a source ran all its tests, where it ran some of them on the files as they are now.
+
+    All tests of another source are not its own: it may fail in what it has not run.
+
+    :param tests: the runs of tests, the newest first; ``edited`` returns what was edited since one of them.
+    """
+    for source in dict.fromkeys(each.source for each in tests):
+        own = [each for each in tests if each.source == source]
+        whole = next((each for each in own if each.is_full), None)
+        if whole is None or whole is own[0] or edited(own[0], tests[: tests.index(own[0]) + 1]).paths != ():
+            continue
+        found = edited(whole, tests[: tests.index(whole) + 1])
+        if found.paths:
+            return found
+    return None
 
 
 def _looks(history: HistoryReader) -> tuple[RunWindow, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from loop_close import lazy
@@ -490,11 +491,19 @@ def _what(observation: Observation) -> str:
 
 
 def _rest(report: Report) -> Iterator[str]:
-    """After a green run of some tests: all of them, as the others may have been broken since they ran."""
-    progress = report.progress
-    if progress is not None and not progress.step.is_full and report.observation.rerun:
-        words = f"The other tests did not run. All of them{_from_root(report.observation)}:"
-        yield from _command(words, command_for_all(report.observation))
+    """After green runs of some tests: all of them, as the others may have been broken since they ran."""
+    progress, own = report.progress, report.observation
+    is_whole = progress is None or progress.step.is_full or not own.rerun
+    partly = [each for each in report.sources if each.verdict == "green" and each.observation.selection]
+    if partly and (len(partly) > 1 or is_whole):
+        asked = [replace(each.observation, failed_option="", failures=()) for each in partly]
+        words = "The other tests did not run."
+        if is_whole:
+            words = f"The other tests of {spans([each.source for each in partly], _MAX_SOURCES)} did not run."
+        yield from _command(f"{words} All of them:", "\n".join(rerun_commands(asked)))
+    elif not is_whole:
+        words = f"The other tests did not run. All of them{_from_root(own)}:"
+        yield from _command(words, command_for_all(own))
 
 
 # --- the table of the sections
