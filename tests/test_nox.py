@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from loop_close import nox as loop_close
+from loop_close.store.reader import read
 
 
 class Session:
@@ -68,6 +69,7 @@ def test_in_a_real_nox(tmp_path):
 NOXFILE = """
 import sys, nox
 from loop_close import nox as loop_close
+from loop_close.store.reader import read
 @nox.session(venv_backend='none')
 def tests(session):
     loop_close.run(session, sys.executable, '-m', 'pytest')
@@ -111,6 +113,18 @@ def test_a_session_that_fails_before_its_tests_is_a_cause_by_name(tmp_path):
     assert (tmp_path / "nextprompt.md").read_text().startswith("# The tests pass: 1 passed")
     done = called("loop_close", "status")
     assert done.returncode == 0, done.stdout
+
+
+def test_a_session_that_was_skipped_and_succeeds_later_is_skipped_no_longer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for status, reason in (("SKIPPED", "not today"), ("SUCCESS", ""), ("SUCCESS", "")):
+        loop_close._ended("s", status, reason, 0.0)
+        text = (tmp_path / "nextprompt.md").read_text()
+        assert ("Skipped: `nox:s` (`not today`)" in text) == (status == "SKIPPED")
+    runs = read(tmp_path / ".loop-close/history.sqlite3", lambda history: history.rows("nox:s"))
+    assert [bool(row.summary.get("skipped")) for row in runs] == [True, False], (
+        "once it is green, no more runs"
+    )
 
 
 def test_a_runner_of_another_nox_is_left_alone():

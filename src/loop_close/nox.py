@@ -67,7 +67,7 @@ def attend(runner: Any) -> None:
 
 
 def _ended(name: str, status: str, reason: str, since: float) -> None:
-    """Record a session that failed and whose commands did not say so, and one that is no longer so."""
+    """Record a session that failed and whose commands did not say so, or was skipped, and one that no longer is."""
     from loop_close import files
     from loop_close.model import Observation
     from loop_close.remember import begin
@@ -76,9 +76,9 @@ def _ended(name: str, status: str, reason: str, since: float) -> None:
     source, root = f"nox:{name}", Path.cwd()
     targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
     is_failed = status in ("FAILED", "ABORTED")
-    was_red, is_told = _known(targets, source, name, since)
+    is_open, is_told = _known(targets, source, name, since)
     skipped = (reason or "it was skipped") if status == "SKIPPED" else ""
-    if is_told or not (is_failed or skipped or (was_red and status == "SUCCESS")):
+    if is_told or not (is_failed or skipped or (is_open and status == "SUCCESS")):
         return
     memory = begin(targets, source)
     failures: tuple[Failure, ...] = ()
@@ -98,7 +98,7 @@ def _ended(name: str, status: str, reason: str, since: float) -> None:
 
 
 def _known(targets: Targets, source: str, name: str, since: float) -> tuple[bool, bool]:
-    """Whether the session's own source was red, and whether a command of the session has said that it failed."""
+    """Whether its own source was red or skipped, and whether a command of the session has said that it failed."""
     from loop_close.store import HistoryError
     from loop_close.store.reader import HistoryReader, read
 
@@ -108,7 +108,8 @@ def _known(targets: Targets, source: str, name: str, since: float) -> tuple[bool
         told = (
             r for r in red if r.started >= since and f"{r.source.partition(':')[2]}:".startswith(f"{name}:")
         )
-        return any(row.source == source for row in red), any(row.source != source for row in told)
+        skipped = [row for row in last if row.summary.get("skipped")]
+        return any(row.source == source for row in red + skipped), any(row.source != source for row in told)
 
     if targets.history is None:
         return False, True  # each prompt takes the place of the last: a session's own is worth more

@@ -152,6 +152,25 @@ def test_the_same_inputs_are_the_same_run_also_from_a_merged_report(tmp_path):
     assert "run 2 of this loop" in merged(tmp_path, "a.xml").stderr.decode()
 
 
+@pytest.mark.parametrize("option", ["--json", "-o"])
+def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, option):
+    folder = tmp_path / "art"
+    folder.mkdir()
+    (folder / "a.xml").write_text(CASE.format(FAILED))
+    (folder / "cut.json").write_text("{}")
+    assert "cut.json was not read" in merged(tmp_path, "art", option, "art/all.json").stderr.decode()
+    (folder / "cut.json").unlink()
+    (folder / "a.xml").write_text(CASE.format(""))
+    assert "was not read" not in merged(tmp_path, "art", option, "./art/all.json", code=0).stderr.decode()
+    if option == "--json":  # what is named is read, with all that it says
+        (folder / "b.json").write_text("{}")
+        merged(tmp_path, "art", "--json", "art/all.json")
+        assert (
+            "b.json was not read"
+            in merged(tmp_path, "art/all.json", "--json", "art/all.json").stderr.decode()
+        )
+
+
 def test_a_path_without_reports_among_others_is_named_and_the_others_are_merged(tmp_path):
     (tmp_path / "a.xml").write_text(CASE.format(FAILED))
     (tmp_path / "empty").mkdir()

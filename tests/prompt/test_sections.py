@@ -433,6 +433,8 @@ def test_after_a_green_subset_the_others_are_to_be_run(shard):
     assert rendered("next-step", report) == [
         "The other tests did not run. All of them: `pytest --loop-close`"
     ]
+    skipped = replace(report, observation=replace(seen, skipped="no python3.8"))
+    assert rendered("next-step", skipped) == [], "an environment that is skipped has none"
 
 
 # Root causes within what they may cost

@@ -241,7 +241,8 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
         _target(path, option)
     gc.disable()  # the process is over before there is anything to collect
     parts: list[Part] = []
-    paths, rejected = _reports_in(options.paths)
+    written = [os.path.realpath(path) for path in (options.output, options.json) if path]
+    paths, rejected = _reports_in(options.paths, written)
     for path in paths:
         try:
             more, unread = _parts(path)
@@ -257,9 +258,10 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     return _write(merged, options, streams)
 
 
-def _reports_in(paths: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
+def _reports_in(paths: list[str], written: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
     """The files, and of folders all JSON and XML files below them, sorted; and paths where there is none, with why.
 
+    :param written: what this command writes: in a folder it is the result of an earlier merge.
     :raises UsageError: where none of the paths holds a report.
     """
     reports: list[Path] = []
@@ -275,7 +277,9 @@ def _reports_in(paths: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
             Path(folder, file)
             for folder, _, files in os.walk(path)
             for file in files
-            if file.endswith((".json", ".xml")) and not _is_emitted(Path(folder, file))
+            if file.endswith((".json", ".xml"))
+            and not (written and os.path.realpath(Path(folder, file)) in written)
+            and not _is_emitted(Path(folder, file))
         ]
         if not found:
             missing.append((name, "it holds no JSON report and no JUnit XML"))

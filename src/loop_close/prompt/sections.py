@@ -493,7 +493,8 @@ def _what(observation: Observation) -> str:
 def _rest(report: Report) -> Iterator[str]:
     """After green runs of some tests: all of them, as the others may have been broken since they ran."""
     progress, own = report.progress, report.observation
-    is_whole = progress is None or progress.step.is_full or not own.rerun
+    # a skipped environment has no tests that could run
+    is_whole = progress is None or progress.step.is_full or not own.rerun or bool(own.skipped)
     partly = [each for each in report.sources if each.verdict == "green" and each.observation.selection]
     if partly and (len(partly) > 1 or is_whole):
         asked = [replace(each.observation, failed_option="", failures=()) for each in partly]
