@@ -538,6 +538,23 @@ def write(project, **texts):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("tox.ini", "tox -e py311,py312 -- --loop-close"),
+        ("noxfile.py", "nox -s py311 py312 -- --loop-close"),
+        ("other.py", "pytest --loop-close"),
+    ],
+)
+def test_the_command_is_that_of_the_environments(project, monkeypatch, file, command):
+    (project / file).write_text("")
+    for name in ("py312", "py311"):
+        run(project, f"--loop-close-source=pytest:{name}")
+    (project / "shop.py").write_text(RED.replace("- 1", "- 2"))
+    assert hook(project)["reason"].endswith(f"To run the tests: {command}")
+
+
+@pytest.mark.slow
 def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_over(project):
     run(project)
     write(project, test_shop=GUTTED)

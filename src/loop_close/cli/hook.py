@@ -29,6 +29,8 @@ from loop_close.cli.recorded import NoRunError, read, shown
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
 from loop_close.lazy import dataclass
 from loop_close.process import locked
+from loop_close.provenance import RUNS_AGAIN
+from loop_close.settings import DEFAULT_TEST_COMMAND
 from loop_close.store.records import to_record
 from loop_close.text import digest, fault_text, listed
 
@@ -152,6 +154,10 @@ def _reply(host: Host, data: bytes) -> tuple[str, str]:
     return _said(host, payload, found), "; ".join(filter(None, (complaint, unknown)))
 
 
+_PYTEST = "pytest"
+_ENVIRONMENT = re.compile(r"[\w.-]+")
+
+
 def _keep_aside(path: Path, key: str, session: Session) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -222,7 +228,7 @@ def _situation(
         is_partly_green=seen.is_partly_green,
         prompt=(prompt_text(standing.prompt, 2 * host.limit) or waiting_text(standing)) if is_shown else "",
         prompt_file=_from(payload.cwd, standing.prompt),
-        command=project.settings.test_command,
+        command=_test_command(project, seen),
         not_run=standing.summary.not_run if is_asked else "",
         blocks=max(payload.loop_count or 0, 0 if has_advanced else before.blocks),
         # Whoever was let go is at work again because a person said something: that is another turn.
@@ -232,6 +238,21 @@ def _situation(
     if seen.tests or before.is_lost:
         return _with_tests(situation, project, seen, before)
     return situation
+
+
+def _test_command(project: Project, seen: ProjectState) -> str:
+    """The command that runs the tests: of the settings; for the default, of the environments that ran them."""
+    command = project.settings.test_command
+    names = {known.split(" ", 2)[-1] for known in seen.finished} | {seen.standing.last.source}
+    tests = [name for name in sorted(names) if name.partition(":")[0] == _PYTEST]
+    environments = dict.fromkeys(name.split(":")[1] for name in tests if ":" in name)
+    is_default = command == DEFAULT_TEST_COMMAND
+    if not is_default or _PYTEST in tests or not all(map(_ENVIRONMENT.fullmatch, environments)):
+        return command
+    for file, runner, separator in (("tox.ini", "tox", ","), ("noxfile.py", "nox", " ")):
+        if environments and (project.root / file).is_file():
+            return f"{runner} {RUNS_AGAIN[runner]} {separator.join(environments)} -- --loop-close"
+    return command
 
 
 def _with_tests(situation: Situation, project: Project, seen: ProjectState, before: Session) -> Situation:
