@@ -325,6 +325,21 @@ def test_other_sources_and_the_history_have_their_lines():
     ]
 
 
+@pytest.mark.parametrize(
+    ("expects_tests", "current", "is_said"),
+    [(False, False, True), (False, True, False), (True, False, False)],
+)
+def test_that_tests_have_to_run_is_said_by_runs_of_other_tools(expects_tests, current, is_said):
+    others = tuple(
+        OtherRun(source=name, run=1, verdict="green", is_current=is_current)
+        for name, is_current in (("pytest:py311", False), ("pytest:py312", current), ("mypy", False))
+    )
+    seen = observed(exit_code=0, source="ruff", expects_tests=expects_tests, rerun=())
+    report = replace(report_of(seen), others=others)
+    said = "The tests have not run since the last edit: `pytest:py311`, `pytest:py312`."
+    assert (said in rendered("facts", report)) is is_said
+
+
 # Other findings
 
 
