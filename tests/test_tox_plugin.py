@@ -282,3 +282,30 @@ def test_to_mend_what_an_environment_installs_is_no_change_of_tests(project):
     assert prompt(folder).startswith("# No failure (exit 0)")
     assert "ests" not in prompt(folder)
     assert status(folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        "python -m pytest {posargs}",
+        "python -m pytest test_shop.py\n  python -m pytest {posargs}",
+        "- python -m pytest\n  python -m pytest {posargs}",
+    ],
+)
+def test_pytest_that_ended_before_it_recorded_a_run_is_a_failure_until_its_environment_passes(
+    project, commands
+):
+    folder = project("py", "fine", more=f"[testenv:py]\ncommands =\n  {commands}")
+    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
+    assert tox(folder, "--loop-close", "--", "--no-such-option").returncode != 0
+    found = status(folder)
+    assert found.returncode == 1, found.stdout
+    assert "tox:py: first-failure in run 1" in found.stdout
+    assert re.search(
+        r"py: exit 4: .*pytest: error: unrecognized arguments: --no-such-option$", prompt(folder), re.M
+    )
+    with (folder / "tox.ini").open("a") as file:
+        file.write("[testenv:other]\n")
+    assert tox(folder, "--loop-close").returncode == 0
+    found = status(folder)
+    assert found.returncode == 0, found.stdout

@@ -135,7 +135,8 @@ def conclude(
         report = replace(report, notes=tuple(memory.notes))
     elif memory is not None:
         report = memory.record_run(report, targets.settings, context)
-    others = memory.others if memory is not None else None
+    # What is not recorded takes the place of no report, so that nobody takes it for a run of the source either.
+    others = memory.others if memory is not None and not is_misuse else None
     return save(report, targets, detectors=detectors, extra_sections=extra_sections, others=others)
 
 

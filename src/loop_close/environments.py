@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from loop_close.remember import Memory
 
 _LONGEST = 300
-#: How pip, uv and others begin the line that says why.
-_ERROR = re.compile(r"\s*(?:ERROR|error|Error)\b[:\s]")
+#: How pip, uv, pytest and others begin the line that says why.
+_ERROR = re.compile(r"\s*(?:[\w. -]+: )?(?:ERROR|error|Error)\b[:\s]")
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -87,6 +87,7 @@ def conclude(
     from dataclasses import replace
 
     from loop_close import app
+    from loop_close.facts import is_environment
     from loop_close.model import Provenance
     from loop_close.provenance import agent_of
     from loop_close.remember import RunContext
@@ -102,8 +103,11 @@ def conclude(
     )
     takes_ids = rerun[-1] == "--"
     observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=takes_ids)
-    # What was skipped ran nothing, so that nothing that failed in it is fixed.
-    selection = " ".join([name, *(word for word in words if not word.startswith("--loop-close"))])
+    # What was skipped ran nothing, so that nothing that failed in it is fixed. That the environment as a whole failed,
+    # perhaps for these very words, is fixed once it passes without them.
+    is_whole = bool(seen.failures) and all(map(is_environment, seen.failures))
+    kept = () if is_whole else (word for word in words if not word.startswith("--loop-close"))
+    selection = " ".join([name, *kept])
     context = RunContext(tells_outcomes=bool(seen.skipped), selection=selection)
     saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:

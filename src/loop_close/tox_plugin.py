@@ -13,8 +13,9 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 
 from tox.plugin import impl
@@ -189,11 +190,10 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
     if begun is None:
         return
     _STATE.is_reported.add(name)
-    has_reported = _reports(begun.targets.root, name) != begun.reports
+    reports = _reports(begun.targets.root, name) - begun.reports
+    has_reported, told = bool(reports), _told(reports, outcomes)
     rest = [
-        each
-        for each in outcomes
-        if not (has_reported and _is_pytest(each.cmd)) and not (each.exit_code and _is_free(tox_env, each))
+        each for each in outcomes if each not in told and not (each.exit_code and _is_free(tox_env, each))
     ]
     if not exit_code:  # what failed ran again, and passed
         rest = [each for each in rest if not each.exit_code]
@@ -205,6 +205,14 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
         return
     code = exit_code if failed is not None or not has_reported else 0
     _conclude(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
+
+
+def _told(reports: Iterable[tuple[str, int]], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The commands whose runs the new reports tell of: a pytest that failed may have ended before it wrote one."""
+    last = max((written for _, written in reports), default=0) / 1e9
+    tests = [each for each in outcomes if _is_pytest(each.cmd)] if last else []
+    zero = time() - monotonic()  # outcomes have the other clock
+    return [each for each in tests if len(tests) == 1 or not each.exit_code or zero + each.start <= last]
 
 
 def _is_free(tox_env: ToxEnv, outcome: Outcome) -> bool:
@@ -226,19 +234,20 @@ def _is_pytest(words: Sequence[str]) -> bool:
 def _observed(
     tox_env: ToxEnv, begun: _Begun, code: int, outcomes: Sequence[Outcome], failed: Outcome | None
 ) -> Observation:
-    """What the commands printed; without anything that a reader knows, the command that failed."""
+    """What the commands printed; the command that failed where no reader knows it, or pytest was called wrongly."""
     from dataclasses import replace
 
+    from loop_close.facts import is_a
     from loop_close.readers.streams import observe_texts
 
     texts = [text for each in outcomes for text in (each.out, each.err)]
     seen = observe_texts(texts, code, root=str(begun.targets.root), source=begun.memory.source)
-    if code and not seen.failures:
+    if code and all(is_a(each.raised, "UsageError") for each in seen.failures):  # which is no test that fails
         error = sys.exc_info()[1]  # such as that a command is not in allowlist_externals
         command = shlex.join(map(str, failed.cmd)) if failed is not None else str(error or "a command")
         said = last_line(failed.out, failed.err) if failed is not None else ""
         made = failure("tox", _name(tox_env), f"exit {code}: {command}{said}")
-        seen = replace(seen, failures=(made,))
+        seen = replace(seen, failures=(made,), counts=replace(seen.counts, errors=0), incomplete="")
     return seen
 
 

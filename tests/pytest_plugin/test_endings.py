@@ -77,6 +77,19 @@ def test_wrong_call_of_pytest_leaves_what_shows_failing_tests(run, wrong):
     assert said in f"{done.stdout}\n{done.stderr}".splitlines()
 
 
+@pytest.mark.parametrize("wrong", ["--no-such-option", "no_such_test.py"])
+def test_wrong_call_of_pytest_leaves_the_report_of_the_last_run(run, wrong):
+    """Also where the prompt shows no failing test, and says what is wrong with the call."""
+    for name in ("one", "two", "one"):  # only beside other sources the report of a green run is kept
+        done = run({"test_a.py": FINE}, f"--loop-close-source={name}", remembers=True)
+    kept = {path: path.read_bytes() for path in (done.folder / ".loop-close/reports").iterdir()}
+    assert sorted(path.name for path in kept) == ["one.json", "two.json"]
+    done = run({}, "--loop-close-source=two", wrong, own_process=wrong.startswith("-"), remembers=True)
+    assert done.ret == 4
+    assert done.says("UsageError", wrong)
+    assert {path: path.read_bytes() for path in (done.folder / ".loop-close/reports").iterdir()} == kept
+
+
 def test_wrong_call_after_a_killed_run_leaves_the_list_of_failing_tests(run):
     run({"test_a.py": "import os\ndef test_a(): assert 'old news' == ''\ndef test_b(): pass\n"})
     done = run({"test_b.py": "import os\ndef test_b(): os._exit(3)\n"}, own_process=True)
