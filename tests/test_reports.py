@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,15 @@ def test_what_is_kept_is_found_again(tmp_path):
 def test_of_another_run_or_other_files_it_says_nothing(tmp_path, run):
     kept(tmp_path)
     assert reports_of(tmp_path, [run]) == []
+
+
+def test_what_is_red_on_other_files_is_known_for_its_command(tmp_path):
+    observation = kept(tmp_path)
+    stale = other(is_current=False)
+    seen = app._with_result(stale, tmp_path).observation
+    assert seen == replace(observation, failed_option=""), "the list of what failed is that of another run"
+    for each in (other(), other(run=2, is_current=False), replace(stale, verdict="green")):
+        assert app._with_result(each, tmp_path) == each
 
 
 @pytest.mark.parametrize("damage", ["cut", "link", "folder", "pipe", "other source", "no text"])

@@ -1,13 +1,15 @@
 """Which sources count: a merge until its sources ran here, a failed installation until its environment did."""
 
+import sys
+
 import pytest
 
 from loop_close.memory import FailureRecord, Run
 from loop_close.store import RunRow
 from loop_close.union import open_merge, superseded
 
-LINUX = "cpython-3.11-linux"
-NEW = "cpython-3.12-linux"
+LINUX = f"cpython-3.11-{sys.platform}"
+NEW = f"cpython-3.12-{sys.platform}"
 FAILED = FailureRecord(test="test_a.py::test_a", exact="e", shape="s")
 
 
@@ -33,7 +35,7 @@ def asked(merged, **ran):
             for n, (machine, is_full, is_good) in enumerate(made, 1)
         ]
     found = open_merge(rows, rows.__getitem__, runs.__getitem__)
-    return None if found is None else dict(found.sources)
+    return None if found is None else {name: why for name, why, _ in found.sources}
 
 
 def of(*sources):
@@ -103,7 +105,16 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
     found = open_merge(rows, rows.__getitem__, runs.__getitem__)
     assert found is not None
     assert found.words == ["pytest:py311: not green in the merged reports, not run here since"]
+    row.summary["commands"] = {"pytest:py311": "tox -e py311"}
+    found = open_merge(rows, rows.__getitem__, runs.__getitem__)
+    assert found is not None
+    assert found.words == ["pytest:py311: not green in the merged reports, not run here since: tox -e py311"]
     assert open_merge(["pytest"], rows.__getitem__, runs.__getitem__) is None
+
+
+def test_of_another_platform_no_command_here_is_told():
+    merged = {**of(("pytest", "error", "cpython-3.11-plan9")), "commands": {"pytest": "pytest --loop-close"}}
+    assert asked(merged) == {"pytest": "it is of cpython-3.11-plan9: merge newer reports"}
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ def save(
             with contextlib.suppress(OSError):
                 folder = files.state_folder(targets.root)
                 stack.enter_context(locked(folder / _LOCK, _LONGEST))
-            report = replace(report, others=others())  # read again under the lock
+            others_now = tuple(_with_result(each, targets.root) for each in others())  # again, under the lock
+            report = replace(report, others=others_now)
             return _save(report, targets, detectors, extra_sections, inputs, keeps=True)
 
 
@@ -274,6 +275,18 @@ def reports_of(root: Path, others: Iterable[OtherRun]) -> list[Part]:
         return []
     found = (_part(files.of_source(root, each.source), each) for each in others if each.is_current)
     return [part for part in found if part is not None]
+
+
+def _with_result(other: OtherRun, root: Path) -> OtherRun:
+    """The run, with what it showed where it is neither green nor of these files: the prompt names its command."""
+    is_asked = other.verdict != "green" and not (other.is_current or other.left)
+    found = reports_of(root, [replace(other, is_current=True)]) if is_asked else ()
+    if not found:
+        return other
+    seen = found[0].observation  # without an environment, the list of what failed is that of the last run
+    return replace(
+        other, observation=seen if seen.provenance.environment else replace(seen, failed_option="")
+    )
 
 
 def _part(path: Path, run: OtherRun) -> Part | None:

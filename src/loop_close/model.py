@@ -425,14 +425,17 @@ class OtherRun:
 
     :ivar run: its number.
     :ivar is_current: the files did not change since, except for data that tests wrote.
-    :ivar left: what of a merge still has to run here, each with the reason; empty for another source.
+    :ivar left: what of a merge still has to run here, each with the reason and the command for it, which is empty if
+        unknown; empty for another source.
+    :ivar observation: what it showed, if it is known and not green, and not of these files.
     """
 
     source: str
     run: int
     verdict: str
     is_current: bool
-    left: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str, str], ...] = ()
+    observation: Observation | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

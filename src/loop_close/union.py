@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -15,17 +16,21 @@ _TESTS = "pytest"
 class OpenMerge(NamedTuple):
     """A merge whose failures still count.
 
-    :ivar sources: of those that were not green in it and are not green here since: the name, and why.
+    :ivar sources: of those that were not green in it and are not green here since: the name, why, and the command that
+        runs all its tests here; empty if it is unknown.
     :ivar tests: what failed in it.
     """
 
-    sources: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str, str], ...]
     tests: tuple[str, ...]
 
     @property
     def words(self) -> list[str]:
         """A line for each source."""
-        return [f"{name}: not green in the merged reports, {why}" for name, why in self.sources]
+        return [
+            f"{name}: not green in the merged reports, {why}{f': {command}' if command else ''}"
+            for name, why, command in self.sources
+        ]
 
 
 class _Merged(NamedTuple):
@@ -62,8 +67,9 @@ def open_merge(
         name: runs for name in sorted(names - {MERGED}) if (runs := _later(rows(name), recorded(name), since))
     }
     of_machine = Counter(each.machine for each in merged)
+    commands = done[-1].summary.get("commands")
     left = [
-        (each.name, "not run here since" if not ran else "no green run of all its tests here since")
+        (each.name, *_way_out(each, commands if isinstance(commands, dict) else {}, has_run=bool(ran)))
         for each in red
         if not any(
             map(_is_covered, ran := [r for n, r in later.items() if _is_of(n, r[-1], each, of_machine)])
@@ -77,6 +83,15 @@ def _merged(value: object) -> Iterator[_Merged]:
     for each in value if isinstance(value, list) else ():
         if isinstance(each, list) and len(each) == 3 and all(isinstance(part, str) for part in each):
             yield _Merged(each[0], each[1] == "green", each[2])
+
+
+def _way_out(merged: _Merged, commands: Mapping[str, object], *, has_run: bool) -> tuple[str, str]:
+    """Why a source still counts, and the command for it."""
+    command = commands.get(merged.name)
+    if "-" in merged.machine and merged.machine.rpartition("-")[2] != sys.platform:
+        return f"it is of {merged.machine}: merge newer reports", ""
+    why = "no green run of all its tests here since" if has_run else "not run here since"
+    return why, command if isinstance(command, str) else ""
 
 
 def _later(rows: Sequence[RunRow], runs: Sequence[Run], since: float) -> list[Run]:

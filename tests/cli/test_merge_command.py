@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -197,6 +198,33 @@ def test_each_environment_of_a_merge_has_its_own_list_of_failing_tests(tmp_path)
     merged(tmp_path, "py311.json", "py312.json")
     assert files.read_failed(tmp_path, "pytest:py311") == ["a.py::test_a", "a.py::test_b"]
     assert files.read_failed(tmp_path, "pytest:py312") == ["a.py::test_b"]
+
+
+@pytest.mark.slow
+def test_the_commands_that_are_named_cover_what_is_open_of_a_merge(tmp_path):
+    """Sources of one machine, and one of a JUnit file: each only under its own name."""
+    test = tmp_path / "test_a.py"
+    test.write_text("def test_a(): assert 0\ndef test_b(): pass\n")
+
+    def called(*words):
+        words = [sys.executable, "-m", "pytest", "-q", *words]
+        subprocess.run(words, cwd=tmp_path, env=ALONE, check=False, capture_output=True)
+        return (tmp_path / "nextprompt.md").read_text()
+
+    for number, name in enumerate(("pytest:django4", "odd name")):
+        off = "--loop-close-history=off"
+        called("--loop-close", off, f"--loop-close-source={name}", f"--loop-close-json={number}.json")
+    (tmp_path / "job.xml").write_text(CASE.format(FAILED))
+    merged(tmp_path, "0.json", "1.json", "job.xml")
+    test.write_text("def test_a(): pass\ndef test_b(): pass\n")
+    prompt = called("--loop-close", "--loop-close-source=mine")
+    names = ("job", "odd name", "pytest:django4")
+    for name in names:
+        option = f"--loop-close-source={name}"
+        assert f"pytest --loop-close {shlex.quote(option)}\n" in prompt
+        assert loop_close_here("status", cwd=tmp_path).returncode == 1
+        called("--loop-close", option)
+    assert loop_close_here("status", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.slow

@@ -342,13 +342,14 @@ def test_a_merge_counts_until_its_sources_ran_here_whatever_else_ran(tmp_path):
     remember(tmp_path, "", source="ruff", at=100.0)
     code, text, _ = called("status")
     assert code == 1
-    assert "  pytest: not green in the merged reports, not run here since\n" in text
+    words = "pytest: not green in the merged reports, not run here since: pytest --loop-close"
+    assert f"  {words}\n" in text
     assert document("status")[1]["sources"][0]["not_run_here"] == ["pytest"]
     assert called("ask", "test_a.py::a")[0] == 6
     stop = json.dumps({"session_id": "s", "hook_event_name": "Stop", "cwd": str(tmp_path)}).encode()
     answer = json.loads(called("hook", "--host", "claude", data=stop)[1])
     assert answer["decision"] == "block"
-    assert "- pytest: not green in the merged reports, not run here since" in answer["reason"]
+    assert f"- {words}\n" in answer["reason"]
     assert "test_a.py::a" in answer["reason"]
     remember(tmp_path, "", source="pytest", at=200.0)
     assert called("status")[0] == 0

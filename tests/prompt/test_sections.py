@@ -24,7 +24,7 @@ from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import report_of
 from loop_close.memory import Step
-from loop_close.model import Counts, Evidence, OtherRun, SourceResult, Suspect, Warned
+from loop_close.model import Counts, Evidence, OtherRun, Provenance, SourceResult, Suspect, Warned
 from loop_close.prompt.block import LEGEND
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
@@ -312,7 +312,7 @@ def test_other_sources_and_the_history_have_their_lines():
                 run=2,
                 verdict="error",
                 is_current=False,
-                left=(("a`b", "not run here since"),),
+                left=(("a`b", "not run here since", ""),),
             ),
         ),
         notes=("the history `x` is broken\n# h",),
@@ -428,6 +428,33 @@ def test_where_no_command_is_known():
         "Run the failing command again to verify the fix."
     ]
     assert rendered("next-step", report_of(observed(rerun=()))) == []
+
+
+def test_what_is_red_and_did_not_run_on_these_files_has_its_commands():
+    def other(name, **fields):
+        made = Provenance(runner="tox", environment=name)
+        seen = observed(
+            exit_code=1, provenance=made, rerun=("tox", "-e", name, "--loop-close"), failed_option=""
+        )
+        return OtherRun(
+            source=f"tox:{name}", run=1, verdict="error", is_current=False, **{"observation": seen, **fields}
+        )
+
+    left = (("a", "not run here since", "pytest --loop-close"), ("b", "it is of x", ""))
+    others = (other("lint"), other("types"), other("merge", observation=None, left=left))
+    said = [
+        "Rerun what is not green and did not run on these files:",
+        "```sh",
+        "tox -e lint,types --loop-close",
+        "pytest --loop-close",
+        "```",
+    ]
+    green = replace(report_of(observed(exit_code=0, counts=Counts(passed=2))), others=others)
+    assert rendered("next-step", green) == said
+    red = replace(report_of(observed(failure(raised()))), others=others)
+    own, blank, *rest = rendered("next-step", red)
+    assert own.startswith("Rerun just the failing tests: ")
+    assert (blank, rest) == ("", said)
 
 
 def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():

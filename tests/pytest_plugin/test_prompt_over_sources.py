@@ -46,6 +46,18 @@ def in_environment(run, monkeypatch, pytester):
     return start
 
 
+def test_what_failed_and_did_not_run_on_these_files_has_its_command(in_environment, monkeypatch, pytester):
+    in_environment("py311", old="1")
+    shop = FILES["shop.py"].replace(" + 1", "").replace("text[-1]", "text[0]")
+    done = in_environment("py312", files={"shop.py": shop})
+    assert done.title.startswith("# The tests pass: ")
+    words = "Rerun what is not green and did not run on these files:"
+    command = "tox -e py311 -- --loop-close-failed"
+    assert done.says(f"{words} `{command}`", "Not green, and not run on these files: `pytest:py311`")
+    in_environment("py311", "--loop-close-failed", old="1")
+    assert words not in (pytester.path / "nextprompt.md").read_text()
+
+
 def test_a_cause_is_shown_once_with_where_it_fails_and_passes(in_environment):
     in_environment("py311", old="1")
     done = in_environment("py312")

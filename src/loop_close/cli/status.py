@@ -180,7 +180,7 @@ def _source_document(standing: SourceStatus) -> dict[str, Any]:
         "test_changes": tests_document(summary.tests),
         **edits_document(summary),
         "prompt": None if standing.prompt is None else from_here(standing.prompt),
-        "not_run_here": [shown(name) for name, _ in (standing.waits.sources if standing.waits else ())],
+        "not_run_here": [shown(name) for name, *_ in (standing.waits.sources if standing.waits else ())],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -26,7 +27,7 @@ from loop_close.memory import (
     Step,
     Thresholds,
 )
-from loop_close.model import Counts, Failure, Report, RootCause, Verdict
+from loop_close.model import Counts, Failure, Observation, Report, RootCause, Verdict
 from loop_close.progress.compare import (
     LAST_FAILED,
     Changes,
@@ -44,6 +45,7 @@ _MAX_STEPS = 60
 _MAX_EDITED = 12
 _MAX_NAMED = 20
 _MAX_ASKED = 200
+_SOURCE = "--loop-close-source"
 # Of earlier episodes: failures, episodes that each was in, and those in a row after which it is let go.
 _MAX_RETURNED, _MAX_RETURNS, _MAX_MISSED = 200, 5, 5
 _DEFAULT = Thresholds()
@@ -424,6 +426,17 @@ def _known(report: Report) -> tuple[str, ...]:
     return tuple(sorted(map(name_of, tests))[:MAX_RECORDS])
 
 
+def _covering(name: str, seen: Observation) -> str:
+    """The command that runs all tests of a merged source here, under its name; empty for one that cannot be shown."""
+    words = list(seen.rerun) or ["loop-close", "run", "--source", name, "--", "COMMAND"]
+    if "pytest" in words[:3] and words[0] != seen.provenance.runner:
+        pairs = zip(["", *words], words, strict=False)
+        words = [word for before, word in pairs if _SOURCE not in (before, word.partition("=")[0])]
+        words += [f"{_SOURCE}={name}"] if name != "pytest" else []
+    command = shlex.join(words)
+    return command if clean(command, 400) == command else ""
+
+
 def _collected(counts: Counts) -> int:
     """How many tests were selected to run; if that is unknown, how many have an outcome."""
     ended = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed
@@ -546,6 +559,8 @@ def _parts(report: Report) -> dict[str, Any]:
         made = [(each.source, each.verdict, each.observation) for each in report.sources]
         made = made or [(report.observation.source, report.verdict, report.observation)]
         found["sources"] = [[name, verdict, seen.provenance.machine] for name, verdict, seen in made]
+        commands = {name: _covering(name, seen) for name, verdict, seen in made if verdict != "green"}
+        found["commands"] = {name: command for name, command in commands.items() if command}
     if report.observation.failures and all(map(is_setup, report.observation.failures)):
         found["setup"] = sorted({each.code for each in report.observation.failures})
     if report.observation.skipped:

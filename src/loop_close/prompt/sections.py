@@ -269,7 +269,7 @@ def _others(report: Report) -> Iterator[str]:
     if tests and not is_of_tests and not any(each.is_current for each in tests):
         yield f"The tests have not run since the last edit: {spans([each.source for each in tests], _MAX_SOURCES)}."
     red = sorted((o for o in report.others if o.verdict != "green"), key=lambda each: not each.is_current)
-    left = [f"{span(name, 60)} ({why})" for each in red for name, why in each.left]
+    left = [f"{span(name, 60)} ({why})" for each in red for name, why, _ in each.left]
     lines = {"Not green in the merged reports": left}
     for each in red:
         what = "Not green on the same files" if each.is_current else "Not green, and not run on these files"
@@ -457,7 +457,17 @@ def known_document(observation: Observation) -> list[dict[str, Any]]:
 
 
 def _next_step(report: Report, tokens: int) -> Iterator[str]:
-    """The command that runs just what failed once more."""
+    """The commands that run just what failed once more, here and on other files."""
+    yield from (own := [*_own_step(report)])
+    stale = [each.observation for each in report.others if each.observation is not None]
+    left = (command for each in report.others for _, _, command in each.left if command)
+    if commands := [*rerun_commands(stale), *left]:
+        words = "Rerun what is not green and did not run on these files:"
+        yield from ([""] if own else [])
+        yield from _command(words, "\n".join(dict.fromkeys(commands)))
+
+
+def _own_step(report: Report) -> Iterator[str]:
     observation = report.observation
     if report.verdict == "green":
         yield from _rest(report)
