@@ -8,7 +8,13 @@ from records import TEST, any_text, failure, hostile, observed, raised
 
 from loop_close.model import Provenance
 from loop_close.prompt import safe
-from loop_close.prompt.place import command_for, rerun_command, rerun_commands, selected_tests
+from loop_close.prompt.place import (
+    command_for,
+    rerun_command,
+    rerun_commands,
+    rerun_of_source,
+    selected_tests,
+)
 from loop_close.text import sanitize
 
 START = ["pytest", "--loop-close"]
@@ -163,6 +169,36 @@ def test_sources_that_the_same_words_run_share_a_command():
         f"pytest --loop-close {TEST}::a {TEST}::b",
         "loop-close run -- mypy",
     ]
+
+
+def test_no_command_runs_the_failing_tests_of_another_source():
+    def of(source, *nodeids):
+        failures = [failure(raised(), nodeid) for nodeid in nodeids]
+        rerun = ("python", "-m", "pytest", "--loop-close", "--loop-close-source", source)
+        return replace(observed(*failures, **HAS_OPTION), source=source, rerun=rerun)
+
+    old, new = (
+        of("pytest:py3.11", "a.py::a", "a.py::b"),
+        of("pytest:py3.12", *(f"b.py::{n}" for n in range(99))),
+    )
+    commands = [
+        "python -m pytest --loop-close --loop-close-source pytest:py3.11 a.py::a a.py::b",
+        "python -m pytest --loop-close --loop-close-source pytest:py3.12 b.py",
+    ]
+    assert rerun_commands([old, new]) == commands
+    assert [rerun_of_source(each, [old, new]) for each in (old, new)] == commands
+    checks = replace(of("mypy"), rerun=("loop-close", "run", "--", "mypy"), takes_ids=False)
+    command = "python -m pytest --loop-close-failed --loop-close-source pytest:py3.12"
+    assert rerun_commands([new, checks]) == [command, "loop-close run -- mypy"], (
+        "the list holds no other tests"
+    )
+    assert rerun_of_source(new, [new, checks]) == command
+    tox = ("tox", "-e", "py", "--", "--loop-close")
+    py = replace(new, provenance=Provenance(runner="tox", environment="py"), rerun=tox)
+    assert rerun_commands([old, py]) == [commands[0], "tox -e py -- --loop-close-failed"], (
+        "it has its own list"
+    )
+    assert rerun_of_source(py, [old, py]) == "tox -e py -- --loop-close-failed"
 
 
 def test_environments_of_one_runner_share_a_command():

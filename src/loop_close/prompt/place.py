@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -300,15 +300,16 @@ def rerun_commands(observations: Sequence[Observation]) -> list[str]:
     """Commands that run what failed in several sources again; environments of one runner share a command.
 
     Each of these environments finds its own failing tests by the option that reads them from the state folder. Sources
-    that are run by the same words, as another interpreter runs them, share a command, too.
+    that are run by the same words, as another interpreter runs them, share a command, too. Beside tests of another
+    command, theirs are named: what the option reads is of all sources.
     """
     environments: dict[tuple[str, ...], list[str]] = {}
     others: dict[tuple[str, ...], Observation] = {}
     order: dict[tuple[str, ...], None] = {}
     for each in observations:
-        words, name = each.rerun, each.provenance.environment
+        words = each.rerun
         is_named = each.takes_ids and not each.failed_option and bool(words) and words[-1] == "--"
-        if words and words[0] == each.provenance.runner and name in words[:3] and not is_named:
+        if _has_own_list(each) and not is_named:
             option = each.failed_option or _START
             key = (words[0], words[1], *(option if word == _START else word for word in words[3:]))
             environments.setdefault(key, []).append(words[2])
@@ -321,10 +322,32 @@ def rerun_commands(observations: Sequence[Observation]) -> list[str]:
         else:
             continue
         order.setdefault(key)
+    tests = [each.rerun for each in observations if any(failure.nodeid for failure in each.failures)]
+    is_alone = len({*tests}) < 2
     return [
-        _of_environments(key, environments[key]) if key in environments else rerun_command(others[key])
+        _of_environments(key, environments[key])
+        if key in environments
+        else rerun_command(others[key] if is_alone else _by_name(others[key]))
         for key in order
     ]
+
+
+def rerun_of_source(observation: Observation, observations: Iterable[Observation]) -> str:
+    """The command for one of several sources, which runs no other's failing tests."""
+    of_others = (each for each in observations if each is not observation)
+    is_alone = _has_own_list(observation) or not any(f.nodeid for each in of_others for f in each.failures)
+    return rerun_command(observation if is_alone else _by_name(observation))
+
+
+def _has_own_list(observation: Observation) -> bool:
+    """Whether it is run again by a runner of environments, each of which has a list of its failing tests."""
+    words, made = observation.rerun, observation.provenance
+    return bool(words) and words[0] == made.runner and made.environment in words[:3]
+
+
+def _by_name(observation: Observation) -> Observation:
+    """The same with its failing tests named, or their files, as the option would read those of other sources."""
+    return replace(observation, failed_option="")
 
 
 def _of_environments(words: Sequence[str], names: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.prompt import plain_values, safe
 from loop_close.prompt.block import all_reasons
 from loop_close.prompt.loop import attempts_at, effect, tests_document
-from loop_close.prompt.place import representative, rerun_command
+from loop_close.prompt.place import representative, rerun_of_source
 from loop_close.prompt.sections import known_document
 from loop_close.syntax.meaning import MODULE
 
@@ -61,7 +61,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "root_causes": [_cause(c, report) for c in report.causes],
         "known": known_document(report.observation),
         "shared": shared_document(report),
-        "sources": [_source_result(each) for each in report.sources],
+        "sources": [_source_result(each, report) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }
 
@@ -84,7 +84,8 @@ def _run(observation: Observation) -> dict[str, Any]:
     }
 
 
-def _source_result(each: SourceResult) -> dict[str, Any]:
+def _source_result(each: SourceResult, report: Report) -> dict[str, Any]:
+    observations = [source.observation for source in report.sources]
     return {
         **plain_values(each, "source", "verdict"),
         "counts": asdict(each.observation.counts),
@@ -92,7 +93,7 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
         "failed": sorted({safe(f.nodeid) for f in each.observation.failures if f.nodeid}),
         "incomplete": safe(each.observation.incomplete),
         "run": _run(each.observation),
-        "rerun": "" if each.verdict == "green" else rerun_command(each.observation),
+        "rerun": "" if each.verdict == "green" else rerun_of_source(each.observation, observations),
     }
 
 
