@@ -112,6 +112,25 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
     assert open_merge(["pytest"], rows.__getitem__, runs.__getitem__) is None
 
 
+@pytest.mark.parametrize(
+    ("selection", "collected", "is_open"),
+    [
+        ("pytest -q", 2, False),
+        ("pytest -q test_a.py::test_b", 1, True),
+        ("py test_a.py::test_b", 1, True),
+        ("pytest --lf", 1, True),
+        ("checker a::b", 0, False),
+    ],
+)
+def test_output_of_chosen_tests_covers_no_source(selection, collected, is_open):
+    """Of a command that is not run by our plugin it is not known that others were left out."""
+    row = RunRow(number=1, source="merge", state="done", started=1, ended=2, summary=of(("s12", "error", "")))
+    rows = {"merge": [row], "s12": [RunRow(number=1, source="s12", state="done", started=3, ended=4)]}
+    run = Run(number=1, source="s12", is_good=True, selection=selection, collected=collected)
+    found = open_merge(rows, rows.__getitem__, {"merge": [], "s12": [run]}.__getitem__)
+    assert (found is not None) == is_open
+
+
 def test_of_another_platform_no_command_here_is_told():
     merged = {**of(("pytest", "error", "cpython-3.11-plan9")), "commands": {"pytest": "pytest --loop-close"}}
     assert asked(merged) == {"pytest": "it is of cpython-3.11-plan9: merge newer reports"}

@@ -6,11 +6,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from loop_close import lazy
 from loop_close.lazy import NamedTuple
 from loop_close.memory import MERGED, Run
 from loop_close.store import RunRow
 
 _TESTS = "pytest"
+#: In a command of which only the output is read: it names tests, or asks for those that failed.
+_CHOSEN = lazy.pattern(r"::|--(?:lf|last-failed|loop-close-failed)\b")
 
 
 class OpenMerge(NamedTuple):
@@ -112,7 +115,13 @@ def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]
 
 def _is_covered(runs: Sequence[Run]) -> bool:
     """Whether all tests passed in one of the runs, and none failed in the last."""
-    is_whole = any(run.is_good and run.is_full and not run.marks for run in runs)
+    is_whole = any(
+        run.is_good
+        and run.is_full
+        and not run.marks
+        and not (run.collected and _CHOSEN.search(run.selection))
+        for run in runs
+    )
     return is_whole and runs[-1].is_good and not runs[-1].marks
 
 
