@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from loop_close.conventions import is_configuration, is_of_tests, is_sample, is_
 if TYPE_CHECKING:
     from loop_close.memory import ChangedTest
     from loop_close.settings import KnownEntry
-    from loop_close.store import Entries, NewBaseline, RunHandle
+    from loop_close.store import Changes, Entries, NewBaseline, RunHandle
     from loop_close.store.sqlite import SqliteHistory
     from loop_close.testcode import TestChange
 
@@ -248,6 +248,27 @@ def compared(
         more = f"and {len(left)} more change{'s' * (len(left) != 1)} of tests"
         changes.append(_unlisted(left[0].file, more, [fingerprint(change) for change in left]))
     return changes
+
+
+def undone(since: Changes, then: Changes, content: Callable[[str], bytes | None]) -> set[str]:
+    """The fingerprints of those changes to tests that were there at one state of the files, and are gone by now.
+
+    :param since: how the files as they are differ from those before the changes; ``then``: from those with them.
+    """
+    since, then = (tuple(each for each in side if is_of_tests(each[0])) for side in (since, then))
+    digests = {each for _, *pair in (*since, *then) for each in pair if each is not None}
+    contents = {each: content(each) for each in digests} if len(digests) <= 2 * _MAX_CODE else {"": None}
+    if None in contents.values():
+        return set()  # it is not known
+
+    def texts(of: Mapping[str, str | None]) -> dict[str, str]:
+        return {path: text_of(path, contents[each] or b"") for path, each in of.items() if each is not None}
+
+    now = {path: new for path, _, new in (*since, *then)}
+    before, made = ({**now, **{path: old for path, old, _ in side}} for side in (since, then))
+    were, are = (compared(texts(before), texts(side)) for side in (made, now))
+    left = {(each.file, each.test) for each in are}  # also with another edit on top
+    return {each.fingerprint for each in were if (each.file, each.test) not in left}
 
 
 def _changed(change: TestChange) -> ChangedTest:

@@ -584,6 +584,26 @@ def test_change_that_cannot_be_decided_is_asked_about_once(project):
     )
     assert hook(project, stop_hook_active=True) is None
     assert hook(project) is None
+    write(project, test_shop=TEST.replace("== 3", "== 2\n    assert total([]) == -1"))
+    run(project)
+    assert "test_total` (" in hook(project, session="next")["reason"], "it is still there, under another edit"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2])
+def test_change_that_was_undone_is_not_asked_about_and_one_that_is_left_is(project, times):
+    two = f"{TEST}\n\ndef test_more():\n    assert total([2]) == 2\n"
+    write(project, shop=GREEN, test_shop=two)
+    run(project)
+    write(project, test_shop=TEST)
+    assert [run(project) for _ in range(times)] == [0] * times
+    assert "test_more` (deleted): " in hook(project)["reason"]
+    write(project, test_shop=f"# edited\n{TEST}", shop=f"{GREEN}\n\nMORE = 1\n")
+    run(project)
+    assert "test_more` (deleted): " in hook(project, session="other")["reason"]
+    write(project, test_shop=f"{two}# restored\n")
+    assert run(project) == 0
+    assert hook(project, session="next") is None
 
 
 @pytest.mark.slow

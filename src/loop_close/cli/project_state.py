@@ -10,7 +10,7 @@ from pathlib import Path
 from loop_close import files
 from loop_close.agent.guard import needs_run
 from loop_close.cli.project import Project
-from loop_close.cli.recorded import Summary, read, shown, summary_of
+from loop_close.cli.recorded import Summary, changed_before, read, shown, summary_of
 from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import dataclass
 from loop_close.memory import MERGED, TAMPERING, ChangedTest
@@ -26,7 +26,6 @@ _TESTS = "pytest"
 _LOOKS = 60
 # With a command that chooses tests itself, no run is of all of them.
 _CHOOSES = re.compile(r"\s-[km]\b|::|\s--(?:deselect|ignore)")
-_BACK = 4
 _MOST_NAMED = 5
 _WORST = ("green", "failing", "stuck")
 
@@ -98,7 +97,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
         edited=edited,
         is_seen=is_seen,
         latest=f"{looks[0].source} {looks[0].number}" if looks else "",
-        tests=_tests(decides, history),
+        tests=decides.summary.tests or changed_before(history, decides.last.source),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or history.has_run(known),
         finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
@@ -175,19 +174,6 @@ def failing_since(
 def _is_earlier(known: str, row: RunRow) -> bool:
     number, _, rest = known.partition(" ")
     return rest.partition(" ")[2] == row.source and int(number) < row.number
-
-
-def _tests(standing: SourceStatus, history: HistoryReader) -> tuple[ChangedTest, ...]:
-    """Changes to tests as the last run reports them; if it reports none, as the green run before it does.
-
-    What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes.
-    """
-    if standing.summary.tests:
-        return standing.summary.tests
-    accepted = history.accepted()
-    rows = (row for row in reversed(history.rows(standing.last.source, _BACK)) if row.state == "done")
-    found = (summary_of(row).judged(accepted) for row in rows)
-    return next((each.tests for each in found if each.verdict == "green" and each.tests), ())
 
 
 def _deciding(found: Sequence[SourceStatus], looks: Sequence[RunWindow]) -> SourceStatus:

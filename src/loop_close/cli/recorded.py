@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,7 @@ def read(path: Path, work: Callable[[HistoryReader], Result], source: str | None
 # --- summary of a remembered run, safe to show; missing or invalid parts are skipped
 
 _VERDICTS = ("green", "first-failure", "progress", "no-progress", "stuck", "error")
+_BACK, _LOOKS = 4, 60
 _OWN_WORDS = ("", "running", "killed", "unknown", *_VERDICTS)
 
 
@@ -137,6 +138,34 @@ def summary_of(row: RunRow) -> Summary:
         known=plain["known"] if _is_count(plain.get("known")) else 0,
         skipped=shown(plain["skipped"]) if plain.get("skipped") else "",
     )
+
+
+def changed_before(history: HistoryReader, source: str) -> tuple[ChangedTest, ...]:
+    """Changes to tests as the last green run that has some reports them, for where the last run reports none.
+
+    What cannot be decided is reported by two green runs, and an agent may run the tests as often as it likes. What was
+    undone since, so that the tests are as before these runs, is left out.
+    """
+    accepted = history.accepted()
+
+    def newest(limit: int) -> Iterator[tuple[int, Summary]]:
+        rows = (row for row in reversed(history.rows(source, limit)) if row.state == "done")
+        return ((row.number, summary_of(row).judged(accepted)) for row in rows)
+
+    found = ((n, s.tests) for n, s in newest(_BACK) if s.verdict == "green" and s.tests)
+    number, tests = next(found, (0, ()))
+    if not tests:
+        return ()
+    prints = {each.fingerprint for each in tests}
+    older = (n for n, s in newest(_LOOKS) if n < number and prints.isdisjoint(t.fingerprint for t in s.tests))
+    states = {each.number: each.snapshot for each in history.looks(_LOOKS, source) if each.source == source}
+    since, then = (history.changes_since(states.get(n)) for n in (next(older, 0), number))
+    if since is None or then is None:  # it is not known
+        return tests
+    from loop_close.baseline import undone  # late: most often no test was changed
+
+    gone = undone(since, then, history.content)
+    return tuple(each for each in tests if each.fingerprint not in gone)
 
 
 def _tests(value: object) -> tuple[ChangedTest, ...]:
