@@ -572,6 +572,20 @@ def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_
 
 
 @pytest.mark.slow
+def test_changed_tests_of_a_source_that_the_prompt_does_not_show_are_no_failures(project, monkeypatch):
+    run(project, "--loop-close-source=one")
+    write(project, test_shop=GUTTED)
+    assert run(project, "--loop-close-source=one") == 0
+    assert run(project, "--loop-close-source=two") == 0
+    told = hook(project)["reason"]
+    assert told.startswith("Tests were changed, and pass in run 2 of one.\n\n")
+    assert "- `test_shop.py::test_total` (weakened): " in told
+    monkeypatch.chdir(project)
+    said = called("explain")[1]
+    assert "\nnot green either: one (tests changed in run 2); explain one with --source\n" in said
+
+
+@pytest.mark.slow
 def test_change_that_cannot_be_decided_is_asked_about_once(project):
     write(project, shop=GREEN)
     run(project)

@@ -417,7 +417,9 @@ def _known(project: Project, history: HistoryReader, source: str | None, kind: s
     summary = summary_of(row)
     signals = [signal for signal in summary.fired if signal.kind == kind]
     others = tuple(
-        (each.last.source, each.summary.verdict, (each.finished or each.last).number)
+        (each.last.source, "killed", each.last.number)
+        if each.last.state == "killed"
+        else (each.last.source, each.summary.verdict, (each.finished or each.last).number)
         for each in source_statuses(project, history)
         if each.verdict != "green" and each.last.source != row.source
     )
@@ -445,7 +447,12 @@ def _lines(known: _ExplainedRun, kind: str | None, limits: Thresholds) -> Iterat
     yield f"{shown(known.row.source)}, run {known.row.number}: {known.summary.verdict}"
     yield loop_words(breaker)
     if known.others:
-        named = (f"{shown(source)} ({verdict} in run {number})" for source, verdict, number in known.others)
+        # a green run of such a source has changed tests
+        said = (
+            (shown(s), "tests changed" if verdict == "green" else verdict, n)
+            for s, verdict, n in known.others
+        )
+        named = (f"{source} ({words} in run {number})" for source, words, number in said)
         yield f"not green either: {', '.join(named)}; explain one with --source"
     yield f"current thresholds: {_thresholds(limits)}"
     signals = _asked(known, kind)

@@ -263,8 +263,13 @@ def _with_tests(situation: Situation, project: Project, seen: ProjectState, befo
     found = open_changes(seen.tests)
     asked = [each for each in seen.tests if each.state == "asked" and each.fingerprint not in before.asked]
     lost = _of_lost(project, before) if before.is_lost else {}
+    prompt = situation.prompt
+    if found and not prompt and seen.standing.summary.verdict == "green":  # the prompt is of another source
+        lines = "\n".join(lines_of(found))
+        prompt = f"Tests were changed, and pass in run {situation.run} of {shown(situation.source, 80)}.\n\n{lines}"
     return replace(
         situation,
+        prompt=prompt,
         tampered=tampering_in_words(found) if found else lost.get("tampered", ""),
         question="\n".join(lines_of(asked)),
         lost=lost.get("lost", ""),
