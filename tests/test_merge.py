@@ -531,6 +531,19 @@ def commands(merged):
 IN_CI = ("pytest", "--loop-close", "--loop-close-history=off", "--splits", "2", "--group=1", "-p", "x")
 
 
+@pytest.mark.parametrize(("more", "is_named"), [((), True), (("-p", "x"), False)])
+def test_commands_name_the_tests_where_only_the_options_of_a_shard_kept_them_from_it(more, is_named):
+    rerun = (*IN_CI[:6], *more)
+    parts = [
+        part((1, 1), TESTS, failing=TESTS[minor - 11 :][:1], interpreter=f"cpython-3.{minor}", rerun=rerun)
+        for minor in (11, 12)
+    ]
+    parts = [each._replace(observation=replace(each.observation, takes_ids=False)) for each in parts]
+    merged = joined(parts, here=Provenance(interpreter="cpython-3.12"))
+    words = [each.observation.takes_ids for each in merged.report.sources]
+    assert words == [is_named, is_named]
+
+
 def test_commands_are_for_this_machine_with_the_interpreter_that_another_source_needs():
     parts = [
         part(

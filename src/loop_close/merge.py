@@ -28,7 +28,7 @@ from loop_close.model import (
 )
 from loop_close.monitor.wire import merge_calls
 from loop_close.parts import Part, by_source, of_one_run
-from loop_close.prompt.place import python_of, without_shard
+from loop_close.prompt.place import is_argument, python_of, without_shard
 from loop_close.text import digest
 from loop_close.text.redact import MARK
 
@@ -99,7 +99,12 @@ def _for_here(seen: Observation, here: Provenance) -> Observation:
     is_other = made.interpreter not in ("", here.interpreter)
     if start and (is_other or start[0][:1] == "/" or start[0][1:2] == ":"):
         start = python_of(made.interpreter if is_other else ""), "-m", "pytest"
-    return replace(seen, rerun=(*start, *rest))
+    # The options of its shard kept the run from taking node ids.
+    is_bare = len(words) < len(seen.rerun) and {*without_shard(rest, "--loop-close-source")} <= {
+        "--loop-close"
+    }
+    takes_ids = is_bare and all(is_argument(each.nodeid) for each in seen.failures if each.nodeid)
+    return replace(seen, rerun=(*start, *rest), takes_ids=seen.takes_ids or takes_ids)
 
 
 def _one_run(parts: Sequence[Part]) -> Observation:

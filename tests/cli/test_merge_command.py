@@ -236,7 +236,8 @@ def test_run_of_another_interpreter_under_the_name_of_a_merged_source_is_another
     (tmp_path / "report.json").write_text(json.dumps(report))
     (tmp_path / "test_shop.py").write_text("def test_total(): pass\n")
     merged(tmp_path, "report.json")
-    assert "`python2.7 -m pytest --loop-close-failed`" in (tmp_path / "nextprompt.md").read_text()
+    command = "`python2.7 -m pytest --loop-close 'test_shop.py::test_total[3]'`"
+    assert command in (tmp_path / "nextprompt.md").read_text()
     words = [sys.executable, "-m", "pytest", "-q", "--loop-close", "--loop-close-source=ci:py27"]
     subprocess.run(words, cwd=tmp_path, env=ALONE, check=True, capture_output=True)
     done = loop_close_here("status", cwd=tmp_path)

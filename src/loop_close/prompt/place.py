@@ -369,7 +369,7 @@ def names_tests(observation: Observation) -> bool:
 def command_for(observation: Observation, tests: Sequence[str]) -> str:
     """The same for tests that are known by name; all tests if they are many or cannot be shown."""
     words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
-    is_named = observation.takes_ids and all(map(_is_argument, nodeids)) and {*nodeids} == {*tests}
+    is_named = observation.takes_ids and all(map(is_argument, nodeids)) and {*nodeids} == {*tests}
     if is_named and _is_short(nodeids, observation):
         return shlex.join([*words, *_arguments(nodeids)])
     if observation.failed_option and tests:
@@ -445,7 +445,7 @@ def _selectable(nodeid: str) -> str:
     return next((c for c in candidates if _is_showable(c)), "")
 
 
-def _is_argument(nodeid: str) -> bool:
+def is_argument(nodeid: str) -> bool:
     """Whether a command line is sure to select it: a bracket in a path is none of a test.
 
     In files that are not Python, an item may have ``::`` in its own name. Only a run that collects it knows.
