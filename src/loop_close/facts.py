@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from loop_close import lazy
@@ -299,6 +300,17 @@ def passing_tests(observation: Observation) -> set[str]:
     known = (each.test for each in observation.known_failing)
     failing = {failure.nodeid for failure in observation.failures}
     return {*observation.tests} - {*observation.spared, *known} - failing
+
+
+def with_other_ids(sources: Sequence[SourceResult], ids: Mapping[str, str]) -> tuple[SourceResult, ...]:
+    """The sources, where root causes were joined with others.
+
+    :param ids: by the id of each such cause that of the one that it is part of.
+    """
+    return tuple(
+        replace(each, causes=tuple(dict.fromkeys(ids.get(cause, cause) for cause in each.causes)))
+        for each in sources
+    )
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from loop_close.facts import sides
+from loop_close.facts import sides, with_other_ids
 from loop_close.model import Observation, Provenance, Report, RootCause, SourceResult, Suspect
 from loop_close.syntax import SourceIndex, lines_of
 
@@ -73,11 +73,7 @@ def _with_callers(report: Report, index_of: Callable[[str], SourceIndex | None])
         for each in report.causes
         if each.id not in hosts
     )
-    sources = (
-        replace(each, causes=tuple(dict.fromkeys(hosts.get(cause, cause) for cause in each.causes)))
-        for each in report.sources
-    )
-    return replace(report, causes=tuple(causes), sources=tuple(sources))
+    return replace(report, causes=tuple(causes), sources=with_other_ids(report.sources, hosts))
 
 
 def _where(cause: RootCause, report: Report) -> tuple[list[str], list[str]]:

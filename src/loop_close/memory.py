@@ -27,6 +27,8 @@ TestState = Literal["open", "asked", "accepted", "hint"]
 GROUPS = ("fixed", "new", "broken", "changed", "unresolved", "not_run", "not_fixed")
 #: The source of merged reports. It describes the commit that they belong to, not the current files.
 MERGED = "merge"
+#: How the names of sources begin whose runs are of tests: runs of other tools say nothing about tests.
+TESTS = "pytest"
 BreakerState = Literal["closed", "half_open", "open"]
 #: The signal that tests were changed so that they demand less.
 TAMPERING = "test-tampering"

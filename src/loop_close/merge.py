@@ -10,7 +10,15 @@ from fnmatch import fnmatchcase
 from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.conventions import is_like
-from loop_close.facts import LINTERS, failure_order, file_of, is_environment, links, passing_tests
+from loop_close.facts import (
+    LINTERS,
+    failure_order,
+    file_of,
+    is_environment,
+    links,
+    passing_tests,
+    with_other_ids,
+)
 from loop_close.judge import report_of
 from loop_close.lazy import NamedTuple
 from loop_close.model import (
@@ -494,11 +502,7 @@ def explained(report: Report) -> Report:
         for each in report.causes
         if each.id not in taken
     )
-    sources = (
-        replace(each, causes=tuple(dict.fromkeys(taken.get(cause, cause) for cause in each.causes)))
-        for each in report.sources
-    )
-    return replace(report, causes=tuple(causes), sources=tuple(sources))
+    return replace(report, causes=tuple(causes), sources=with_other_ids(report.sources, taken))
 
 
 def _is_environment(cause: RootCause) -> bool:

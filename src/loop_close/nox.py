@@ -76,9 +76,9 @@ def _ended(name: str, status: str, reason: str, since: float) -> None:
     source, root = f"nox:{name}", Path.cwd()
     targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
     is_failed = status in ("FAILED", "ABORTED")
-    is_open, is_told = _known(targets, source, name, since)
+    is_open, is_reported = _known(targets, source, name, since)
     skipped = (reason or "it was skipped") if status == "SKIPPED" else ""
-    if is_told or not (is_failed or skipped or (is_open and status == "SUCCESS")):
+    if is_reported or not (is_failed or skipped or (is_open and status == "SUCCESS")):
         return
     memory = begin(targets, source)
     failures: tuple[Failure, ...] = ()
@@ -105,11 +105,13 @@ def _known(targets: Targets, source: str, name: str, since: float) -> tuple[bool
     def asked(history: HistoryReader) -> tuple[bool, bool]:
         last = [history.rows(each, 1)[-1] for each in history.sources()]
         red = [row for row in last if row.summary.get("verdict") != "green"]
-        told = (
+        reported = (
             r for r in red if r.started >= since and f"{r.source.partition(':')[2]}:".startswith(f"{name}:")
         )
         skipped = [row for row in last if row.summary.get("skipped")]
-        return any(row.source == source for row in red + skipped), any(row.source != source for row in told)
+        return any(row.source == source for row in red + skipped), any(
+            row.source != source for row in reported
+        )
 
     if targets.history is None:
         return False, True  # each prompt takes the place of the last: a session's own is worth more

@@ -191,9 +191,9 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
         return
     _STATE.is_reported.add(name)
     reports = _reports(begun.targets.root, name) - begun.reports
-    has_reported, told = bool(reports), _told(reports, outcomes)
+    has_reported, covered = bool(reports), _covered(reports, outcomes)
     rest = [
-        each for each in outcomes if each not in told and not (each.exit_code and _is_free(tox_env, each))
+        each for each in outcomes if each not in covered and not (each.exit_code and _is_free(tox_env, each))
     ]
     if not exit_code:  # what failed ran again, and passed
         rest = [each for each in rest if not each.exit_code]
@@ -207,8 +207,8 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
     _conclude(tox_env, begun, _observed(tox_env, begun, code, rest, failed))
 
 
-def _told(reports: Iterable[tuple[str, int]], outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The commands whose runs the new reports tell of: a pytest that failed may have ended before it wrote one."""
+def _covered(reports: Iterable[tuple[str, int]], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The commands that the new reports are of: a pytest that failed may have ended before it wrote one."""
     last = max((written for _, written in reports), default=0) / 1e9
     tests = [each for each in outcomes if _is_pytest(each.cmd)] if last else []
     zero = time() - monotonic()  # outcomes have the other clock

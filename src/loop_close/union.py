@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from loop_close import lazy
 from loop_close.lazy import NamedTuple
-from loop_close.memory import MERGED, Run
+from loop_close.memory import MERGED, TESTS, Run
 from loop_close.store import RunRow
 
-_TESTS = "pytest"
 #: In a command of which only the output is read: it names tests, or asks for those that failed.
 _CHOSEN = lazy.pattern(r"::|--(?:lf|last-failed|loop-close-failed)\b")
 
@@ -110,7 +109,7 @@ def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]
     if merged.name in (source, environment):
         return True
     is_alone = of_machine[merged.machine] == 1 and merged.machine in (run.interpreter, "")
-    return is_alone and tool in (merged.name.partition(":")[0], _TESTS)
+    return is_alone and tool in (merged.name.partition(":")[0], TESTS)
 
 
 def _is_covered(runs: Sequence[Run]) -> bool:

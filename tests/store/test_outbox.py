@@ -4,7 +4,7 @@ import pytest
 from history_cases import ask, begin, save
 
 from loop_close.memory import Run
-from loop_close.store import outbox
+from loop_close.store import sqlite
 from loop_close.store.sqlite import open_history
 
 
@@ -68,8 +68,8 @@ def test_reset_forgets_what_waits(history):
 
 
 def test_of_too_much_the_oldest_is_dropped(history, path, monkeypatch):
-    monkeypatch.setattr(outbox, "_LARGEST_OUTBOX", 5_000)
-    monkeypatch.setattr(outbox, "_FEW", 2)
+    monkeypatch.setattr(sqlite, "_LARGEST_OUTBOX", 5_000)
+    monkeypatch.setattr(sqlite, "_FEW", 2)
     for number in range(20):
         put(history, f"{number:02}", text="x" * 900)
     assert names(history)[-1] == "19"

@@ -28,6 +28,7 @@ from loop_close.cli.project_state import (
 from loop_close.cli.recorded import NoRunError, read, shown
 from loop_close.hosts import MAX_INPUT, START, Host, Payload, PayloadError, host_named
 from loop_close.lazy import dataclass
+from loop_close.memory import TESTS
 from loop_close.process import locked
 from loop_close.provenance import RUNS_AGAIN
 from loop_close.settings import DEFAULT_TEST_COMMAND
@@ -154,7 +155,6 @@ def _reply(host: Host, data: bytes) -> tuple[str, str]:
     return _said(host, payload, found), "; ".join(filter(None, (complaint, unknown)))
 
 
-_PYTEST = "pytest"
 _ENVIRONMENT = re.compile(r"[\w.-]+")
 
 
@@ -244,10 +244,10 @@ def _test_command(project: Project, seen: ProjectState) -> str:
     """The command that runs the tests: of the settings; for the default, of the environments that ran them."""
     command = project.settings.test_command
     names = {known.split(" ", 2)[-1] for known in seen.finished} | {seen.standing.last.source}
-    tests = [name for name in sorted(names) if name.partition(":")[0] == _PYTEST]
+    tests = [name for name in sorted(names) if name.partition(":")[0] == TESTS]
     environments = dict.fromkeys(name.split(":")[1] for name in tests if ":" in name)
     is_default = command == DEFAULT_TEST_COMMAND
-    if not is_default or _PYTEST in tests or not all(map(_ENVIRONMENT.fullmatch, environments)):
+    if not is_default or TESTS in tests or not all(map(_ENVIRONMENT.fullmatch, environments)):
         return command
     for file, runner, separator in (("tox.ini", "tox", ","), ("noxfile.py", "nox", " ")):
         if environments and (project.root / file).is_file():

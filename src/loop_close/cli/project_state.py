@@ -13,7 +13,7 @@ from loop_close.cli.project import Project
 from loop_close.cli.recorded import Summary, changed_before, read, shown, summary_of
 from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import dataclass
-from loop_close.memory import MERGED, TAMPERING, ChangedTest
+from loop_close.memory import MERGED, TAMPERING, TESTS, ChangedTest
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
@@ -21,8 +21,6 @@ from loop_close.text import listed
 from loop_close.union import OpenMerge, open_merge, setup_of, superseded
 from loop_close.workspace import FileEntry, take, take_known
 
-# The source of tests; runs of other tools say nothing about tests.
-_TESTS = "pytest"
 _LOOKS = 60
 # With a command that chooses tests itself, no run is of all of them.
 _CHOOSES = re.compile(r"\s-[km]\b|::|\s--(?:deselect|ignore)")
@@ -92,7 +90,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
         is_running=any(
             each.last.state == "running"
             for each in found
-            if each is decides or each.last.source.startswith(_TESTS)
+            if each is decides or each.last.source.startswith(TESTS)
         ),
         edited=edited,
         is_seen=is_seen,
@@ -203,7 +201,7 @@ def _edited_since_tests(
 
     Where no run was of all tests, the last one counts; where none was of tests, any.
     """
-    tests = [each for each in looks if each.source.startswith(_TESTS)] or list(looks)
+    tests = [each for each in looks if each.source.startswith(TESTS)] or list(looks)
     # What another command wrote, such as a formatter, is an edit.
     is_chosen = bool(_CHOOSES.search(project.settings.test_command))
     whole = next((each for each in tests if each.is_full or is_chosen), tests[0] if tests else None)
@@ -245,8 +243,8 @@ def _edited_since_partial(
 def _looks(history: HistoryReader) -> tuple[RunWindow, ...]:
     """The last runs; where many of other commands followed, the last ones of tests too."""
     looks = history.looks(_LOOKS)
-    is_tested = any(each.source.startswith(_TESTS) for each in looks)
-    return looks if is_tested or len(looks) < _LOOKS else (*looks, *history.looks(_LOOKS, _TESTS))
+    is_tested = any(each.source.startswith(TESTS) for each in looks)
+    return looks if is_tested or len(looks) < _LOOKS else (*looks, *history.looks(_LOOKS, TESTS))
 
 
 def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:

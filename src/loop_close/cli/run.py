@@ -144,11 +144,13 @@ def _without_known(seen: Observation, ran: Sequence[SourceStatus], targets: Targ
     last = (
         OtherRun(source=e.last.source, run=e.last.number, verdict=e.verdict, is_current=True) for e in ran
     )
-    told = {failure_order(f) for part in reports_of(targets.root, last) for f in part.observation.failures}
+    reported = {
+        failure_order(f) for part in reports_of(targets.root, last) for f in part.observation.failures
+    }
     by_runner = any(each.last.source.startswith("tox:") for each in ran)
     red = {each.last.source.partition(":")[2] for each in ran if each.verdict != "green"}
     found = [
-        f for f in seen.failures if f.phase == "check" and not by_runner and failure_order(f) not in told
+        f for f in seen.failures if f.phase == "check" and not by_runner and failure_order(f) not in reported
     ]
     tools = {failure.tool for failure in seen.failures if failure.phase == "check"}
     found += [

@@ -11,6 +11,7 @@ from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
+from loop_close.memory import TESTS
 from loop_close.model import (
     Evidence,
     KnownFailure,
@@ -63,7 +64,6 @@ MAX_BLOCKS = 10
 _RESERVE = 40
 _FINDINGS = 6
 _MAX_SOURCES = 5
-_TESTS = "pytest"  # how the names of their sources begin
 _MAX_REJECTED = 8
 # A longer command is easier to find and to copy in a block of its own.
 _LONGEST_INLINE = 200
@@ -264,7 +264,7 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
 
 def _others(report: Report) -> Iterator[str]:
     """The other sources that are not green, as far as nothing more is known of them; and tests that have to run."""
-    tests = [each for each in report.others if each.source.partition(":")[0] == _TESTS]
+    tests = [each for each in report.others if each.source.partition(":")[0] == TESTS]
     is_of_tests = report.observation.expects_tests or any(s.observation.expects_tests for s in report.sources)
     if tests and not is_of_tests and not any(each.is_current for each in tests):
         yield f"The tests have not run since the last edit: {spans([each.source for each in tests], _MAX_SOURCES)}."

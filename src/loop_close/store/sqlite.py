@@ -22,13 +22,12 @@ from loop_close.store import (
     RunHandle,
     RunRow,
     SinceGreen,
-    outbox,
     project,
     runs,
 )
 from loop_close.store.database import Database
 from loop_close.store.prune import Bounds, is_due, prune, remove_all
-from loop_close.store.records import RecordError, from_json, moment_of, to_text, to_whole
+from loop_close.store.records import RecordError, from_json, from_text, moment_of, to_json, to_text, to_whole
 
 if TYPE_CHECKING:
     from loop_close.memory import Episode, Run
@@ -322,11 +321,11 @@ class SqliteHistory:
 
     def unsent(self, limit: int) -> list[tuple[str, Any]]:
         """Runs that the shared history does not have yet, the oldest first: name and content, as they were given."""
-        return self.database.read(lambda connection: outbox.unsent(connection, limit))
+        return self.database.read(lambda connection: _unsent(connection, limit))
 
     def remove_sent(self, names: Collection[str]) -> None:
         """Note that the shared history has these runs."""
-        self.database.write(lambda connection: outbox.remove_sent(connection, names))
+        self.database.write(lambda connection: _remove_sent(connection, names))
 
     def abandon(self, begun: RunHandle) -> None:
         """Forget a run that is under way; its number goes to the next one unless there was one since."""
@@ -367,7 +366,7 @@ def _keep_tests(
 
 def _put_out(connection: sqlite3.Connection, source: str, to_share: ToShare | None) -> None:
     if to_share is not None:
-        outbox.put_out(connection, source, to_share[0], from_json(to_share[1]))
+        _keep_unsent(connection, source, to_share[0], from_json(to_share[1]))
 
 
 def _is_edited(connection: sqlite3.Connection, begun: RunHandle) -> bool:
@@ -492,3 +491,40 @@ def lives(
     if pid == process[0]:  # the id may have been reused
         return birth == process[1]
     return is_alive(pid, birth)
+
+
+# --- the outbox: runs that were not sent to the shared history yet
+
+# In bytes: with more, the oldest are dropped.
+_LARGEST_OUTBOX = 8_000_000
+_FEW = 50
+_LARGEST_BATCH = 200_000  # in bytes
+
+
+def _keep_unsent(connection: sqlite3.Connection, source: str, name: str, data: str | bytes) -> None:
+    """Keep a run, as :func:`loop_close.store.records.from_json` made it, until it is sent."""
+    connection.execute(
+        "REPLACE INTO outbox(id, source, data) VALUES(?, ?, ?)", (name, from_text(source), data)
+    )
+    (size,) = connection.execute("SELECT sum(length(data)) FROM outbox").fetchone()
+    if size > _LARGEST_OUTBOX:
+        connection.execute(
+            "DELETE FROM outbox WHERE rowid IN (SELECT rowid FROM outbox ORDER BY rowid LIMIT ?)", (_FEW,)
+        )
+
+
+def _unsent(connection: sqlite3.Connection, limit: int) -> list[tuple[str, Any]]:
+    """The runs to be sent, the oldest first, each with its name in the outbox: few of large ones, for slow networks."""
+    found: list[tuple[str, Any]] = []
+    size = 0
+    for name, data in connection.execute("SELECT id, data FROM outbox ORDER BY rowid LIMIT ?", (limit,)):
+        size += len(data)
+        if found and size > _LARGEST_BATCH:
+            break
+        found.append((to_text(name), to_json(data)))
+    return found
+
+
+def _remove_sent(connection: sqlite3.Connection, names: Collection[str]) -> None:
+    """Remove the runs that were sent."""
+    connection.executemany("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
