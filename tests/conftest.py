@@ -1,10 +1,13 @@
+import compileall
 import os
+import signal
 import sys
 import tempfile
 from importlib.metadata import Distribution
 
 from hypothesis import HealthCheck, settings
 
+import loop_close
 from loop_close.provenance import AGENT_VARIABLES
 
 pytest_plugins = ["postgres_server", "pytester", "quick"]
@@ -20,9 +23,14 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("deterministic"), max_examples=10)
 settings.load_profile("deterministic")
 
-# Bytecode is kept, whatever the environment says: thousands of processes would compile the same modules again.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Thousands of processes use the bytecode of this package. They write none themselves: Python takes it as current after
+# an edit of the same size within the same second, and tests edit small projects faster than that.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = False
+compileall.compile_dir(os.path.dirname(loop_close.__file__), quiet=2)
+# A shell that starts the tests in its background has them ignore Ctrl-C, and all that they start: tests of it would wait.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.
 _STATE = tempfile.TemporaryDirectory(prefix="loop-close-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
