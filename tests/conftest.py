@@ -28,7 +28,7 @@ settings.load_profile("deterministic")
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = False
 compileall.compile_dir(os.path.dirname(loop_close.__file__), quiet=2)
-# A shell that starts the tests in its background has them ignore Ctrl-C, and all that they start: tests of it would wait.
+# A shell that starts the tests in its background has them and what they start ignore Ctrl-C: tests of it would wait.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.

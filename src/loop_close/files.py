@@ -162,8 +162,16 @@ def begins_with(path: Path, beginnings: tuple[str, ...]) -> bool:
 
     :raises OSError: when it cannot be read.
     """
-    begin, _ = _ends(path)
+    begin = beginning(path)
     return not begin.strip() or begin.startswith(beginnings)
+
+
+def beginning(path: Path) -> str:
+    """The first bytes of a file, as text.
+
+    :raises OSError: when it cannot be read.
+    """
+    return _ends(path)[0]
 
 
 def _ends(path: Path) -> tuple[str, str]:

@@ -172,6 +172,28 @@ def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, o
         )
 
 
+#: What coverage.py 7.17.5 writes, cut after its first lines.
+OF_COVERAGE = {
+    "coverage.json": '{"meta": {"format": 3, "version": "7.17.5", "timestamp": "2026-11-27"}}',
+    "pretty.json": '{\n    "meta": {\n        "format": 3,\n        "version": "7.17.5",\n        "timestamp": ""\n}}',
+    "coverage.xml": '<?xml version="1.0" ?>\n<coverage version="7.17.5" timestamp="1795818236696">\n</coverage>',
+    "status.json": '{"note":"This file is an internal implementation detail to speed up HTML report generation."}',
+}
+
+
+@pytest.mark.parametrize("name", OF_COVERAGE)
+def test_reports_of_coverage_in_a_folder_are_left_out(tmp_path, name):
+    folder = tmp_path / "art"
+    folder.mkdir()
+    (folder / "a.xml").write_text(CASE.format(""))
+    (folder / name).write_text(OF_COVERAGE[name])
+    assert name not in merged(tmp_path, "art", code=0).stderr.decode()
+    # What is named is read, and what is unknown is never green.
+    assert f"{name} was not read" in merged(tmp_path, f"art/{name}").stderr.decode()
+    (folder / "other.json").write_text('{"meta": {"tests": 1}}')
+    assert "other.json was not read" in merged(tmp_path, "art").stderr.decode()
+
+
 def test_a_path_without_reports_among_others_is_named_and_the_others_are_merged(tmp_path):
     (tmp_path / "a.xml").write_text(CASE.format(FAILED))
     (tmp_path / "empty").mkdir()

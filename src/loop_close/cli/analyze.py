@@ -229,6 +229,12 @@ def _logs_in(given: list[str], written: os.stat_result | None) -> Iterator[tuple
 
 #: So many files of a folder are read.
 _MOST_FILES = 10_000
+#: How reports of coverage.py begin: its XML is that of Cobertura, its JSON is also the state of its HTML pages.
+_COVERAGE = lazy.pattern(
+    r"(?s)(?:<\?xml[^>]{,99}\?>)?\s*(?:<!--.{,999}?-->\s*|<!DOCTYPE[^>]{,299}>\s*)*<coverage\s"
+    r'|\s*\{\s*"meta":\s*\{\s*(?:"format":\s*\d+,\s*)?"version":\s*"[^"]*",\s*"timestamp":'
+    r'|\{"note":"This file is an internal implementation detail to speed up HTML'
+)
 #: No report is larger, in bytes.
 _MOST_BYTES = 200_000_000
 
@@ -279,7 +285,7 @@ def _reports_in(paths: list[str], written: list[str]) -> tuple[list[Path], list[
             for file in files
             if file.endswith((".json", ".xml"))
             and not (written and os.path.realpath(Path(folder, file)) in written)
-            and not _is_emitted(Path(folder, file))
+            and not _is_of_no_tests(Path(folder, file))
         ]
         if not found:
             missing.append((name, "it holds no JSON report and no JUnit XML"))
@@ -289,13 +295,15 @@ def _reports_in(paths: list[str], written: list[str]) -> tuple[list[Path], list[
     return reports, missing
 
 
-def _is_emitted(path: Path) -> bool:
-    """Whether ``emit`` wrote it: it says in another format what a report says."""
+def _is_of_no_tests(path: Path) -> bool:
+    """Whether ``emit`` wrote it, which says in another format what a report says, or it is of coverage.py."""
     from loop_close import files
     from loop_close.emit import BEGINNINGS
 
     with contextlib.suppress(OSError):
-        return path.is_file() and path.stat().st_size > 0 and files.begins_with(path, BEGINNINGS)
+        if not path.is_file() or path.stat().st_size == 0:
+            return False
+        return files.begins_with(path, BEGINNINGS) or _COVERAGE.match(files.beginning(path)) is not None
     return False
 
 
