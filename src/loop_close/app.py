@@ -22,6 +22,7 @@ from loop_close.lazy import dataclass
 from loop_close.memory import Edit, Progress
 from loop_close.model import Observation, OtherRun, Provenance, Report, RootCause, SourceLines, Suspect
 from loop_close.process import locked
+from loop_close.progress.fingerprints import id_of
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import edited_in
 from loop_close.prompt.report_json import dump, report_document
@@ -421,7 +422,7 @@ def _failed_of(report: Report) -> set[str]:
     """The tests that failed, with those that are known to fail and did not run where that is what keeps it red."""
     failed = {failure.nodeid for failure in report.observation.failures} - {""}
     if report.progress is not None and (report.observation.incomplete or not (failed or report.causes)):
-        failed |= {test for test in report.progress.not_run if "::" in test}
+        failed |= {id_of(test) for test in report.progress.not_run if "::" in test}
     return failed
 
 

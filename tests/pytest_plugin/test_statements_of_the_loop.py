@@ -194,3 +194,42 @@ def test_a_test_that_did_not_run_after_its_fix_passes_by_that_fix(loop):  # noqa
     done = loop()
     assert progress(done)["fixed"] == 1
     assert "without an edit" not in done.prompt
+
+
+TOKENS = {
+    "pytest.ini": "",
+    "shop.py": "def f(x): return x - 1\n",
+    "test_shop.py": """
+        import pytest
+        import shop
+
+
+        @pytest.mark.parametrize("token", ["ghp_16C7e42F292c6912E7710c838347Ae178B4a", "plain"])
+        def test_token(token):
+            assert shop.f(1) == 1
+
+
+        def test_other():
+            assert shop.f(1) == 1
+        """,
+}
+
+
+def test_a_case_that_is_named_by_a_credential_is_fixed_and_run_again(run, loop, pytester):  # noqa: F811
+    run(TOKENS, remembers=True)
+    done = loop("-k", "plain or other", shop=("x - 1", "x"))
+    assert progress(done) == {"fixed": 2, "not_run": 1}
+    assert done.rerun.endswith(" test_shop.py::test_token")
+    assert (pytester.path / ".loop-close/failed.txt").read_text() == "test_shop.py::test_token\n"
+    done = loop("--loop-close-failed", is_prompt=False)
+    assert done.summary == ["loop-close: the tests pass: 2 passed"]
+
+
+def test_of_cases_that_credentials_name_each_has_to_pass(run, loop):  # noqa: F811
+    two = TOKENS["test_shop.py"].replace('"plain"', '"ghp_0006e42F292c6912E7710c838347Ae178B4a"')
+    run({**TOKENS, "test_shop.py": two.replace("shop.f(1)", "shop.f(len(token) // 40)", 1)}, remembers=True)
+    skipped = 'if token[4] == "0": pytest.skip()\n'
+    done = loop(
+        shop=("x - 1", "x"), test_shop=("def test_token(token):\n", f"def test_token(token):\n    {skipped}")
+    )
+    assert (done.report["verdict"], progress(done)) == ("green", {"fixed": 1, "not_fixed": 1})

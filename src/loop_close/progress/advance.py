@@ -36,7 +36,13 @@ from loop_close.progress.compare import (
     failing,
     stretch,
 )
-from loop_close.progress.fingerprints import MAX_RECORDS, name_of, records_of, test_key
+from loop_close.progress.fingerprints import (
+    MAX_RECORDS,
+    name_of,
+    outcomes_by_name,
+    records_of,
+    test_key,
+)
 from loop_close.progress.signals import View, check_all
 from loop_close.progress.tampering import changed_tests, open_changes
 from loop_close.text.redact import clean
@@ -403,7 +409,7 @@ def run_of(
         source=source,
         marks=records[:MAX_RECORDS],
         omitted_marks=max(0, len(records) - MAX_RECORDS),
-        outcomes=outcomes,
+        outcomes=outcomes_by_name(outcomes),
         tells_outcomes=tells_outcomes,
         edits=_meant(edits, records),
         selection=clean(selection, 400),

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -24,11 +24,11 @@ from loop_close.facts import (
     test_function,
 )
 from loop_close.lazy import NamedTuple
-from loop_close.memory import FailureRecord
+from loop_close.memory import FailureRecord, Outcome
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text import cut_apart, one_line
 from loop_close.text.normalize import mask, stabilize
-from loop_close.text.redact import clean
+from loop_close.text.redact import MARK, clean
 
 #: The first character of every key: keys of another version are never equal to these.
 VERSION = "1"
@@ -68,6 +68,24 @@ def test_key(failure: Failure) -> str:
 def name_of(nodeid: str) -> str:
     """The name of a test in the history: its node id without credentials."""
     return clean(nodeid) or ascii(nodeid)
+
+
+def id_of(name: str) -> str:
+    """The node id that selects the test of a name: that of the function, where a credential names the case."""
+    return test_function(name) if MARK.search(name) else name
+
+
+def outcomes_by_name(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """Outcomes by the names of their tests in the history.
+
+    :returns: of cases with one name, because they differ in a credential alone, what did not pass counts.
+    """
+    found: dict[str, Outcome] = {}
+    for test, outcome in outcomes.items():
+        name = name_of(test)
+        if found.get(name, "passed") == "passed":
+            found[name] = outcome
+    return found
 
 
 def _merged(records: list[FailureRecord]) -> Iterator[FailureRecord]:

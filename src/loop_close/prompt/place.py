@@ -14,9 +14,11 @@ from loop_close.facts import base_name, failure_place, innermost, is_environment
 from loop_close.lazy import dataclass
 from loop_close.memory import Progress
 from loop_close.model import Failure, Frame, Observation, Raised, Report, RootCause, Suspect
+from loop_close.progress.fingerprints import id_of
 from loop_close.prompt import plain, safe
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
+from loop_close.text.redact import MARK
 
 #: From this probability on a place is called probable, below it possible.
 PROBABLE = 0.5
@@ -368,6 +370,7 @@ def names_tests(observation: Observation) -> bool:
 
 def command_for(observation: Observation, tests: Sequence[str]) -> str:
     """The same for tests that are known by name; all tests if they are many or cannot be shown."""
+    tests = [*map(id_of, tests)]
     words, nodeids = _words(observation), sorted({_selectable(test) for test in tests if "::" in test})
     is_named = observation.takes_ids and all(map(is_argument, nodeids)) and {*nodeids} == {*tests}
     if is_named and _is_short(nodeids, observation):
@@ -455,5 +458,5 @@ def is_argument(nodeid: str) -> bool:
 
 
 def _is_showable(word: str) -> bool:
-    """Whether it stays what it is when it is made safe: no controls, no credentials."""
-    return safe(word) == word and "\n" not in word
+    """Whether it stays what it is when it is made safe: no controls, no credentials, and none that was redacted."""
+    return safe(word) == word and "\n" not in word and MARK.search(word) is None

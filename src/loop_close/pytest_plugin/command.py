@@ -458,8 +458,10 @@ class FailedTests:
 
 
 def _chain(item: pytest.Item) -> set[str]:
-    """The ids of the test and of all collectors above it."""
-    return {node.nodeid for node in item.listchain()}
+    """The ids of the test, of its function and of all collectors above it."""
+    from loop_close.facts import test_function  # late: no other run needs it here
+
+    return {test_function(item.nodeid), *(node.nodeid for node in item.listchain())}
 
 
 def select_failed(config: pytest.Config) -> None:

@@ -377,8 +377,13 @@ class OutcomeCounts:
         self._skipped_modules: set[str] = set()
 
     def watch(self, tests: frozenset[str]) -> None:
-        """Take down the outcomes of these tests, and of those of the same names: a test may have been moved."""
-        self.watched, self._names = tests, frozenset(map(_name, tests))
+        """Take down the outcomes of these tests, and of those of the same names: a test may have been moved.
+
+        Where a case is named by a credential, which the history redacts, those of all cases.
+        """
+        names = map(_name, tests)
+        self.watched = tests
+        self._names = frozenset(_function(name) if "<redacted " in name else name for name in names)
 
     def add(self, report: Any) -> None:
         """Count a report of any phase."""
@@ -406,7 +411,9 @@ class OutcomeCounts:
         if outcome == "skipped" and report.when == "collect":
             below = (test for test in self.watched if test.startswith(f"{nodeid}::"))
             self.outcomes.update(dict.fromkeys(below, "skipped"))
-        elif _name(nodeid) in self._names and outcome in ("passed", "skipped"):
+        elif outcome in ("passed", "skipped") and not self._names.isdisjoint(
+            (name := _name(nodeid), _function(name))
+        ):
             is_expected = outcome == "skipped" and hasattr(report, "wasxfail")
             self.outcomes[nodeid] = "xfailed" if is_expected else outcome
         file = nodeid.partition("::")[0]
@@ -466,6 +473,10 @@ class OutcomeCounts:
 def _name(nodeid: str) -> str:
     """The test's own name, with its case."""
     return nodeid.rpartition("::")[2]
+
+
+def _function(name: str) -> str:
+    return name.partition("[")[0]
 
 
 def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
