@@ -56,6 +56,7 @@ SCHEMA = closed(
             standing={"enum": ["green", "failing", "stuck"]},
             last_run=NUMBER,
             state={"enum": ["running", "done", "killed"]},
+            edited={"items": TEXT},
             stall_reason=TEXT,
             failing={"type": ["integer", "null"]},
             known=NUMBER,
@@ -384,3 +385,23 @@ def test_the_last_run_of_tests_is_seen_below_many_of_another_command(tmp_path):
     assert [each.source for each in found] == ["ruff"] * 60 + ["pytest"]
     remember(tmp_path, "", at=1000.0)
     assert len(read(history_path(tmp_path), _looks)) == 60
+
+
+def test_a_green_source_that_did_not_see_the_last_edit_says_so(tmp_path):
+    (tmp_path / "shop.py").write_text("a = 1\n")
+    green = [sys.executable, "-c", "print('1 passed in 0.01s')"]
+    for source in ("mypy", "pytest"):
+        loop_close("run", "--source", source, "--", *green, cwd=tmp_path)
+    (tmp_path / "shop.py").write_text("a = 22\n")
+    loop_close("run", "--source", "pytest", "--", *green, cwd=tmp_path)
+    done = loop_close("status", cwd=tmp_path)
+    assert done.returncode == 0
+    lines = [line for line in done.stdout.decode().splitlines() if line.startswith(("mypy", "pytest"))]
+    assert lines == ["pytest: green in run 2", "mypy: green in run 1; edited since: shop.py"]
+    sources = json.loads(loop_close("status", "--json", cwd=tmp_path).stdout)["sources"]
+    assert {each["source"]: each["edited"] for each in sources} == {"pytest": [], "mypy": ["shop.py"]}
+    # What all tests did not see is said once, at the end.
+    (tmp_path / "shop.py").write_text("a = 333\n")
+    said = loop_close("status", cwd=tmp_path).stdout.decode()
+    assert "pytest: green in run 2\n" in said
+    assert said.endswith("edited since all tests ran: shop.py; run the tests\n")

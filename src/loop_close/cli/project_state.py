@@ -206,9 +206,7 @@ def _edited_since_tests(
     is_chosen = bool(_CHOOSES.search(project.settings.test_command))
     whole = next((each for each in tests if each.is_full or is_chosen), tests[0] if tests else None)
     later = tests[: tests.index(whole) + 1] if whole is not None else ()
-    known = history.files()
-    ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
-    now = files_now(project.root, known, [path for path in ours if path])
+    known, now = _files(project, history)
     edited = edited_since(project, history, known, now, whole, later)
     if edited.paths == () and not is_chosen:
         partly = _edited_since_partial(
@@ -218,6 +216,13 @@ def _edited_since_tests(
     if not edited.paths or whole == tests[0]:
         return edited, edited.paths == ()
     return edited, edited_since(project, history, known, now, tests[0], tests[:1]).paths == ()
+
+
+def _files(project: Project, history: HistoryReader) -> tuple[Known, Files]:
+    """The files as they were last recorded, and as they are."""
+    known = history.files()
+    ours = (project.settings.file, project.settings.json, f"{files.STATE_FOLDER}/")
+    return known, files_now(project.root, known, [path for path in ours if path])
 
 
 def _edited_since_partial(
@@ -253,6 +258,21 @@ def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
     def edits(history: HistoryReader) -> tuple[str, ...]:
         looks = [each for each in _looks(history) if source in (None, each.source)]
         return _edited_since_tests(project, history, looks)[0].paths or ()
+
+    return read(project.history, edits)
+
+
+def edited_by_source(project: Project) -> dict[str, tuple[str, ...]]:
+    """The files that were edited since the last run of each source; without those that saw the files as they are."""
+
+    def edits(history: HistoryReader) -> dict[str, tuple[str, ...]]:
+        looks, (known, now) = _looks(history), _files(project, history)
+        last = {each.source: at for at, each in reversed([*enumerate(looks)])}
+        found = {
+            source: edited_since(project, history, known, now, looks[at], looks[: at + 1]).paths
+            for source, at in last.items()
+        }
+        return {source: paths for source, paths in found.items() if paths}
 
     return read(project.history, edits)
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import time
+from types import MappingProxyType
 from typing import Any
 
 from loop_close import files
@@ -16,7 +17,7 @@ from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.project import Project, from_here, project_at, project_of
-from loop_close.cli.project_state import SourceStatus, source_statuses, unrun_edits
+from loop_close.cli.project_state import SourceStatus, edited_by_source, source_statuses, unrun_edits
 from loop_close.cli.recorded import (
     NoRunError,
     Summary,
@@ -27,7 +28,7 @@ from loop_close.cli.recorded import (
     signal_document,
 )
 from loop_close.lazy import dataclass
-from loop_close.memory import GROUPS, TAMPERING, ChangedTest, Episode, Progress, Run
+from loop_close.memory import GROUPS, TAMPERING, TESTS, ChangedTest, Episode, Progress, Run
 from loop_close.prompt import known_words
 from loop_close.prompt.loop import diff_of, plain_line, tests_document
 from loop_close.provenance import agent_of
@@ -51,9 +52,11 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
     found = worst_first(project, options.source)
     left = left_open(project.root)
     edited = edited_since_green(project, found, options.source)
-    text = (
-        json.dumps(document_of(found, left, edited), indent=2) if options.json else _text(found, left, edited)
-    )
+    stale = edited_by_source(project)
+    if options.json:
+        text = json.dumps(document_of(found, left, edited, stale), indent=2)
+    else:
+        text = _text(found, left, edited, stale)
     try:
         streams.say(text)
     except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
@@ -77,8 +80,15 @@ def edited_since_green(
     return unrun_edits(project, source) if statuses[0].verdict == "green" else ()
 
 
-def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest], edited: Sequence[str]) -> str:
-    blocks = ["\n".join(_lines(standing)) for standing in statuses]
+def _text(
+    statuses: Sequence[SourceStatus],
+    left: Sequence[ChangedTest],
+    edited: Sequence[str],
+    stale: Mapping[str, Sequence[str]],
+) -> str:
+    said = {source for source, paths in stale.items() if source.startswith(TESTS) and [*paths] == [*edited]}
+    since = {source: paths for source, paths in stale.items() if source not in said}
+    blocks = ["\n".join(_lines(each, since.get(each.last.source, ()))) for each in statuses]
     reported = {change.fingerprint for standing in statuses for change in standing.summary.tests}
     more = [change for change in left if change.fingerprint not in reported]
     if more:
@@ -90,9 +100,10 @@ def _text(statuses: Sequence[SourceStatus], left: Sequence[ChangedTest], edited:
     return "\n\n".join([*blocks, *([_ACCEPT] if is_open else [])])
 
 
-def _lines(standing: SourceStatus) -> Iterator[str]:
+def _lines(standing: SourceStatus, edited: Sequence[str]) -> Iterator[str]:
     summary = standing.summary
-    yield f"{shown(standing.last.source)}: {_headline(standing)}"
+    since = f"; edited since: {listed(edited, _MOST_NAMED, shown)}" if edited else ""
+    yield f"{shown(standing.last.source)}: {_headline(standing)}{since}"
     is_known = summary.failing != 0 or any(summary.counts.values())
     if standing.finished is not None and summary.verdict != "green" and is_known:
         yield f"  {_counts(summary)}"
@@ -142,12 +153,16 @@ def _counts(summary: Summary) -> str:
 
 
 def document_of(
-    statuses: Sequence[SourceStatus], left: Sequence[ChangedTest] = (), edited: Sequence[str] = ()
+    statuses: Sequence[SourceStatus],
+    left: Sequence[ChangedTest] = (),
+    edited: Sequence[str] = (),
+    stale: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The same as plain values, as ``--json`` prints them.
 
     :param left: what the last ``drive`` found done to tests, and is still open.
     :param edited: files that were edited since all tests ran; then nothing is known to be green.
+    :param stale: those that were edited since the last run of each source.
     """
     verdict = statuses[0].verdict
     verdict = "unknown" if edited and verdict == "green" else verdict
@@ -156,11 +171,11 @@ def document_of(
         "verdict": "failing" if left and verdict in ("green", "unknown") else verdict,
         "edited": [shown(path) for path in edited],
         "left_by_drive": tests_document(left),
-        "sources": [_source_document(standing) for standing in statuses],
+        "sources": [_source_document(each, stale.get(each.last.source, ())) for each in statuses],
     }
 
 
-def _source_document(standing: SourceStatus) -> dict[str, Any]:
+def _source_document(standing: SourceStatus, edited: Sequence[str]) -> dict[str, Any]:
     summary, finished = standing.summary, standing.finished
     least, run = summary.best
     return {
@@ -170,6 +185,7 @@ def _source_document(standing: SourceStatus) -> dict[str, Any]:
         "standing": standing.verdict,
         "last_run": standing.last.number,
         "state": standing.last.state,
+        "edited": [shown(path) for path in edited],
         "stall_reason": summary.reason,
         "failing": summary.failing,
         "known": summary.known,

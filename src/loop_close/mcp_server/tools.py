@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loop_close.cli.project import NO_RUN, project_at, root_in
+from loop_close.cli.project_state import edited_by_source
 from loop_close.cli.recorded import NoRunError, loop_words, read, shown, signal_document, summary_of
 from loop_close.cli.status import document_of, edited_since_green, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
@@ -391,7 +392,8 @@ def status_document(source: str | None = None) -> dict[str, Any]:
     """
     project = project_at(Path.cwd())
     found = worst_first(project, source)
-    return document_of(found, edited=edited_since_green(project, found, source))
+    edited = edited_since_green(project, found, source)
+    return document_of(found, edited=edited, stale=edited_by_source(project))
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -402,7 +404,8 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
         if document["run"]
         else "no run has finished"
     )
-    yield f"{document['source']}: {document['standing']} ({known})"
+    edited = f"; edited since: {listed(document['edited'], _NAMED)}" if document["edited"] else ""
+    yield f"{document['source']}: {document['standing']} ({known}{edited})"
     if document["failing"]:
         named = ("fixed", "new", "changed", "unresolved")
         moved = ", ".join(f"{document[name]} {name}" for name in named if any(map(document.get, named)))
