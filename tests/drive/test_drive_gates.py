@@ -205,7 +205,9 @@ def test_forged_bytecode_is_not_what_runs(project):
         "import importlib.util as u, pathlib, subprocess, sys, glob, os\n"
         "p = pathlib.Path('test_cart.py'); good = p.read_bytes(); s = p.stat()\n"
         "p.write_bytes(good.replace(b'== 3', b'== 4')); os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))\n"
-        "subprocess.run([sys.executable, '-m', 'pytest', '-q', '--co', '-p', 'no:cacheprovider'])\n"
+        "written = {name: text for name, text in os.environ.items() if 'DONTWRITEBYTECODE' not in name}\n"
+        "words = [sys.executable, '-m', 'pytest', '-q', '--co', '-p', 'no:cacheprovider']\n"
+        "subprocess.run(words, env=written)\n"
         "p.write_bytes(good); os.utime(p, ns=(s.st_atime_ns, s.st_mtime_ns))\n"
         "print(glob.glob('__pycache__/test_cart*'))\n"
     )
