@@ -42,6 +42,43 @@ def of(*sources):
     return {"sources": [list(each) for each in sources]}
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "machine", "tells", "left"),
+    [
+        ({"a.py::t": "passed", "a.py::u": "passed"}, LINUX, True, None),
+        ({"a.py::t": "passed"}, LINUX, True, "a.py::u failed there and has not passed here since"),
+        (
+            {"a.py::t": "passed", "a.py::u": "skipped"},
+            LINUX,
+            True,
+            "a.py::u failed there and has not passed here since",
+        ),
+        ({}, LINUX, True, "a.py::t, a.py::u failed there and have not passed here since"),
+        # Only its output is known; a JUnit file may name tests from another folder.
+        ({}, LINUX, False, None),
+        ({}, "", True, None),
+    ],
+)
+def test_each_test_that_failed_in_a_merge_has_to_pass_here(outcomes, machine, tells, left):
+    failed = {"pytest": ["a.py::t", "a.py::u"], "other": ["b.py::t"]}
+    summary = {**of(("pytest", "first-failure", machine)), "failed": failed}
+    row = RunRow(number=1, source="merge", state="done", started=1, ended=2, summary=summary)
+    rows = {
+        "merge": [row],
+        "pytest": [
+            RunRow(number=n, source="pytest", state="done", started=2 + n, ended=3 + n) for n in (1, 2)
+        ],
+    }
+    runs = [
+        Run(number=1, source="pytest", is_good=True, outcomes=outcomes, tells_outcomes=tells),
+        Run(number=2, source="pytest", is_good=True, tells_outcomes=tells),
+    ]
+    found = open_merge(rows, rows.__getitem__, {"merge": [], "pytest": runs}.__getitem__)
+    assert (None if found is None else found.sources[0][1]) == left
+    row.summary["failed"] = ["odd"]
+    assert open_merge(rows, rows.__getitem__, {"merge": [], "pytest": runs}.__getitem__) is None
+
+
 ONE = of(("pytest:py311", "first-failure", LINUX))
 NOT_RUN, NOT_GREEN = "not run here since", "no green run of all its tests here since"
 GREEN = (LINUX, True, True)

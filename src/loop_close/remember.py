@@ -60,6 +60,7 @@ class Memory:
     Without a history, each run counts as the first.
 
     :ivar watched: tests that failed in the episode: their outcome has to be reported.
+    :ivar merged: the tests that failed in the last merge: their outcome as well.
     :ivar notes: what went wrong, in a line each.
     """
 
@@ -73,6 +74,7 @@ class Memory:
         sees_tree: bool = False,
     ) -> None:
         self.watched: frozenset[str] = frozenset()
+        self.merged: frozenset[str] = frozenset()
         self.notes: list[str] = []
         self.source = source
         self._interpreter = interpreter
@@ -144,7 +146,7 @@ class Memory:
                     is_alive=is_alive,
                     selection=selection,
                 )
-            self.watched = frozenset(self._begun.watched)
+            self.watched, self.merged = frozenset(self._begun.watched), frozenset(self._begun.merged)
             if self._sharing is not None:
                 with self._shared():
                     self._sharing.announce(self._begun)
@@ -361,8 +363,13 @@ class Memory:
             edits=edits_since(history, begun, seen),
             **{**context._asdict(), "code": context.code or seen.code()},
         )
-        ours = {*self.watched, *moved(tuple(self.watched), run).values()}
-        run = replace(run, outcomes={test: out for test, out in run.outcomes.items() if test in ours})
+        names = moved((*self.watched, *self.merged), run)
+        ours = {*self.watched, *self.merged, *names.values()}
+        outcomes = {test: out for test, out in run.outcomes.items() if test in ours}
+        outcomes |= {
+            old: outcomes[new] for old, new in names.items() if old in self.merged and new in outcomes
+        }
+        run = replace(run, outcomes=outcomes)
         accepted = tuple(history.accepted())
         now, then = history.advanced_since(begun) if begun.has_others else ("", "")
         run = replace(

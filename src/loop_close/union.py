@@ -10,7 +10,9 @@ from loop_close import lazy
 from loop_close.lazy import NamedTuple
 from loop_close.memory import MERGED, TESTS, Run
 from loop_close.store import RunRow
+from loop_close.text import listed
 
+_MOST_NAMED = 3
 #: In a command of which only the output is read: it names tests, or asks for those that failed.
 _CHOSEN = lazy.pattern(r"::|--(?:lf|last-failed|loop-close-failed)\b")
 
@@ -39,11 +41,13 @@ class _Merged(NamedTuple):
     """A source as it was merged.
 
     :ivar machine: interpreter and platform, empty if unknown.
+    :ivar failed: the tests that failed in it, and files of tests that could not be collected.
     """
 
     name: str
     is_green: bool
     machine: str
+    failed: frozenset[str] = frozenset()
 
 
 def open_merge(
@@ -60,7 +64,7 @@ def open_merge(
     """
     names = set(sources)
     done = [row for row in rows(MERGED) if row.state == "done"] if MERGED in names else []
-    merged = [*_merged(done[-1].summary.get("sources"))] if done else []
+    merged = [*_merged(done[-1].summary)] if done else []
     red = [each for each in merged if not each.is_green]
     if not red:
         return None
@@ -70,30 +74,48 @@ def open_merge(
     }
     of_machine = Counter(each.machine for each in merged)
     commands = done[-1].summary.get("commands")
-    left = [
-        (each.name, *_way_out(each, commands if isinstance(commands, dict) else {}, has_run=bool(ran)))
-        for each in red
-        if not any(
-            map(_is_covered, ran := [r for n, r in later.items() if _is_of(n, r[-1], each, of_machine)])
-        )
-    ]
+    left = []
+    for each in red:
+        ran = [runs for name, runs in later.items() if _is_of(name, runs[-1], each, of_machine)]
+        if why := _open(each, ran):
+            left.append((each.name, why, _command(each, commands)))
     tests = next((run.marks for run in reversed(recorded(MERGED)) if run.number == done[-1].number), ())
     return OpenMerge(tuple(left), tuple(mark.test for mark in tests)) if left else None
 
 
-def _merged(value: object) -> Iterator[_Merged]:
+def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
+    value, failed = summary.get("sources"), summary.get("failed")
     for each in value if isinstance(value, list) else ():
         if isinstance(each, list) and len(each) == 3 and all(isinstance(part, str) for part in each):
-            yield _Merged(each[0], each[1] == "green", each[2])
+            tests = failed.get(each[0]) if isinstance(failed, dict) else None
+            own = frozenset(map(str, tests if isinstance(tests, list) else ()))
+            yield _Merged(each[0], each[1] == "green", each[2], own)
 
 
-def _way_out(merged: _Merged, commands: Mapping[str, object], *, has_run: bool) -> tuple[str, str]:
-    """Why a source still counts, and the command for it."""
-    command = commands.get(merged.name)
-    if "-" in merged.machine and merged.machine.rpartition("-")[2] != sys.platform:
-        return f"it is of {merged.machine}: merge newer reports", ""
-    why = "no green run of all its tests here since" if has_run else "not run here since"
-    return why, command if isinstance(command, str) else ""
+def _open(merged: _Merged, ran: Sequence[Sequence[Run]]) -> str:
+    """Why a source still counts; empty where it passed here.
+
+    :param ran: the runs here of each source that may cover it.
+    """
+    if whole := [*filter(_is_covered, ran)]:
+        absent = min((_absent(merged, runs) for runs in whole), key=len)
+        have = "have" if len(absent) > 1 else "has"
+        return (
+            f"{listed(absent, _MOST_NAMED)} failed there and {have} not passed here since" if absent else ""
+        )
+    if _is_elsewhere(merged):
+        return f"it is of {merged.machine}: merge newer reports"
+    return "no green run of all its tests here since" if ran else "not run here since"
+
+
+def _command(merged: _Merged, commands: object) -> str:
+    command = commands.get(merged.name) if isinstance(commands, dict) and not _is_elsewhere(merged) else ""
+    return command if isinstance(command, str) else ""
+
+
+def _is_elsewhere(merged: _Merged) -> bool:
+    """Whether it is of another platform."""
+    return "-" in merged.machine and merged.machine.rpartition("-")[2] != sys.platform
 
 
 def _later(rows: Sequence[RunRow], runs: Sequence[Run], since: float) -> list[Run]:
@@ -122,6 +144,17 @@ def _is_covered(runs: Sequence[Run]) -> bool:
         for run in runs
     )
     return is_whole and runs[-1].is_good and not runs[-1].marks
+
+
+def _absent(merged: _Merged, runs: Sequence[Run]) -> list[str]:
+    """The tests that failed in the source and have not passed in any of the runs: deleted, or skipped.
+
+    Nothing where the runs do not name their tests, or as the ids of a JUnit file may be of another folder.
+    """
+    if not merged.machine or not all(run.tells_outcomes for run in runs):
+        return []
+    passed = {test for run in runs for test, outcome in run.outcomes.items() if outcome == "passed"}
+    return sorted(merged.failed - passed - {*runs[-1].known})
 
 
 def superseded(last: Mapping[str, tuple[float, Sequence[str]]]) -> set[str]:

@@ -324,3 +324,28 @@ def test_what_emit_wrote_is_no_report_of_a_folder(tmp_path):
     assert loop_close_here("merge", ".", cwd=tmp_path).returncode == 0
     (tmp_path / "cut.json").write_text("")
     assert loop_close_here("merge", ".", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("def test_a(): assert 0\n", "", 1),
+        ("def test_a()", "@pytest.mark.skip\ndef test_a()", 1),
+        ("assert 0", "assert 1", 0),
+    ],
+)
+def test_a_test_that_failed_in_a_merge_has_to_pass_here(tmp_path, old, new, code):
+    test = tmp_path / "test_a.py"
+    test.write_text("import pytest\ndef test_a(): assert 0\ndef test_b(): pass\n")
+    words = [sys.executable, "-m", "pytest", "-q", "--loop-close"]
+    there = [*words, "--loop-close-history=off", "--loop-close-json=report.json"]
+    subprocess.run(there, cwd=tmp_path, env=ALONE, check=False, capture_output=True)
+    merged(tmp_path, "report.json")
+    test.write_text(test.read_text().replace(old, new))
+    assert subprocess.run(words, cwd=tmp_path, env=ALONE, check=False, capture_output=True).returncode == 0
+    said = loop_close_here("status", cwd=tmp_path)
+    assert said.returncode == code
+    open_test = b"test_a.py::test_a failed there and has not passed here since"
+    assert (open_test in said.stdout) == bool(code)
+    assert (open_test in (tmp_path / "nextprompt.md").read_bytes()) == bool(code)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from loop_close.facts import failure_place, is_only_counted, is_setup
+from loop_close.facts import TEST_PHASES, failure_place, is_only_counted, is_setup
 from loop_close.lazy import dataclass
 from loop_close.memory import (
     ELSEWHERE,
@@ -567,12 +567,21 @@ def _parts(report: Report) -> dict[str, Any]:
         found["sources"] = [[name, verdict, seen.provenance.machine] for name, verdict, seen in made]
         commands = {name: _covering(name, seen) for name, verdict, seen in made if verdict != "green"}
         found["commands"] = {name: command for name, command in commands.items() if command}
+        found["failed"] = {name: _failed(seen) for name, verdict, seen in made if verdict != "green"}
     if report.observation.failures and all(map(is_setup, report.observation.failures)):
         found["setup"] = sorted({each.code for each in report.observation.failures})
     if report.observation.skipped:
         found["setup"] = [report.observation.provenance.environment]
         found["skipped"] = clean(report.observation.skipped, 200)
     return found
+
+
+def _failed(seen: Observation) -> list[str]:
+    """What failed of a merged source and has to pass here, by its name in the history: tests, and files of tests."""
+    phases = (*TEST_PHASES, "collect")
+    return sorted({name_of(each.nodeid) for each in seen.failures if each.nodeid and each.phase in phases})[
+        :MAX_RECORDS
+    ]
 
 
 def _edits_run(report: Report) -> dict[str, Any]:

@@ -24,6 +24,7 @@ _NAME = 256
 _PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
 # What a renderer may take for emphasis or for a link.
 _MARKUP = lazy.pattern(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
+_BETWEEN = lazy.pattern(r"(,? )")
 _EMPTY = lazy.pattern(
     r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
 )  # pytest's advice is of no use to who reads a file
@@ -107,6 +108,11 @@ def plain(text: str, limit: int = 120) -> str:
     """A name or a path for a title: as it is where nothing in it means anything in markdown, else a code span."""
     shown = one_line(safe(text, 4 * limit), limit)
     return shown if _PLAIN.fullmatch(shown) and not _MARKUP.search(shown) else code(shown, limit)
+
+
+def plain_words(text: str) -> str:
+    """A sentence in which each word that may mean something in markdown, such as a test's id, is a code span."""
+    return "".join(plain(each, 160) if each.strip(", ") else each for each in _BETWEEN.split(text))
 
 
 _MOST_NAMED = 5

@@ -29,6 +29,7 @@ from loop_close.prompt import (
     line_of,
     number_of,
     plain_values,
+    plain_words,
     safe,
     span,
     spans,
@@ -269,7 +270,7 @@ def _others(report: Report) -> Iterator[str]:
     if tests and not is_of_tests and not any(each.is_current for each in tests):
         yield f"The tests have not run since the last edit: {spans([each.source for each in tests], _MAX_SOURCES)}."
     red = sorted((o for o in report.others if o.verdict != "green"), key=lambda each: not each.is_current)
-    left = [f"{span(name, 60)} ({why})" for each in red for name, why, _ in each.left]
+    left = [f"{span(name, 60)} ({plain_words(why)})" for each in red for name, why, _ in each.left]
     lines = {"Not green in the merged reports": left}
     for each in red:
         what = "Not green on the same files" if each.is_current else "Not green, and not run on these files"

@@ -96,7 +96,7 @@ class Recorder:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
         self.memory = begin_memory(self.config, self.targets)
-        self.counts.watch(self.memory.watched)
+        self.counts.watch(self.memory.watched | self.memory.merged)
         if known := [entry for entry in self.targets.settings.known if entry.test]:
             begins = tuple(entry.test.partition("*")[0] for entry in known)  # of most tests that says enough
             self.counts.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)

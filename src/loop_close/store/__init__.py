@@ -32,6 +32,7 @@ class RunHandle(NamedTuple):
     :ivar id: its row, for the store alone; ``started`` distinguishes it from another run with the same row id.
     :ivar number: its number among the runs of its source, from 1.
     :ivar watched: the tests that the source's episode knows.
+    :ivar merged: the tests that failed in the last merge.
     :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
         the last 100.
     :ivar running: numbers of the runs of any source that other processes have under way.
@@ -49,6 +50,7 @@ class RunHandle(NamedTuple):
     source: str
     started: float = 0.0
     watched: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
     killed: tuple[int, ...] = ()
     running: tuple[int, ...] = ()
     has_others: bool = False

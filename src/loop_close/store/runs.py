@@ -211,6 +211,17 @@ def has_others(connection: sqlite3.Connection, source: str) -> bool:
     return row is not None
 
 
+def failed_in_merge(connection: sqlite3.Connection, source: str) -> tuple[str, ...]:
+    """The tests that failed in the last merge; none where the source is that of merges."""
+    row = connection.execute(
+        "SELECT summary FROM runs WHERE source = ? AND state = 'done' ORDER BY number DESC LIMIT 1",
+        (_MERGED,),
+    ).fetchone()
+    failed = _dictionary(row[0]).get("failed") if row is not None and source != _MERGED else None
+    tests = failed.values() if isinstance(failed, dict) else ()
+    return tuple(sorted({str(test) for each in tests if isinstance(each, list) for test in each}))
+
+
 def last_of_others(connection: sqlite3.Connection, source: str) -> tuple[LastRow, ...]:
     """The last run that has ended of each other source, by name; of many those that are not green, then the newest."""
     rows = connection.execute(

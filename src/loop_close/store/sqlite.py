@@ -131,6 +131,7 @@ class SqliteHistory:
                 is_edited=not watched and _is_edited(connection, begun),
                 is_as_green=not watched and _is_as_green(connection, begun, selection),
                 watched=watched,
+                merged=runs.failed_in_merge(connection, source),
                 killed=runs.killed_before(connection, source, number),
                 has_others=runs.has_others(connection, source),
                 tests=project.changes_since_baseline(connection, source, entries, snapshot),
