@@ -207,6 +207,22 @@ def test_a_test_that_did_not_run_passes_nowhere(in_environment, pytester):
     assert done.title == "# 1 file cannot be collected: ModuleNotFoundError at test_other.py:1"
 
 
+def test_folders_that_the_command_of_an_environment_names_are_all_that_is_meant(in_environment, pytester):
+    text = "import shop\n\ndef test_a(): assert shop.total([1]) == 1\n"
+    files = {
+        **FILES,
+        "unit/test_shop.py": text,
+        "test_shop.py": "",
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+    }
+    in_environment("unit", "unit", files=files)
+    done = in_environment("unit", "unit", files={"shop.py": FILES["shop.py"].replace(" + 1", "")})
+    assert done.title == "# The tests pass: 1 passed"
+    assert "did not run" not in done.prompt
+    done = in_environment("unit", "unit/test_shop.py")
+    assert done.says("The other tests did not run. All of them: `tox -e unit -- --loop-close`")
+
+
 def test_what_a_checker_says_of_the_place_stands_with_the_failure(run, pytester):
     run(FILES, remembers=True)
     finding = (

@@ -233,3 +233,15 @@ def test_of_cases_that_credentials_name_each_has_to_pass(run, loop):  # noqa: F8
         shop=("x - 1", "x"), test_shop=("def test_token(token):\n", f"def test_token(token):\n    {skipped}")
     )
     assert (done.report["verdict"], progress(done)) == ("green", {"fixed": 1, "not_fixed": 1})
+
+
+@pytest.mark.parametrize("addopts", ['-m "not slow"', "-k total", "test_shop.py"])
+def test_what_the_project_chooses_is_all_that_is_meant(run, loop, addopts):  # noqa: F811
+    ini = f"[pytest]\naddopts = {addopts}\nmarkers = slow\n"
+    run({**PROJECT, "pytest.ini": ini, "test_more.py": "def test_more(): pass\n"}, remembers=True)
+    done = loop(shop=("x - 1", "x + 1"))
+    assert done.report["verdict"] == "green"
+    assert "did not run" not in done.prompt
+    # The command line chooses some of them.
+    done = loop("-k", "total")
+    assert done.says("The other tests did not run. All of them: `pytest --loop-close`")

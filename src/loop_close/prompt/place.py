@@ -18,7 +18,6 @@ from loop_close.progress.fingerprints import id_of
 from loop_close.prompt import plain, safe
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
-from loop_close.text.redact import MARK
 
 #: From this probability on a place is called probable, below it possible.
 PROBABLE = 0.5
@@ -458,5 +457,5 @@ def is_argument(nodeid: str) -> bool:
 
 
 def _is_showable(word: str) -> bool:
-    """Whether it stays what it is when it is made safe: no controls, no credentials, and none that was redacted."""
-    return safe(word) == word and "\n" not in word and MARK.search(word) is None
+    """Whether it stays what it is when it is made safe: no controls, no credentials."""
+    return safe(word) == word and "\n" not in word

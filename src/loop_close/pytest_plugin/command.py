@@ -259,37 +259,41 @@ def _shown(word: str) -> str:
 
 
 def selection(config: pytest.Config) -> str:
-    """How tests were chosen on the command line, empty when all were meant."""
+    """How tests were chosen on the command line, empty when all were meant.
+
+    What ``addopts`` of the project chooses is all that is meant: no other command line would run the rest. So are
+    folders that are given in an environment of tox or nox: its own command names them in most projects.
+    """
+    given = [*options_of(config.stash[PARSER], _words(config))]
+    names = {name for name, _ in given}
     parts = []
     for option, flag in (("keyword", "-k"), ("markexpr", "-m")):
-        if config.getoption(option, ""):
+        if flag in names and config.getoption(option, ""):
             parts.append(f"{flag} {config.getoption(option)!r}")
     chosen = (("lf", "--lf"), ("stepwise", "--sw"), ("loop_close_failed", "--loop-close-failed"))
     parts += [flag for option, flag in chosen if config.getoption(option, False)]
-    for names in _SHARDS:
-        values = [config.getoption(name, None) for name in names]
+    for options in _SHARDS:
+        values = [config.getoption(name, None) for name in options]
         is_whole = isinstance(values[0], int) and values[0] <= 1  # the default of pytest-shard is one of one
         if all(value is not None for value in values) and not is_whole:
-            parts += [f"--{n.replace('_', '-')} {value}" for n, value in zip(names, values, strict=True)]
-    given = [str(a) for a in config.getoption("file_or_dir", None) or ()]
-    return " ".join(
-        [*parts, *_limits(config), *(a.replace(str(config.rootpath) + os.sep, "") for a in given)]
-    )
+            parts += [f"--{n.replace('_', '-')} {value}" for n, value in zip(options, values, strict=True)]
+    paths = [str(a) for a in config.getoption("file_or_dir", None) or ()] if "" in names else []
+    if runner_of(os.environ)[0] in RUNS_AGAIN and all(map(os.path.isdir, paths)):
+        paths = []
+    limits = [_shown(" ".join(taken)) for name, taken in given if name in _LIMITING]
+    here = config.invocation_params.dir
+    if _is_invocation_dir(config) and here != config.rootpath:
+        limits.append(f"in {os.path.relpath(here, config.rootpath)}")
+    return " ".join([*parts, *limits, *(a.replace(str(config.rootpath) + os.sep, "") for a in paths)])
 
 
-def _limits(config: pytest.Config) -> Iterator[str]:
-    """What else of the command line, of ``PYTEST_ADDOPTS`` or of the place leaves tests out."""
+def _words(config: pytest.Config) -> list[str]:
+    """The words of ``PYTEST_ADDOPTS`` and of the command line."""
     try:
         more = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
     except ValueError:  # pytest has refused it by now
         more = []
-    words = [*more, *map(str, config.invocation_params.args)]
-    for name, taken in options_of(config.stash[PARSER], words):
-        if name in _LIMITING:
-            yield _shown(" ".join(taken))
-    here = config.invocation_params.dir
-    if _is_invocation_dir(config) and here != config.rootpath:
-        yield f"in {os.path.relpath(here, config.rootpath)}"
+    return [*more, *map(str, config.invocation_params.args)]
 
 
 # --- command line and pyproject.toml to settings and paths
