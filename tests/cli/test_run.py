@@ -376,3 +376,74 @@ def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
         in done.stderr
     )
     assert text(prompt).startswith("# loop-close could not read this run (exit 5)\n")
+
+
+CALC = {
+    "calc.py": "def add(a, b): return a - b\ndef neg(a): return a\ndef same(a): return a\n",
+    "test_calc.py": "from calc import *\n"
+    "def test_add(): assert add(1, 2) == 3\n"
+    "def test_neg(): assert neg(1) == -1\n"
+    "def test_same(): assert same(1) == 1\n",
+}
+ADD, NEG = "test_calc.py::test_add", "test_calc.py::test_neg"
+
+
+@pytest.fixture
+def calc(tmp_path):
+    for name, content in CALC.items():
+        put(tmp_path, name, content)
+    return lambda *words: loop_close("run", "--", *PYTEST, "-q", *words, cwd=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ([], [["--deselect", ADD, "--deselect", NEG]]),
+        (["test_calc.py"], [["-k", "same"], ["test_calc.py", "-k", "same", ADD, NEG]]),
+        ([], [["-k", "same"], ["-k", "same"]]),
+        ([], [["-m", "not slow", "test_calc.py::test_same"]]),
+    ],
+)
+def test_tests_that_the_command_leaves_out_do_not_pass(calc, tmp_path, prompt, first, then):
+    calc(*first)
+    for words in then:
+        calc(*words)
+    code, standings = standing(tmp_path)
+    assert (code, standings) == (1, {"pytest": "failing"})
+    shown = text(prompt)
+    assert "2 earlier failures not run again" in shown
+    # The command names them, and nothing in it leaves them out.
+    assert shown.rstrip().splitlines()[-3].endswith(f" -q {ADD} {NEG}`")
+    said = loop_close("ask", ADD, cwd=tmp_path).stdout.decode()
+    assert "flaky" not in said
+
+
+@pytest.mark.slow
+def test_a_command_without_a_choice_runs_all_and_styles_change_nothing(calc, tmp_path, prompt):
+    calc("--tb=short", "-k", "add or neg")
+    put(tmp_path, "calc.py", CALC["calc.py"].replace("a - b", "a + b"))
+    calc("--tb=line", "-vv")
+    assert "Run 2 of this loop: 1 fixed, 1 unresolved. Progress" in text(prompt)
+    assert "edited right before" not in text(prompt)
+    put(
+        tmp_path,
+        "calc.py",
+        CALC["calc.py"].replace("a - b", "a + b").replace("(a): return a\ndef s", "(a): return -a\ndef s"),
+    )
+    calc("--tb=no", "-x")
+    assert standing(tmp_path) == (0, {"pytest": "green"})
+
+
+@pytest.mark.slow
+def test_of_unittest_no_command_is_named_that_would_run_other_tests(tmp_path, prompt):
+    put(
+        tmp_path,
+        "test_calc.py",
+        "import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_a(self): self.assertEqual(1, 2)\n    def test_b(self): pass\n",
+    )
+    words = [sys.executable, "-m", "unittest"]
+    loop_close("run", "--", *words, cwd=tmp_path)
+    loop_close("run", "--", *words, "test_calc.T.test_b", cwd=tmp_path)
+    assert "Run the tests that failed before and did not run now.\n" in text(prompt)

@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +175,7 @@ def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -
 def _write(seen: Observation, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
     from loop_close.app import conclude, terminal_lines
 
-    context = RunContext(tells_outcomes=False, selection=shlex.join(words))
+    context = RunContext(tells_outcomes=False, selection=_choice(words))
     return terminal_lines(conclude(seen, targets, memory, context), targets)
 
 
@@ -186,7 +186,8 @@ def _observed(
 
     seen = observe_texts(done.outputs, done.exit_code, root=str(targets.root), source=memory.source)
     takes_ids = name_of(words) in PYTEST
-    by_test = takes_ids and any(failure.nodeid for failure in seen.failures)
+    # After a green run, those that failed before and did not run are named.
+    by_test = takes_ids and (done.exit_code == 0 or any(failure.nodeid for failure in seen.failures))
     return replace(seen, rerun=rerun_words(source, words, by_test=by_test), takes_ids=takes_ids)
 
 
@@ -215,9 +216,24 @@ _LAUNCHERS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "coverage", "env"
 _MAY_TAKE_VALUE = re.compile(r"(?!-[qvsxl]+\Z)-[^=]*\Z")
 # Options of pytest itself that choose tests or stop before all have run, with how many values they take.
 _LIMITS = {
-    **dict.fromkeys(("-k", "-m", "--maxfail"), 1),
-    **dict.fromkeys(("-x", "--exitfirst", "--lf", "--last-failed", "--sw", "--stepwise", "--sw-skip"), 0),
+    **dict.fromkeys(("-k", "-m", "--deselect", "--maxfail"), 1),
+    **dict.fromkeys(
+        (
+            "--co",
+            "--collect-only",
+            "-x",
+            "--exitfirst",
+            "--lf",
+            "--last-failed",
+            "--sw",
+            "--stepwise",
+            "--sw-skip",
+        ),
+        0,
+    ),
 }
+_STOPS = ("-x", "--exitfirst", "--maxfail")
+_LEAVES_OUT = ("--ignore", "--ignore-glob")
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
@@ -231,7 +247,7 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
     runner, environment = runner_of(os.environ)
     if runner in RUNS_AGAIN and safe(environment) == environment:
         return runner, RUNS_AGAIN[runner], environment
-    again = list(_without_paths(words)) if by_test else list(words)
+    again = _apart(words)[0] if by_test else list(words)
     rerun = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
     is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in rerun)
     return () if is_secret or (by_test and name_of(words) not in PYTEST) else rerun
@@ -253,23 +269,34 @@ def start_of(words: Sequence[str]) -> int:
     return 0
 
 
-def _without_paths(words: Sequence[str]) -> Iterator[str]:
-    """The words but for what selects tests or stops early; behind an option, a path may be its value."""
+def _choice(words: Sequence[str]) -> str:
+    """How a command chooses tests: of pytest's without the options that change only what is shown, or stop early."""
+    return shlex.join(["pytest", *_apart(words)[1]] if name_of(words) in PYTEST else words)
+
+
+def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words but for what selects tests or stops early, and those that select.
+
+    Behind an option, a path may be its value.
+    """
     start = start_of(words) + 1
-    yield from words[:start]
-    values = 0
-    for number, word in enumerate(words[start:], start):
-        if values:
-            values -= 1
-            continue
+    kept, chosen = list(words[:start]), []
+    rest = list(words[start:])
+    before = ""
+    while rest:
+        word = rest.pop(0)
         name, equals, _ = word.partition("=")
-        if name in _LIMITS:
-            values = 0 if equals else _LIMITS[name]
-            continue
-        if re.match("-[km].", word):
-            continue
+        values = [rest.pop(0)] if _LIMITS.get(name) and not equals and rest else []
+        is_short = re.match("-[km].", word) is not None
         if re.fullmatch("-[qvsl]*x[qvsxl]*", word):  # flags in one word
             word = word.replace("x", "").rstrip("-")
-        is_value = number > start and _MAY_TAKE_VALUE.match(words[number - 1]) is not None
-        if word.startswith("-") or is_value or not os.path.exists(word.partition("::")[0]):
-            yield word
+        is_value = _MAY_TAKE_VALUE.match(before) is not None
+        is_path = not word.startswith("-") and not is_value and os.path.exists(word.partition("::")[0])
+        before = values[-1] if values else word
+        if name in _LIMITS or is_short or is_path:
+            chosen += [] if name in _STOPS else [word, *values]
+        elif word:
+            kept.append(word)
+            if name in _LEAVES_OUT:
+                chosen += [word] if equals else [word, *rest[:1]]
+    return kept, chosen

@@ -87,6 +87,7 @@ def _failing(
     is_moved: bool,
 ) -> None:
     test = record.test
+    record = record if known is None else _recognized(known.mark, record)
     if record.is_infrastructure:
         changes.infrastructure.append(test)
         if known is not None:  # it says nothing about what is known of the program
@@ -170,6 +171,17 @@ def _changed(changes: Changes, run: Run, known: KnownTest, record: FailureRecord
     had = any(f.shape == record.shape or is_worded_alike(f, record, limits.similarity) for f in known.forms)
     if known.mark.shape == record.shape or not had:
         changes.shaped.append(record.test)
+
+
+def _recognized(before: FailureRecord, record: FailureRecord) -> FailureRecord:
+    """The record in the form of the one before, if it is the same failure in a traceback of another style.
+
+    Where only output is read, a shorter one does not show the function.
+    """
+    has_places = all(mark.where.rpartition(":")[2] for mark in (before, record))
+    if has_places or before.exact != record.exact:
+        return record
+    return replace(record, shape=before.shape, family=before.family, message=before.message)
 
 
 def _is_another_part(run: Run, before: FailureRecord, record: FailureRecord) -> bool:
@@ -413,18 +425,26 @@ def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Beca
     if known.mark.phase == "collect":
         return _of_collection(test, run)
     if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
-        last = episode.steps[-1].selection if episode.steps else episode.selection
-        is_named = f" {test} " in f" {run.selection} "
-        covers = is_named or any(_covers(run.selection, each) for each in (episode.selection, last))
+        # in a run between, of other tests, it was not among those that were chosen
+        last = next((s.selection for s in reversed(episode.steps) if s.run == known.ran), episode.selection)
+        covers = _names(run.selection, test) or _covers(run.selection, last)
         return "passed" if run.is_full and covers else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
     return "uncollected" if run.is_full and _touches_tests(run.edits, test) else None
 
 
+def _names(selection: str, test: str) -> bool:
+    """Whether a command names the test, and has no option that may leave it out again."""
+    if f" {test} " not in f" {selection} ":
+        return False
+    words = selection.split(" ")
+    return words[0] != "pytest" or not any(_LEAVES_OUT.match(word) for word in words)
+
+
 def _covers(selection: str, before: str) -> bool:
     """Whether the run has what the earlier one had: all, the same command, or all of the reports that were merged."""
-    if selection in ("", before):
+    if selection in ("", before) or (selection == "pytest" and before.startswith("pytest ")):
         return True
     words, others = selection.split(), before.split()
     return words[0] == MERGED in others[:1] and {*others} <= {*words}
@@ -514,6 +534,7 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 # --- which of an episode's steps count for what
 
+_LEAVES_OUT = lazy.pattern(r"-[km]|--(?:deselect|ignore|ignore-glob|lf|last-failed|sw|stepwise)\b")
 #: pytest's options that choose by what failed last: other tests each time.
 LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
 

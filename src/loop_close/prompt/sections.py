@@ -483,8 +483,9 @@ def _own_step(report: Report) -> Iterator[str]:
         return
     left = report.progress.not_run if report.progress is not None else ()
     if left and not observation.failures:
-        words = f"Run the tests that failed before and did not run now{_from_root(observation)}:"
-        yield from _command(words, command_for(observation, left))
+        words = f"Run the tests that failed before and did not run now{_from_root(observation)}"
+        is_named = observation.takes_ids or observation.failed_option
+        yield from _command(f"{words}:", command_for(observation, left)) if is_named else [f"{words}."]
         return
     words = f"Rerun {_what(observation)}{_from_root(observation)}:"
     yield from _command(words, rerun_command(observation))
