@@ -226,6 +226,14 @@ def test_a_cause_in_one_line():
     )
 
 
+def test_a_cause_in_one_line_names_what_else_its_tests_raise():
+    other = replace(failure(raised("KeyError")), nodeid="tests/test_cart.py::test_other")
+    line = brief_line(12, cause_of(SHOWN, other, suspects=[TOTAL]), report_of(observed(SHOWN, other)))
+    assert line.endswith(
+        ": `ValueError` `bad`. 2 tests: `tests/test_cart.py::test_other` and 1 more; also `KeyError`"
+    )
+
+
 def test_level_0_is_the_message_and_the_tests_on_one_line():
     (line,) = block(0, failure(raised(message="no price\nfor tea")))
     assert line == "`ValueError` `no price for tea`. Test: `tests/test_cart.py::test_total`"

@@ -106,7 +106,7 @@ def block_lines(
     is_alone = len(report.causes) == 1
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
     if level == 0:
-        return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level)}".rstrip()]
+        return [*heading, f"{_brief(failure)}. {row_of_tests(_failures(cause), level, failure)}".rstrip()]
     same = earlier_with_same_place(report.causes, number) if at.source_key in shown else 0
     why = [f"The same place as in section {same}."] if same else _why(cause, at, report, is_alone=is_alone)
     lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
@@ -133,7 +133,7 @@ def block_lines(
     lines += _one_fault(number, report)
     if is_listed:
         named = _named_test(cause, at, level, is_alone=is_alone)
-        lines += filter(None, [row_of_tests(_failures(cause), level, named)])
+        lines += filter(None, [row_of_tests(_failures(cause), level, failure, named)])
     return [*lines, *past_lines(cause, report.progress)]
 
 
@@ -142,7 +142,7 @@ def brief_line(number: int, cause: RootCause, report: Report) -> str:
     failure, at = representative(cause), probable_place(cause, report.progress)
     line = _line_of_test(failure, at)
     shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
-    tests = row_of_tests(_failures(cause), 0)
+    tests = row_of_tests(_failures(cause), 0, failure)
     return f"{number}. {_headline(cause, at)}{shown}: {_brief(failure)}. {tests}".rstrip()
 
 

@@ -215,14 +215,19 @@ def _statements(statement: str) -> list[ast.stmt]:
 _TESTS = (1, 1, 2, 2, 2)  # by level of detail
 
 
-def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> str:
+def row_of_tests(failures: Sequence[Failure], level: int, shown: Failure, named: str = "") -> str:
     """Which tests a root cause accounts for; the cases of one parametrized test are counted, not listed.
 
+    :param shown: the failure that the block shows: where others raise other exceptions, these are named.
     :param named: the node id of a test that the block has named, which is left out.
     """
     if not any(f.nodeid for f in failures):
         return _places(failures, level)
     phases = sorted({f.phase for f in failures})
+    # in a longer block that has a line of its own
+    raised = {f.raised.type for f in failures if f.raised is not None} if level < 2 else set()
+    others = sorted(raised - {shown.raised.type}) if shown.raised is not None else ()
+    also = f"; also {spans(others, 2, 60)}" if others else ""
     # A test may fail in its teardown, too.
     failures = [*{(f.nodeid, f.subtest): f for f in failures}.values()]
     nodeids = [f.nodeid for f in failures]
@@ -247,7 +252,7 @@ def row_of_tests(failures: Sequence[Failure], level: int, named: str = "") -> st
         total = f"Other {what}{'s' * (number > 1)}"
     if not kept:
         return ""
-    return f"{total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "")
+    return f"{total}{when}: {', '.join(kept)}" + (f" and {rest} more" if rest else "") + also
 
 
 def _beside(nodeids: Sequence[str]) -> list[str]:

@@ -323,7 +323,8 @@ def _question(progress: Progress, failing: list[str]) -> str:
     if kinds & {"oscillation", "whack-a-mole"}:
         return "can these tests all pass, or do two of them contradict each other?"
     known = (progress.episode.tests[test] for test in failing)
-    moved = max((k for k in known if k.mark.want), key=lambda k: len(k.values), default=None)
+    ran = (k for k in known if k.mark.test not in progress.not_run)  # its value may be right by now
+    moved = max((k for k in ran if k.mark.want), key=lambda k: len(k.values), default=None)
     if moved is not None:
         return _about_value(moved)
     return "does the test ask for the right thing, and which code is meant to do it?"
