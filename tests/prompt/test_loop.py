@@ -312,8 +312,8 @@ def test_values_that_follow_the_edits_ask_for_another_experiment():
     [
         (((0, 1),), 0, "`parse` (`src/shop/cart.py`) runs in the failing tests"),
         (((0, 1),), 1, "The value follows the edits of `parse`"),
-        (((1, 1),), 0, "The failing tests do not run `parse`"),
-        (((1, 1),), 1, "The failing tests do not run `parse`"),
+        (((1, 1),), 0, "`parse` (`src/shop/cart.py`) is not run by the failing tests"),
+        (((1, 1),), 1, "`parse` (`src/shop/cart.py`) is not run by the failing tests"),
         (None, 0, "does not run in the failing test, or it is not the cause"),
     ],
 )
@@ -326,6 +326,11 @@ def test_the_experiment_knows_what_failing_tests_run(hits, moved, said):
     steps = (*STEPS[:2], replace(STEPS[2], moved=moved))
     signals = [Signal(kind="repeated-failure", runs=(1, 2, 3))]
     assert said in stuck(*steps, report=report, breaker="half_open", signals=signals)[-1]
+    # Only the tests that the signal is about count.
+    signals = [replace(signals[0], tests=("t.py::other",))]
+    if hits is not None:
+        line = stuck(*steps, report=report, breaker="half_open", signals=signals)[-1]
+        assert "`parse` (`src/shop/cart.py`) is not run by `t.py::other`, so edits of it" in line
 
 
 def test_edits_of_tests_are_no_suspects():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from loop_close import lazy
@@ -23,7 +23,7 @@ from loop_close.memory import (
 )
 from loop_close.model import Report, RootCause
 from loop_close.progress.compare import same_code_as, worth_telling
-from loop_close.progress.fingerprints import test_key
+from loop_close.progress.fingerprints import name_of, test_key
 from loop_close.progress.tampering import KINDS
 from loop_close.prompt import plain_values, safe, span, spans, spans_apart
 from loop_close.prompt.compose import estimate_tokens
@@ -73,9 +73,9 @@ EXPERIMENTS: Mapping[str, str] = {
     "repeated-failure, moved": "The value follows the edits of {edited}, so that code runs. Either its rule is wrong, "
     "or its input is. Print its arguments and its return value once in the failing test: with a wrong argument, the "
     "fault is earlier.",
-    "repeated-failure, run": "{edited} runs in the failing tests, and no edit of it changed their result. Either its "
+    "repeated-failure, run": "{edited} runs in {tests}, and no edit of it changed their result. Either its "
     "input is wrong, or what decides is elsewhere. Print its arguments and its return value once in the failing test.",
-    "repeated-failure, not run": "The failing tests do not run {edited}, so edits of it cannot change their result.",
+    "repeated-failure, not run": "{edited} is not run by {tests}, so edits of it cannot change their result.",
     "similar-failure": "Either the wording differs by chance, or each edit moves the same fault. Run the same code "
     "twice: if the words differ again, it is chance.",
     "regression": "Either the last edit broke what had been fixed, or both need a case that is missing. Undo the last "
@@ -179,7 +179,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         yield state_line(progress, progress.source if is_of_one else "")
     yield from (f"- {_named(signal, progress)}." for signal in fired)
     if progress.breaker.state == "half_open":
-        yield from _experiment(progress, _functions_run(report))
+        yield from _experiment(report, progress)
     elif progress.breaker.state == "open":
         yield f"For a person: {_question(progress, _failing(progress))}"
 
@@ -251,25 +251,26 @@ def _named(signal: Signal, progress: Progress) -> str:
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 
-def _functions_run(report: Report) -> dict[tuple[str, str], bool]:
-    """The functions that were called, by file and qualified name, and whether failing tests ran them.
+def _functions_run(report: Report, tests: Collection[str]) -> dict[tuple[str, str], bool]:
+    """The functions that were called, by file and qualified name, and whether some of the failing tests ran them.
 
     Empty if that is not known of all failing tests.
+
+    :param tests: those that are meant; empty for all.
     """
     calls = known_calls(report.observation)
     if calls is None:
         return {}
-    ran = {index for hits in calls.failed.values() for index, _ in hits}
+    meant = (hits for test, hits in calls.failed.items() if not tests or name_of(test) in tests)
+    ran = {index for hits in meant for index, _ in hits}
     return {(each.file, each.function): index in ran for index, each in enumerate(calls.functions)}
 
 
-def _experiment(progress: Progress, ran: Mapping[tuple[str, str], bool]) -> Iterator[str]:
-    """While the breaker is half open: what would discriminate between two explanations.
-
-    :param ran: the functions that were called, and whether failing tests ran them.
-    """
+def _experiment(report: Report, progress: Progress) -> Iterator[str]:
+    """While the breaker is half open: what would discriminate between two explanations."""
     fired = {s.kind: s for s in progress.signals if s.is_on}
     signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
+    ran = _functions_run(report, signal.tests if signal is not None else ())
     names = _edited(progress)
     first = next((name for name in names if ran.get(name)), names[0] if names else None)
     kind = _situation(signal, progress) if signal is not None else ""
