@@ -79,7 +79,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "similar-failure": "Either the wording differs by chance, or each edit moves the same fault. Run the same code "
     "twice: if the words differ again, it is chance.",
     "regression": "Either the last edit broke what had been fixed, or both need a case that is missing. Undo the last "
-    "edit and run {tests}: if they pass, it was the edit.",
+    "edit and run {tests}: if they do as before, it was the edit.",
 }
 DEFAULT = (
     "Either {edited} is not the cause, or the test expects a wrong value. Work out the expected value by hand from the "
