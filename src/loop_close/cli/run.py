@@ -217,20 +217,8 @@ _MAY_TAKE_VALUE = re.compile(r"(?!-[qvsxl]+\Z)-[^=]*\Z")
 # Options of pytest itself that choose tests or stop before all have run, with how many values they take.
 _LIMITS = {
     **dict.fromkeys(("-k", "-m", "--deselect", "--maxfail"), 1),
-    **dict.fromkeys(
-        (
-            "--co",
-            "--collect-only",
-            "-x",
-            "--exitfirst",
-            "--lf",
-            "--last-failed",
-            "--sw",
-            "--stepwise",
-            "--sw-skip",
-        ),
-        0,
-    ),
+    **dict.fromkeys(("-x", "--exitfirst", "--lf", "--last-failed", "--sw", "--stepwise", "--sw-skip"), 0),
+    **dict.fromkeys(("--co", "--collect-only"), 0),
 }
 _STOPS = ("-x", "--exitfirst", "--maxfail")
 _LEAVES_OUT = ("--ignore", "--ignore-glob")
