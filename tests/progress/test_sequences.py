@@ -1,7 +1,7 @@
 """What is said of the hard cases, run by run."""
 
 import pytest
-from sequences import SEQUENCES, did, play
+from sequences import SEQUENCES, did, nodeid, play
 
 from loop_close.memory import Thresholds
 from loop_close.progress.signals import SIGNALS
@@ -30,3 +30,8 @@ def test_breaker_cools_down_and_lets_one_more_attempt_through():
     reason = play(steps[:6], Thresholds(cooldown=2))[-1][1].breaker.reason
     assert reason == "no progress for 5 runs; one more attempt after 2 as stuck"
     assert all(p.breaker.state != "half_open" for _, p in play(steps)[3:])
+
+
+def test_a_test_that_failed_by_infrastructure_ran():
+    _, progress = play([did("first-failure", {"a": "s"}), did("no-progress", {"a": "!network"})])[-1]
+    assert (progress.step.infrastructure, progress.not_run) == ((nodeid("a"),), ())

@@ -92,7 +92,6 @@ def _failing(
         changes.infrastructure.append(test)
         if known is not None:  # it says nothing about what is known of the program
             changes.tests[test] = known
-            _carry(changes, test, known)
         return
     after = failed(known, record, run.number)
     if known is None:
