@@ -245,3 +245,16 @@ def test_what_the_project_chooses_is_all_that_is_meant(run, loop, addopts):  # n
     # The command line chooses some of them.
     done = loop("-k", "total")
     assert done.says("The other tests did not run. All of them: `pytest --loop-close`")
+
+
+def test_a_failure_that_moved_with_its_test_did_not_begin_anew(run, loop, pytester):  # noqa: F811
+    run(PROJECT, remembers=True)
+    test = "def test_total():\n    assert shop.total(1) == 2\n"
+    (pytester.path / "test_moved.py").write_text(f"import shop\n\n\n{test}")
+    done = loop(shop=("x - 1", "x - 2"), test_shop=(test, ""))
+    assert progress(done) == {"unresolved": 2}
+    assert done.says("Failing for 2 runs, since run 1.")
+    assert "began to fail" not in done.prompt
+    done = loop(shop=("x - 2", "x - 3"))
+    assert progress(done) == {"unresolved": 2}
+    assert "began to fail" not in done.prompt

@@ -87,7 +87,9 @@ def _failing(
     is_moved: bool,
 ) -> None:
     test = record.test
-    record = record if known is None else _recognized(known.mark, record)
+    if known is not None:
+        record = _recognized(known.mark, record)
+        known = _moved_on(known, record) if is_moved else known
     if record.is_infrastructure:
         changes.infrastructure.append(test)
         if known is not None:  # it says nothing about what is known of the program
@@ -181,6 +183,19 @@ def _recognized(before: FailureRecord, record: FailureRecord) -> FailureRecord:
     if has_places or before.exact != record.exact:
         return record
     return replace(record, shape=before.shape, family=before.family, message=before.message)
+
+
+def _moved_on(known: KnownTest, record: FailureRecord) -> KnownTest:
+    """What is known of a test that was moved, with its failure as it is called at the new place."""
+    if known.mark.exception != record.exception:
+        return known
+    forms = (
+        replace(form, shape=record.shape, family=record.family, message=record.message)
+        if form.shape == known.mark.shape
+        else form
+        for form in known.forms
+    )
+    return replace(known, forms=tuple(forms))
 
 
 def _is_another_part(run: Run, before: FailureRecord, record: FailureRecord) -> bool:
