@@ -156,10 +156,6 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
         ("pytest -q test_a.py::test_b", 1, True),
         ("py test_a.py::test_b", 1, True),
         ("pytest --lf", 1, True),
-        ("pytest -k some", 1, True),
-        ("pytest -q -m 'not slow'", 1, True),
-        ("pytest tests/test_a.py", 1, True),
-        ("pytest tests", 1, False),
         ("checker a::b", 0, False),
     ],
 )

@@ -108,7 +108,9 @@ def conclude(
     is_whole = bool(seen.failures) and all(map(is_environment, seen.failures))
     kept = () if is_whole else (word for word in words if not word.startswith("--loop-close"))
     selection = " ".join([name, *kept])
-    context = RunContext(tells_outcomes=bool(seen.skipped), selection=selection)
+    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
+    named = [word for word in words if "::" in word] if is_clear and not seen.skipped else []
+    context = RunContext(dict.fromkeys(named, "passed"), bool(seen.skipped), selection)
     saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:
         say(app.terminal_lines(saved, targets))

@@ -13,10 +13,8 @@ from loop_close.store import RunRow
 from loop_close.text import listed
 
 _MOST_NAMED = 3
-#: In a command of which only the output is read: it names tests, chooses them by a word, or asks for those that failed.
-_CHOSEN = lazy.pattern(
-    r"::|--(?:lf|last-failed|loop-close-failed)\b|\Apytest (?:.* )?(?:-[km]|--deselect\b|\S+\.py(?!\S))"
-)
+#: In a command of which only the output is read: it names tests, or asks for those that failed.
+_CHOSEN = lazy.pattern(r"::|--(?:lf|last-failed|loop-close-failed)\b")
 
 
 class OpenMerge(NamedTuple):

@@ -447,3 +447,33 @@ def test_of_unittest_no_command_is_named_that_would_run_other_tests(tmp_path, pr
     loop_close("run", "--", *words, cwd=tmp_path)
     loop_close("run", "--", *words, "test_calc.T.test_b", cwd=tmp_path)
     assert "Run the tests that failed before and did not run now.\n" in text(prompt)
+
+
+@pytest.mark.slow
+def test_ids_alone_are_not_all_tests(calc, tmp_path, prompt):
+    calc()
+    put(
+        tmp_path,
+        "calc.py",
+        CALC["calc.py"].replace("a - b", "a + b").replace("neg(a): return a", "neg(a): return -a"),
+    )
+    calc(ADD, NEG)
+    shown = text(prompt)
+    assert "2 tests that had failed pass" in shown
+    assert f"The other tests did not run. All of them: `loop-close run -- {shlex.join(PYTEST)} -q`" in shown
+    assert standing(tmp_path) == (1, {"pytest": "green"})
+    calc()
+    assert standing(tmp_path) == (0, {"pytest": "green"})
+
+
+@pytest.mark.slow
+def test_many_ids_of_one_command_all_count(tmp_path):
+    names = [f"test_{number}_{'x' * 40}" for number in range(20)]
+    tests = "".join(f"def {name}(): assert shop.right\n" for name in names)
+    put(tmp_path, "shop.py", "right = False\n")
+    put(tmp_path, "test_shop.py", f"import shop\n{tests}")
+    loop_close("run", "--", *PYTEST, cwd=tmp_path)
+    put(tmp_path, "shop.py", "right = True\n")
+    loop_close("run", "--", *PYTEST, *(f"test_shop.py::{name}" for name in names), cwd=tmp_path)
+    done = loop_close("status", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["sources"][0]["verdict"] == "green"

@@ -19,6 +19,7 @@ from loop_close.cli.project import has_own_prompt, project_at, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result, worst_first
 from loop_close.files import Targets
+from loop_close.memory import Outcome
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
@@ -175,7 +176,7 @@ def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -
 def _write(seen: Observation, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
     from loop_close.app import conclude, terminal_lines
 
-    context = RunContext(tells_outcomes=False, selection=_choice(words))
+    context = RunContext(_passed(seen, words), tells_outcomes=False, selection=_choice(words))
     return terminal_lines(conclude(seen, targets, memory, context), targets)
 
 
@@ -221,7 +222,8 @@ _LIMITS = {
     **dict.fromkeys(("--co", "--collect-only"), 0),
 }
 _STOPS = ("-x", "--exitfirst", "--maxfail")
-_LEAVES_OUT = ("--ignore", "--ignore-glob")
+_IGNORES = ("--ignore", "--ignore-glob")
+_LEAVES_OUT = re.compile(r"-[km]|--(?:deselect|ignore|lf|last-failed|sw|stepwise)")
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
@@ -262,6 +264,15 @@ def _choice(words: Sequence[str]) -> str:
     return shlex.join(["pytest", *_apart(words)[1]] if name_of(words) in PYTEST else words)
 
 
+def _passed(seen: Observation, words: Sequence[str]) -> dict[str, Outcome]:
+    """The tests that a command of pytest names and that did not fail, unless an option may have left them out."""
+    chosen = _apart(words)[1] if name_of(words) in PYTEST else []
+    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
+    if not is_clear or any(_LEAVES_OUT.match(word) for word in chosen):
+        return {}
+    return dict.fromkeys((word for word in chosen if "::" in word), "passed")
+
+
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words but for what selects tests or stops early, and those that select.
 
@@ -285,6 +296,6 @@ def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
             chosen += [] if name in _STOPS else [word, *values]
         elif word:
             kept.append(word)
-            if name in _LEAVES_OUT:
+            if name in _IGNORES:
                 chosen += [word] if equals else [word, *rest[:1]]
     return kept, chosen

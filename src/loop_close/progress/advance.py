@@ -29,6 +29,7 @@ from loop_close.memory import (
 )
 from loop_close.model import Counts, Failure, Observation, Report, RootCause, Verdict
 from loop_close.progress.compare import (
+    CHOSEN,
     LAST_FAILED,
     Changes,
     compare,
@@ -41,6 +42,7 @@ from loop_close.progress.fingerprints import (
     name_of,
     outcomes_by_name,
     records_of,
+    selection_key,
     test_key,
 )
 from loop_close.progress.signals import View, check_all
@@ -403,7 +405,8 @@ def run_of(
     observation = report.observation
     records = records_of(report.causes)
     is_named = not any(map(is_only_counted, observation.failures))
-    is_full = not observation.incomplete and is_named and not (selection and tells_outcomes)
+    is_chosen = bool(selection) and (tells_outcomes or CHOSEN.search(selection) is not None)
+    is_full = not observation.incomplete and is_named and not is_chosen
     return Run(
         number=number,
         source=source,
@@ -412,7 +415,7 @@ def run_of(
         outcomes=outcomes_by_name(outcomes),
         tells_outcomes=tells_outcomes,
         edits=_meant(edits, records),
-        selection=clean(selection, 400),
+        selection=selection_key(selection),
         is_full=is_full,
         incomplete=clean(observation.incomplete, 400),
         exit_code=observation.exit_code,

@@ -441,19 +441,16 @@ def outcome_of(test: str, known: KnownTest, run: Run, episode: Episode) -> _Beca
     if known.mark.phase not in TEST_PHASES or not run.tells_outcomes:
         # in a run between, of other tests, it was not among those that were chosen
         last = next((s.selection for s in reversed(episode.steps) if s.run == known.ran), episode.selection)
-        covers = _names(run.selection, test) or _covers(run.selection, last)
-        return "passed" if run.is_full and covers else None
+        return "passed" if _covers(run.selection, last) and _names_failures(run) else None
     if any(is_about(edit, test) for edit in run.edits.edits if edit.change == "removed"):
         return "deleted"
     return "uncollected" if run.is_full and _touches_tests(run.edits, test) else None
 
 
-def _names(selection: str, test: str) -> bool:
-    """Whether a command names the test, and has no option that may leave it out again."""
-    if f" {test} " not in f" {selection} ":
-        return False
-    words = selection.split(" ")
-    return words[0] != "pytest" or not any(_LEAVES_OUT.match(word) for word in words)
+def _names_failures(run: Run) -> bool:
+    """Whether the tests that it chose passed unless it names them: it ended by itself, and does not only count."""
+    is_clear = not run.incomplete and (run.is_good or bool(run.marks))
+    return run.is_full or (is_clear and CHOSEN.search(run.selection) is not None)
 
 
 def _covers(selection: str, before: str) -> bool:
@@ -548,7 +545,10 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 # --- which of an episode's steps count for what
 
-_LEAVES_OUT = lazy.pattern(r"-[km]|--(?:deselect|ignore|ignore-glob|lf|last-failed|sw|stepwise)\b")
+#: A command of pytest of which only the output is read, and that leaves tests out.
+CHOSEN = lazy.pattern(
+    r"\Apytest (?:.* )?(?:-[km]|--(?:deselect|lf|last-failed|sw|stepwise|loop-close-failed)\b|\S*::|\S+\.py(?!\S))"
+)
 #: pytest's options that choose by what failed last: other tests each time.
 LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
 

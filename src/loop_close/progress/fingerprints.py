@@ -27,6 +27,7 @@ from loop_close.lazy import NamedTuple
 from loop_close.memory import FailureRecord, Outcome
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text import cut_apart, one_line
+from loop_close.text import digest as text_digest
 from loop_close.text.normalize import mask, stabilize
 from loop_close.text.redact import MARK, clean
 
@@ -73,6 +74,11 @@ def name_of(nodeid: str) -> str:
 def id_of(name: str) -> str:
     """The node id that selects the test of a name: that of the function, where a credential names the case."""
     return test_function(name) if MARK.search(name) else name
+
+
+def selection_key(selection: str) -> str:
+    """How tests were chosen, without credentials, and bounded so that different choices stay different."""
+    return clean(selection) if len(selection) <= 400 else f"{clean(selection, 300)} {text_digest(selection)}"
 
 
 def outcomes_by_name(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
