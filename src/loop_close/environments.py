@@ -90,7 +90,7 @@ def conclude(
     from loop_close.facts import is_environment
     from loop_close.model import Provenance
     from loop_close.provenance import agent_of
-    from loop_close.remember import RunContext
+    from loop_close.remember import RunContext, passed_by_name
     from loop_close.workspace import commit_at_head
 
     made = Provenance(
@@ -108,9 +108,8 @@ def conclude(
     is_whole = bool(seen.failures) and all(map(is_environment, seen.failures))
     kept = () if is_whole else (word for word in words if not word.startswith("--loop-close"))
     selection = " ".join([name, *kept])
-    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
-    named = [word for word in words if "::" in word] if is_clear and not seen.skipped else []
-    context = RunContext(dict.fromkeys(named, "passed"), bool(seen.skipped), selection)
+    outcomes = {} if seen.skipped else passed_by_name(seen, words)
+    context = RunContext(outcomes, bool(seen.skipped), selection)
     saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:
         say(app.terminal_lines(saved, targets))

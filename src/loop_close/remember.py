@@ -30,7 +30,7 @@ from loop_close.text import fault_text
 if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import ChangedTest, Episode, Outcome, Run, Thresholds
-    from loop_close.model import OtherRun, Report
+    from loop_close.model import Observation, OtherRun, Report
     from loop_close.settings import KnownEntry, Settings
     from loop_close.sharing import Learned, Sharing
     from loop_close.store import KeptCalls, NewBaseline, RunHandle
@@ -52,6 +52,15 @@ class RunContext(NamedTuple):
     tells_outcomes: bool = True
     selection: str = ""
     code: str = ""
+
+
+def passed_by_name(seen: Observation, words: Iterable[str]) -> dict[str, Outcome]:
+    """The tests that a command names: they passed, as far as its output does not name them as failing.
+
+    :returns: nothing where the output only counts, or the run was cut short.
+    """
+    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
+    return dict.fromkeys((word for word in words if "::" in word), "passed") if is_clear else {}
 
 
 class Memory:

@@ -303,7 +303,8 @@ def _is_of_no_tests(path: Path) -> bool:
     with contextlib.suppress(OSError):
         if not path.is_file() or path.stat().st_size == 0:
             return False
-        return files.begins_with(path, BEGINNINGS) or _COVERAGE.match(files.beginning(path)) is not None
+        begin = files.beginning(path)
+        return begin.startswith(BEGINNINGS) or not begin.strip() or _COVERAGE.match(begin) is not None
     return False
 
 

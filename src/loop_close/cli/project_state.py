@@ -77,7 +77,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
     looks = _looks(history)
     found = source_statuses(project, history)
     decides = _deciding(found, looks)
-    edited, is_seen = _edited_since_tests(project, history, looks)
+    edited, is_seen = _edited_since_tests(project, history, looks, _files(project, history))
     return ProjectState(
         standing=decides,
         is_complete=decides.last.state != "killed"
@@ -195,18 +195,20 @@ def _age(standing: SourceStatus) -> float:
 
 
 def _edited_since_tests(
-    project: Project, history: HistoryReader, looks: Sequence[RunWindow]
+    project: Project, history: HistoryReader, looks: Sequence[RunWindow], current: tuple[Known, Files]
 ) -> tuple[Edited, bool]:
     """What was edited since all tests ran, and whether the last run of tests saw even that.
 
     Where no run was of all tests, the last one counts; where none was of tests, any.
+
+    :param current: what :func:`_files` returns.
     """
     tests = [each for each in looks if each.source.startswith(TESTS)] or list(looks)
     # What another command wrote, such as a formatter, is an edit.
     is_chosen = bool(_CHOOSES.search(project.settings.test_command))
     whole = next((each for each in tests if each.is_full or is_chosen), tests[0] if tests else None)
     later = tests[: tests.index(whole) + 1] if whole is not None else ()
-    known, now = _files(project, history)
+    known, now = current
     edited = edited_since(project, history, known, now, whole, later)
     if edited.paths == () and not is_chosen:
         partly = _edited_since_partial(
@@ -257,22 +259,29 @@ def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
 
     def edits(history: HistoryReader) -> tuple[str, ...]:
         looks = [each for each in _looks(history) if source in (None, each.source)]
-        return _edited_since_tests(project, history, looks)[0].paths or ()
+        return _edited_since_tests(project, history, looks, _files(project, history))[0].paths or ()
 
     return read(project.history, edits)
 
 
-def edited_by_source(project: Project) -> dict[str, tuple[str, ...]]:
-    """The files that were edited since the last run of each source; without those that saw the files as they are."""
+def unseen_edits(
+    project: Project, source: str | None, *, is_green: bool
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """What :func:`unrun_edits` returns, nothing unless it is green; and the files edited since each source ran last.
 
-    def edits(history: HistoryReader) -> dict[str, tuple[str, ...]]:
-        looks, (known, now) = _looks(history), _files(project, history)
+    Sources that saw the files as they are, are left out.
+    """
+
+    def edits(history: HistoryReader) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        looks, current = _looks(history), _files(project, history)
+        own = [each for each in looks if source in (None, each.source)]
+        of_tests = _edited_since_tests(project, history, own, current)[0].paths if is_green else ()
         last = {each.source: at for at, each in reversed([*enumerate(looks)])}
         found = {
-            source: edited_since(project, history, known, now, looks[at], looks[: at + 1]).paths
-            for source, at in last.items()
+            name: edited_since(project, history, *current, looks[at], looks[: at + 1]).paths
+            for name, at in last.items()
         }
-        return {source: paths for source, paths in found.items() if paths}
+        return of_tests or (), {name: paths for name, paths in found.items() if paths}
 
     return read(project.history, edits)
 

@@ -23,7 +23,7 @@ from loop_close.memory import Outcome
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
-from loop_close.remember import Memory, RunContext, begin
+from loop_close.remember import Memory, RunContext, begin, passed_by_name
 
 #: With this word pytest remembers its run itself.
 _PLUGIN = "--loop-close"
@@ -223,7 +223,6 @@ _LIMITS = {
 }
 _STOPS = ("-x", "--exitfirst", "--maxfail")
 _IGNORES = ("--ignore", "--ignore-glob")
-_LEAVES_OUT = re.compile(r"-[km]|--(?:deselect|ignore|lf|last-failed|sw|stepwise)")
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
@@ -267,10 +266,8 @@ def _choice(words: Sequence[str]) -> str:
 def _passed(seen: Observation, words: Sequence[str]) -> dict[str, Outcome]:
     """The tests that a command of pytest names and that did not fail, unless an option may have left them out."""
     chosen = _apart(words)[1] if name_of(words) in PYTEST else []
-    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
-    if not is_clear or any(_LEAVES_OUT.match(word) for word in chosen):
-        return {}
-    return dict.fromkeys((word for word in chosen if "::" in word), "passed")
+    has_options = any(word.startswith("-") for word in chosen)
+    return {} if has_options else passed_by_name(seen, chosen)
 
 
 def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:

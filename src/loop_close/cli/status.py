@@ -17,7 +17,7 @@ from loop_close.cli import INSIDE, Streams, UsageError, driven_tests
 from loop_close.cli.driven_tests import left_open
 from loop_close.cli.history import recorded_in
 from loop_close.cli.project import Project, from_here, project_at, project_of
-from loop_close.cli.project_state import SourceStatus, edited_by_source, source_statuses, unrun_edits
+from loop_close.cli.project_state import SourceStatus, source_statuses, unseen_edits
 from loop_close.cli.recorded import (
     NoRunError,
     Summary,
@@ -51,8 +51,7 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
     project = project_of(options)
     found = worst_first(project, options.source)
     left = left_open(project.root)
-    edited = edited_since_green(project, found, options.source)
-    stale = edited_by_source(project)
+    edited, stale = unseen_edits(project, options.source, is_green=found[0].verdict == "green")
     if options.json:
         text = json.dumps(document_of(found, left, edited, stale), indent=2)
     else:
@@ -73,21 +72,14 @@ def worst_first(project: Project, source: str | None = None) -> list[SourceStatu
     return sorted(found, key=lambda s: (-_CODES[s.verdict], -s.last.started))
 
 
-def edited_since_green(
-    project: Project, statuses: Sequence[SourceStatus], source: str | None = None
-) -> tuple[str, ...]:
-    """Where all sources are green, the files that were edited since all tests ran."""
-    return unrun_edits(project, source) if statuses[0].verdict == "green" else ()
-
-
 def _text(
     statuses: Sequence[SourceStatus],
     left: Sequence[ChangedTest],
     edited: Sequence[str],
     stale: Mapping[str, Sequence[str]],
 ) -> str:
-    said = {source for source, paths in stale.items() if source.startswith(TESTS) and [*paths] == [*edited]}
-    since = {source: paths for source, paths in stale.items() if source not in said}
+    # what all tests did not see is said once, at the end
+    since = {s: paths for s, paths in stale.items() if not (s.startswith(TESTS) and [*paths] == [*edited])}
     blocks = ["\n".join(_lines(each, since.get(each.last.source, ()))) for each in statuses]
     reported = {change.fingerprint for standing in statuses for change in standing.summary.tests}
     more = [change for change in left if change.fingerprint not in reported]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from loop_close.cli.project import NO_RUN, project_at, root_in
-from loop_close.cli.project_state import edited_by_source
+from loop_close.cli.project_state import unseen_edits
 from loop_close.cli.recorded import NoRunError, loop_words, read, shown, signal_document, summary_of
-from loop_close.cli.status import document_of, edited_since_green, worst_first
+from loop_close.cli.status import document_of, worst_first
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.judge import report_of
 from loop_close.lazy import dataclass
@@ -392,8 +392,8 @@ def status_document(source: str | None = None) -> dict[str, Any]:
     """
     project = project_at(Path.cwd())
     found = worst_first(project, source)
-    edited = edited_since_green(project, found, source)
-    return document_of(found, edited=edited, stale=edited_by_source(project))
+    edited, stale = unseen_edits(project, source, is_green=found[0].verdict == "green")
+    return document_of(found, edited=edited, stale=stale)
 
 
 def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:

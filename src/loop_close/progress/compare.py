@@ -545,12 +545,11 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 # --- which of an episode's steps count for what
 
-#: A command of pytest of which only the output is read, and that leaves tests out.
-CHOSEN = lazy.pattern(
-    r"\Apytest (?:.* )?(?:-[km]|--(?:deselect|lf|last-failed|sw|stepwise|loop-close-failed)\b|\S*::|\S+\.py(?!\S))"
-)
+_BY_LAST = r"--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b"
 #: pytest's options that choose by what failed last: other tests each time.
-LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
+LAST_FAILED = lazy.pattern(rf"(?:^| ){_BY_LAST}")
+#: A command of pytest of which only the output is read, and that leaves tests out.
+CHOSEN = lazy.pattern(rf"\Apytest (?:.* )?(?:-[km]|--deselect\b|{_BY_LAST}|\S*::|\S+\.py(?!\S))")
 
 
 def counted_steps(steps: Iterable[Step]) -> tuple[Step, ...]:

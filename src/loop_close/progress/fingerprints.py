@@ -27,7 +27,6 @@ from loop_close.lazy import NamedTuple
 from loop_close.memory import FailureRecord, Outcome
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
 from loop_close.text import cut_apart, one_line
-from loop_close.text import digest as text_digest
 from loop_close.text.normalize import mask, stabilize
 from loop_close.text.redact import MARK, clean
 
@@ -78,7 +77,7 @@ def id_of(name: str) -> str:
 
 def selection_key(selection: str) -> str:
     """How tests were chosen, without credentials, and bounded so that different choices stay different."""
-    return clean(selection) if len(selection) <= 400 else f"{clean(selection, 300)} {text_digest(selection)}"
+    return clean(selection) if len(selection) <= 400 else f"{clean(selection, 300)} {_digest([selection])}"
 
 
 def outcomes_by_name(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
