@@ -4,6 +4,7 @@ failure or of a run without an end, and the end of a green log stays green."""
 import json
 import re
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from hypothesis import given, settings
@@ -137,6 +138,28 @@ def test_end_of_a_green_log_is_green(text):
 def test_why(text, why):
     assert f"({why})" in close_loop(text, exit_code=0).next_prompt.replace("`", "")
     assert close_loop(text, exit_code=0).stall_reason == "the run is incomplete"
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (indent(TRACEBACK, "    "), "error"),
+        (f"    print of the log:\n{indent(TRACEBACK, '    ')}", "error"),
+        (f"{indent(TRACEBACK, '    ')}    ValueError: no\n    Seen of that kind.\n", "green"),
+        (
+            "     >>> f()\n     Traceback (most recent call last):\n     ...\n     E: no\n\n     We go on.\n",
+            "green",
+        ),
+        (">>> f()\nTraceback (most recent call last):\n    ...\n", "green"),
+        (f">>> for x in y:\n...     f()\n...\n{TRACEBACK}", "green"),
+    ],
+)
+def test_traceback_that_is_open_at_the_end(text, verdict):
+    """It is open while its lines are indented deeper than its first; documentation shows others below a prompt."""
+    assert close_loop(text, exit_code=0).verdict == verdict
 
 
 @pytest.mark.parametrize(

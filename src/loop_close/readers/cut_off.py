@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from loop_close.model import Counts, Failure
 from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, sum_of
-from loop_close.readers.printed import HEADER, LINKS
+from loop_close.readers.printed import HEADER, LINKS, is_transcript
 from loop_close.readers.pytest_output import NOT_STARTED, failure_of_entry
 from loop_close.readers.pytest_output.rulers import BLOCKS, PASSED, SUMMARY, WARNINGS, Ruler, rulers
 from loop_close.readers.pytest_output.runs import counts_of_numbers, entries, why_stopped
@@ -387,7 +387,10 @@ def _within(text: str) -> tuple[str, int, int] | None:
     start = text.rfind(HEADER)
     below = text[max(start, 0) :].rstrip()
     first, _, lines = below.partition("\n")
-    is_open = first == HEADER and all(line.startswith("  ") or not line for line in lines.split("\n"))
+    line = text.rfind("\n", 0, max(start, 0)) + 1
+    margin = text[line:start] if text[line:start].isspace() else ""
+    is_open = first == HEADER and all(s.startswith(f"{margin}  ") or not s.strip() for s in lines.split("\n"))
+    is_open = is_open and not is_transcript(text, line)
     if (is_open or below.endswith(tuple(LINKS.values()))) and not is_quoted_until(below):
         return "its output ends within a traceback", max(start, 0), len(text)
     return None

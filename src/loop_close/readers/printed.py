@@ -58,7 +58,7 @@ def _found(scanner: _Scanner) -> Iterator[tuple[Raised, int, int]]:
         start = text.rfind("\n", max(0, head - _MAX_PREFIX - 1), head) + 1
         if start < scanner.at or head - start > _MAX_PREFIX:
             continue
-        if not scanner.is_whole and _is_transcript(text, start):
+        if not scanner.is_whole and is_transcript(text, start):
             continue
         scanner.at = start
         found = _traceback(scanner, text[start:head])
@@ -67,7 +67,7 @@ def _found(scanner: _Scanner) -> Iterator[tuple[Raised, int, int]]:
             yield raised, start if before is None else before, scanner.end
 
 
-def _is_transcript(text: str, start: int) -> bool:
+def is_transcript(text: str, start: int) -> bool:
     """Whether the line above was typed at a prompt: documentation shows what a statement raises, doctests expect it."""
     for _ in range(_MAX_TYPED):
         end, start = start - 1, text.rfind("\n", max(0, start - _MAX_PREFIX), max(start - 1, 0)) + 1
