@@ -74,7 +74,15 @@ def test_each_test_that_failed_in_a_merge_has_to_pass_here(outcomes, machine, te
         Run(number=2, source="pytest", is_good=True, tells_outcomes=tells),
     ]
     found = open_merge(rows, rows.__getitem__, {"merge": [], "pytest": runs}.__getitem__)
-    assert (None if found is None else found.sources[0][1]) == left
+    assert (None if found is None else found.sources[0][1].rpartition(": ")[0]) == left
+    if found is not None:
+        assert {each.id for each in found.absent} == {"a.py::t", "a.py::u"} - {
+            test for test, outcome in outcomes.items() if outcome == "passed"
+        }
+        prints = [each.fingerprint for each in found.absent]
+        known = {"merge": [], "pytest": runs}.__getitem__
+        assert open_merge(rows, rows.__getitem__, known, prints) is None
+        assert open_merge(rows, rows.__getitem__, known, prints[1:]) is not None
     row.summary["failed"] = ["odd"]
     assert open_merge(rows, rows.__getitem__, {"merge": [], "pytest": runs}.__getitem__) is None
 

@@ -182,7 +182,8 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
         left_out |= superseded(
             {name: (row.ended or row.started, setup_of(row.summary)) for name, row in done.items()}
         )
-        merge = open_merge(names, lambda name: rows[name], lambda name: history.recorded(name, _ALL))
+        accepted = history.accepted() if MERGED in names else ()
+        merge = open_merge(names, rows.__getitem__, lambda name: history.recorded(name, _ALL), accepted)
         left_out -= {MERGED} if merge is not None else set()
     return tuple(
         OtherRun(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from loop_close import lazy
+from loop_close.facts import file_of, qualname
 from loop_close.lazy import NamedTuple
-from loop_close.memory import MERGED, TESTS, Run
+from loop_close.memory import MERGED, TESTS, ChangedTest, Run
 from loop_close.store import RunRow
 from loop_close.text import listed
 
@@ -23,10 +24,12 @@ class OpenMerge(NamedTuple):
     :ivar sources: of those that were not green in it and are not green here since: the name, why, and the command that
         runs all its tests here; empty if it is unknown.
     :ivar tests: what failed in it.
+    :ivar absent: of those the tests that did not pass in a run here that covers their source: a person may accept it.
     """
 
     sources: tuple[tuple[str, str, str], ...]
     tests: tuple[str, ...]
+    absent: tuple[ChangedTest, ...]
 
     @property
     def words(self) -> list[str]:
@@ -54,6 +57,7 @@ def open_merge(
     sources: Iterable[str],
     rows: Callable[[str], Sequence[RunRow]],
     recorded: Callable[[str], Sequence[Run]],
+    accepted: Collection[str] = (),
 ) -> OpenMerge | None:
     """The last merge, as far as its sources have not run here since; None if nothing of it is left.
 
@@ -61,10 +65,12 @@ def open_merge(
     interpreter and platform does so as well, where no other source of the merge has these.
 
     :param sources: all that there are runs of; ``rows`` and ``recorded`` give the last runs of one, the newest last.
+    :param accepted: fingerprints of changes that a person accepted.
     """
     names = set(sources)
     done = [row for row in rows(MERGED) if row.state == "done"] if MERGED in names else []
     merged = [*_merged(done[-1].summary)] if done else []
+    number = done[-1].number if done else 0
     red = [each for each in merged if not each.is_green]
     if not red:
         return None
@@ -74,13 +80,20 @@ def open_merge(
     }
     of_machine = Counter(each.machine for each in merged)
     commands = done[-1].summary.get("commands")
-    left = []
+    left, gone = [], set()
     for each in red:
         ran = [runs for name, runs in later.items() if _is_of(name, runs[-1], each, of_machine)]
-        if why := _open(each, ran):
-            left.append((each.name, why, _command(each, commands)))
-    tests = next((run.marks for run in reversed(recorded(MERGED)) if run.number == done[-1].number), ())
-    return OpenMerge(tuple(left), tuple(mark.test for mark in tests)) if left else None
+        whole = [*filter(_is_covered, ran)]
+        open_tests = [t for t in each.failed if _fingerprint(number, t) not in accepted]
+        absent = min((_absent(each, open_tests, runs) for runs in whole), key=len, default=[])
+        gone.update(absent)
+        if absent:
+            left.append((each.name, _why_absent(absent), ""))
+        elif not whole:
+            left.append((each.name, _why_open(each, ran), _command(each, commands)))
+    tests = next((run.marks for run in reversed(recorded(MERGED)) if run.number == number), ())
+    changes = tuple(_change(number, test) for test in sorted(gone))
+    return OpenMerge(tuple(left), tuple(mark.test for mark in tests), changes) if left else None
 
 
 def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
@@ -92,20 +105,38 @@ def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
             yield _Merged(each[0], each[1] == "green", each[2], own)
 
 
-def _open(merged: _Merged, ran: Sequence[Sequence[Run]]) -> str:
-    """Why a source still counts; empty where it passed here.
+def _why_open(merged: _Merged, ran: Sequence[Sequence[Run]]) -> str:
+    """Why a source still counts that no run here covers.
 
     :param ran: the runs here of each source that may cover it.
     """
-    if whole := [*filter(_is_covered, ran)]:
-        absent = min((_absent(merged, runs) for runs in whole), key=len)
-        have = "have" if len(absent) > 1 else "has"
-        return (
-            f"{listed(absent, _MOST_NAMED)} failed there and {have} not passed here since" if absent else ""
-        )
     if _is_elsewhere(merged):
         return f"it is of {merged.machine}: merge newer reports"
     return "no green run of all its tests here since" if ran else "not run here since"
+
+
+def _why_absent(tests: Sequence[str]) -> str:
+    have, it = ("have", "them") if len(tests) > 1 else ("has", "it")
+    return (
+        f"{listed(tests, _MOST_NAMED)} failed there and {have} not passed here since: restore {it}, or let a person"
+        " accept the change with loop-close accept"
+    )
+
+
+def _change(number: int, test: str) -> ChangedTest:
+    """A test that is absent, as a change that a person may accept.
+
+    :param number: of the merge.
+    """
+    what = f"failed in the reports that merge {number} read, and has not passed here since"
+    known_by = _fingerprint(number, test)
+    return ChangedTest(
+        file=file_of(test), test=qualname(test), kind="not-run", what=what, fingerprint=known_by
+    )
+
+
+def _fingerprint(number: int, test: str) -> str:
+    return f"{MERGED}:{number}:{test}"
 
 
 def _command(merged: _Merged, commands: object) -> str:
@@ -146,15 +177,15 @@ def _is_covered(runs: Sequence[Run]) -> bool:
     return is_whole and runs[-1].is_good and not runs[-1].marks
 
 
-def _absent(merged: _Merged, runs: Sequence[Run]) -> list[str]:
-    """The tests that failed in the source and have not passed in any of the runs: deleted, or skipped.
+def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[str]:
+    """Of tests that failed in the source those that have not passed in any of the runs: deleted, or skipped.
 
     Nothing where the runs do not name their tests, or as the ids of a JUnit file may be of another folder.
     """
     if not merged.machine or not all(run.tells_outcomes for run in runs):
         return []
     passed = {test for run in runs for test, outcome in run.outcomes.items() if outcome == "passed"}
-    return sorted(merged.failed - passed - {*runs[-1].known})
+    return sorted({*tests} - passed - {*runs[-1].known})
 
 
 def superseded(last: Mapping[str, tuple[float, Sequence[str]]]) -> set[str]:

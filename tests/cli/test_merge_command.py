@@ -331,6 +331,7 @@ def test_what_emit_wrote_is_no_report_of_a_folder(tmp_path):
     ("old", "new", "code"),
     [
         ("def test_a(): assert 0\n", "", 1),
+        ("def test_a(): assert 0", "def test_new_name(): pass", 1),
         ("def test_a()", "@pytest.mark.skip\ndef test_a()", 1),
         ("assert 0", "assert 1", 0),
     ],
@@ -349,3 +350,10 @@ def test_a_test_that_failed_in_a_merge_has_to_pass_here(tmp_path, old, new, code
     open_test = b"test_a.py::test_a failed there and has not passed here since"
     assert (open_test in said.stdout) == bool(code)
     assert (open_test in (tmp_path / "nextprompt.md").read_bytes()) == bool(code)
+    if code:
+        assert loop_close_here("accept", "test_a.py::test_a", cwd=tmp_path).returncode == 0
+        assert loop_close_here("status", cwd=tmp_path).returncode == 0
+        assert (
+            subprocess.run(words, cwd=tmp_path, env=ALONE, check=False, capture_output=True).returncode == 0
+        )
+        assert b"merged reports" not in (tmp_path / "nextprompt.md").read_bytes()

@@ -525,7 +525,9 @@ def source_statuses(
     """The status of the source, or of each that counts, with its prompt if that still exists."""
     names = (source,) if source is not None else history.sources()
     pairs = [_last_of(history, name) for name in names]
-    merge = open_merge(history.sources(), history.rows, history.recorded) if MERGED in names else None
+    accepted = history.accepted()
+    reads = history.rows, history.recorded
+    merge = open_merge(history.sources(), *reads, accepted) if MERGED in names else None
     newest = max(pairs, key=lambda pair: end_of(pair[1]))[1]
     left_out = superseded(
         {
@@ -541,7 +543,6 @@ def source_statuses(
     prompt = path if path.is_file() and files.is_finished(path) else None
     # The sources whose results the prompt shows: each that is not green has a line of its own.
     shown_sources = _SOURCE.findall(prompt_text(prompt, _MOST_READ)) if len(kept) > 1 else ()
-    accepted = history.accepted()
     return [
         SourceStatus(
             last=last,

@@ -298,7 +298,8 @@ def changes_of(project: Project) -> list[ChangedTest]:
     left = driven_tests.left_open(project.root)
     known: list[ChangedTest] = []
     try:
-        known += (change for standing in worst_first(project) for change in standing.summary.tests)
+        for standing in worst_first(project):
+            known += (*standing.summary.tests, *(standing.waits.absent if standing.waits else ()))
     except NoRunError:
         if not left:
             raise
