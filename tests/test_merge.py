@@ -580,6 +580,32 @@ def test_command_of_a_runner_stays(words, local):
     assert joined([part(rerun=words)], here=here).report.observation.rerun == local
 
 
+@pytest.mark.parametrize(("there", "program"), [([".venv/bin/python"], ".venv/bin/python"), ([], "python")])
+def test_program_in_a_folder_that_is_not_here(there, program):
+    words = (".venv/bin/python", "-m", "pytest", "--loop-close")
+    here = Provenance(interpreter="cpython-3.11")
+    found = joined([part(rerun=words)], here=here, has=there.__contains__).report.observation.rerun
+    assert found == (program, *words[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("py312", "python3.12"),
+        ("tests-3.12", "python"),
+        ("py-3.12.xml", "python3.12"),
+        ("python3.12", "python3.12"),
+        ("py311", "python"),
+        ("happy312", "python"),
+    ],
+)
+def test_interpreter_of_a_junit_file_is_in_its_name(name, program):
+    words = ("python", "-m", "pytest", "--loop-close")
+    own = part(rerun=words, interpreter="", source=name)
+    here = Provenance(interpreter="cpython-3.11")
+    assert joined([own], here=here).report.observation.rerun[0] == program
+
+
 def test_a_merged_report_stands_for_its_inputs():
     parts = [*shards(failing=TESTS[:1]), *shards(interpreter="cpython-3.13")]
     first = joined(parts, [("cut.json", "it is cut off")])

@@ -125,6 +125,9 @@ def test_without_the_plugin_for_pytest_its_output_is_read(project):
     (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
     done = tox(folder, "-e", "py", "--loop-close", "--", "test_shop.py::test_total")
     assert "1 passed" in done.stdout
+    assert status(folder).returncode == 1, "the other test did not run on these files"
+    assert "The other tests did not run. All of them: `tox -e py --loop-close`" in prompt(folder)
+    assert tox(folder, "-e", "py", "--loop-close").returncode == 0
     assert status(folder).returncode == 0, prompt(folder)
 
 
@@ -160,6 +163,21 @@ def test_an_installation_that_is_interrupted_is_no_failure(project):
     tox(folder, "--loop-close")
     assert "late" not in prompt(folder)
     assert "odd: exit 7" in prompt(folder)
+
+
+def test_a_command_that_tox_ended_is_no_failure(project):
+    """After Ctrl-C it sends 2, then 15; a crash is one."""
+    kill = "import os; os.kill(os.getpid(), {})"
+    more = f"""
+[testenv:ended]
+commands = python -c "{kill.format(15)}"
+[testenv:crashed]
+commands = python -c "{kill.format(11)}"
+"""
+    folder = project("ended", "crashed", more=more)
+    tox(folder, "--loop-close")
+    assert "ended" not in prompt(folder)
+    assert "crashed: exit -11" in prompt(folder)
 
 
 def test_what_tox_lets_fail_does_not_count(project):

@@ -6,7 +6,8 @@ import pytest
 
 from loop_close.memory import FailureRecord, Run
 from loop_close.store import RunRow
-from loop_close.union import open_merge, superseded
+from loop_close.store.runs import RunWindow
+from loop_close.union import due, open_merge, superseded
 
 LINUX = f"cpython-3.11-{sys.platform}"
 NEW = f"cpython-3.12-{sys.platform}"
@@ -70,8 +71,8 @@ def test_each_test_that_failed_in_a_merge_has_to_pass_here(outcomes, machine, te
         ],
     }
     runs = [
-        Run(number=1, source="pytest", is_good=True, outcomes=outcomes, tells_outcomes=tells),
-        Run(number=2, source="pytest", is_good=True, tells_outcomes=tells),
+        Run(number=1, source="pytest", is_good=True, outcomes=outcomes, tells_outcomes=tells, passed=2),
+        Run(number=2, source="pytest", is_good=True, tells_outcomes=tells, passed=2),
     ]
     found = open_merge(rows, rows.__getitem__, {"merge": [], "pytest": runs}.__getitem__)
     assert (None if found is None else found.sources[0][1].rpartition(": ")[0]) == left
@@ -125,6 +126,8 @@ GREEN = (LINUX, True, True)
         # A JUnit file names no interpreter.
         (of(("junit", "first-failure", "")), {"pytest": [GREEN]}, None),
         (of(("py311", "first-failure", ""), ("py312", "green", "")), {"pytest__py311": [GREEN]}, None),
+        (of(("py311", "first-failure", "")), {"py311": [(NEW, True, True)]}, {"py311": NOT_RUN}),
+        (of(("py311", "first-failure", "")), {"pytest": [(NEW, True, True)]}, {"py311": NOT_RUN}),
         (
             of(("py311", "first-failure", ""), ("py312", "green", "")),
             {"pytest": [GREEN]},
@@ -160,9 +163,10 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
 @pytest.mark.parametrize(
     ("selection", "collected", "is_open"),
     [
-        ("pytest -q", 2, False),
+        ("pytest", 2, False),
+        ("pytest | --ds=settings", 2, True),
         ("pytest -q test_a.py::test_b", 1, True),
-        ("py test_a.py::test_b", 1, True),
+        ("pytest -k a | tests", 1, True),
         ("pytest --lf", 1, True),
         ("checker a::b", 0, False),
     ],
@@ -195,3 +199,41 @@ def test_of_another_platform_no_command_here_is_told():
 )
 def test_a_failed_installation_counts_until_its_environment_ran(last, gone):
     assert superseded(last) == gone
+
+
+def looks(*runs):
+    """The newest first: ``py311 green 2`` is a green run of all tests on the second state of the files."""
+    made = []
+    for number, run in enumerate(reversed(runs), 1):
+        name, result, state = run.split()
+        source = name if name == "pytest" else f"pytest:{name}"
+        window = (float(number), float(number))
+        is_full, is_good = result != "part", result in ("green", "part", "skipped")
+        made.append(RunWindow(source, number, window, int(state), is_full, is_good, result == "skipped"))
+    return made[::-1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [
+        ([], ""),
+        (["a green 2", "b green 1"], ""),
+        # The loop of a: what passed on the files of its first red run, or since, has to pass again.
+        (["a green 2", "a red 1", "b green 1"], "a b"),
+        (["a green 2", "b green 1", "a red 1"], "a b"),
+        (["a green 3", "a red 2", "a red 1", "b green 1"], "a b"),
+        (["a green 3", "a part 3", "a part 2", "a red 1", "b green 1"], "a b"),
+        # It ran before the loop began, on other files.
+        (["a green 3", "a red 2", "b green 1"], "a"),
+        (["a green 4", "a red 3", "a green 2", "a red 1", "b green 1"], "a"),
+        # A loop within which another one began.
+        (["a green 4", "b green 3", "b red 3", "a red 2", "c green 2", "b green 1"], "a b c"),
+        (["b green 4", "b red 4", "a red 3", "a red 2", "c green 2", "b green 1"], "b c"),
+        # A source without an environment, and one that was skipped.
+        (["a green 2", "a red 1", "pytest green 1", "b skipped 1"], "a"),
+        (["pytest green 2", "pytest red 1", "b green 1"], ""),
+        (["a red 2", "b green 2"], "b"),
+    ],
+)
+def test_what_was_green_in_a_loop_over_environments_is_due_again(runs, names):
+    assert due(looks(*runs)) == {f"pytest:{name}" for name in names.split()}

@@ -279,8 +279,8 @@ def reports_of(root: Path, others: Iterable[OtherRun]) -> list[Part]:
 
 
 def _with_result(other: OtherRun, root: Path) -> OtherRun:
-    """The run, with what it showed where it is neither green nor of these files: the prompt names its command."""
-    is_asked = other.verdict != "green" and not (other.is_current or other.left)
+    """The run, with what it showed where it has to run again: the prompt names its command."""
+    is_asked = other.is_due or (other.verdict != "green" and not (other.is_current or other.left))
     found = reports_of(root, [replace(other, is_current=True)]) if is_asked else ()
     if not found:
         return other

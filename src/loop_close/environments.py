@@ -87,8 +87,10 @@ def conclude(
     from dataclasses import replace
 
     from loop_close import app
+    from loop_close.choice import choice_of
     from loop_close.facts import is_environment
     from loop_close.model import Provenance
+    from loop_close.progress.compare import CHOSEN
     from loop_close.provenance import agent_of
     from loop_close.remember import RunContext, passed_by_name
     from loop_close.workspace import commit_at_head
@@ -102,13 +104,17 @@ def conclude(
         agent=agent_of(os.environ)[0],
     )
     takes_ids = rerun[-1] == "--"
-    observation = replace(seen, provenance=made, rerun=tuple(rerun), failed_option="", takes_ids=takes_ids)
     # What was skipped ran nothing, so that nothing that failed in it is fixed. That the environment as a whole failed,
     # perhaps for these very words, is fixed once it passes without them.
     is_whole = bool(seen.failures) and all(map(is_environment, seen.failures))
     kept = () if is_whole else (word for word in words if not word.startswith("--loop-close"))
-    selection = " ".join([name, *kept])
-    outcomes = {} if seen.skipped else passed_by_name(seen, words)
+    choice = choice_of([*kept])  # the words are most often for pytest
+    selection = choice.described
+    chosen = selection if CHOSEN.search(selection) else ""
+    observation = replace(
+        seen, provenance=made, selection=chosen, rerun=tuple(rerun), failed_option="", takes_ids=takes_ids
+    )
+    outcomes = {} if seen.skipped else passed_by_name(seen, choice.named)
     context = RunContext(outcomes, bool(seen.skipped), selection)
     saved = app.conclude(observation, targets, memory, context)
     if seen.exit_code:

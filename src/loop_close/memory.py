@@ -76,7 +76,7 @@ class FailureRecord:
 class ChangedTest:
     """A change to a test since its baseline: the tests as they were when the loop began.
 
-    :ivar file: relative to the root; ``test`` the qualified name in it, empty for all of the file.
+    :ivar file: relative to the root; ``test`` the qualified name in it, or the rest of a node id; empty for the file.
     :ivar kind: as in :data:`loop_close.testcode.Kind`.
     :ivar what: the change in one clause; ``before`` and ``after`` are the differing lines, bounded. All are sanitized.
     :ivar line: in the current file, 0 if there is none.
@@ -98,7 +98,8 @@ class ChangedTest:
     @property
     def id(self) -> str:
         """The test as a node id: ``tests/test_shop.py::TestCart::test_total``."""
-        return f"{self.file}::{self.test.replace('.', '::')}" if self.test else self.file
+        name, bracket, case = self.test.partition("[")
+        return f"{self.file}::{name.replace('.', '::')}{bracket}{case}" if self.test else self.file
 
     @property
     def is_open(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
@@ -12,8 +12,10 @@ from loop_close.calls import Calls
 from loop_close.conventions import is_like
 from loop_close.facts import (
     LINTERS,
+    NOT_RUN_AGAIN,
     failure_order,
     file_of,
+    interpreter_in,
     is_environment,
     links,
     passing_tests,
@@ -74,6 +76,7 @@ def joined(
     rejected: Iterable[tuple[str, str]] = (),
     here: Provenance = _NOWHERE,
     expected: Iterable[str] = (),
+    has: Callable[[str], bool] = lambda path: True,
 ) -> Merged:
     """The parts as one report.
 
@@ -82,6 +85,7 @@ def joined(
 
     :param here: what merges them, where the command of the report is to be run.
     :param expected: patterns; without a source for each of them the run is incomplete.
+    :param has: whether a path exists here: the program that a command of the report begins with may not.
     """
     known: dict[str, Part] = {}
     for part in sorted(parts, key=lambda each: (each.name, each.digest)):
@@ -89,7 +93,7 @@ def joined(
     kept, strangers = of_one_run([*known.values()], here)
     unread = tuple(sorted({*rejected}))
     found = tuple(sorted({*unread, *strangers}))
-    runs = {name: _for_here(_one_run(group), here) for name, group in by_source(kept).items()}
+    runs = {name: _for_here(_one_run(group), here, has) for name, group in by_source(kept).items()}
     # where there is one interpreter, its name is not part of the source's
     names = [n for name, run in runs.items() for n in (name, f"{name}:{run.provenance.machine}")]
     lacks = [each for each in dict.fromkeys(expected) if not any(fnmatchcase(n, each) for n in names)]
@@ -98,21 +102,26 @@ def joined(
     return Merged(report, found, tuple(known.values()), unread)
 
 
-def _for_here(seen: Observation, here: Provenance) -> Observation:
+def _for_here(seen: Observation, here: Provenance, has: Callable[[str], bool]) -> Observation:
     """The run with a command for this machine: all tests, recorded, and by the interpreter that ran them."""
     made, words = seen.provenance, without_shard(seen.rerun, "--loop-close-history")
     start, rest = next(
         ((words[:n], words[n:]) for n in (1, 3) if words[n - 1 : n] == ("pytest",)), ((), words)
     )
-    is_other = made.interpreter not in ("", here.interpreter)
-    if start and (is_other or start[0][:1] == "/" or start[0][1:2] == ":"):
-        start = python_of(made.interpreter if is_other else ""), "-m", "pytest"
+    interpreter = made.interpreter or interpreter_in(seen.source)  # of a JUnit file only its name is known
+    is_other = interpreter not in ("", here.interpreter)
+    if start and (is_other or _is_absolute(start[0]) or not ("/" not in start[0] or has(start[0]))):
+        start = python_of(interpreter if is_other else ""), "-m", "pytest"
     # The options of its shard kept the run from taking node ids.
     is_bare = len(words) < len(seen.rerun) and {*without_shard(rest, "--loop-close-source")} <= {
         "--loop-close"
     }
     takes_ids = is_bare and all(is_argument(each.nodeid) for each in seen.failures if each.nodeid)
     return replace(seen, rerun=(*start, *rest), takes_ids=seen.takes_ids or takes_ids)
+
+
+def _is_absolute(path: str) -> bool:
+    return path[:1] == "/" or path[1:2] == ":"
 
 
 def _one_run(parts: Sequence[Part]) -> Observation:
@@ -237,6 +246,7 @@ def completed(own: Observation, before: Observation) -> Observation:
     return replace(
         before,
         exit_code=own.exit_code or (1 if failures else own.exit_code),
+        incomplete="" if before.incomplete.endswith(NOT_RUN_AGAIN) else before.incomplete,
         provenance=own.provenance,
         failures=failures,
         counts=replace(counts, passed=len({*tests} - spared - failed), skipped=before.counts.skipped),

@@ -427,13 +427,15 @@ class OtherRun:
     :ivar is_current: the files did not change since, except for data that tests wrote.
     :ivar left: what of a merge still has to run here, each with the reason and the command for it, which is empty if
         unknown; empty for another source.
-    :ivar observation: what it showed, if it is known and not green, and not of these files.
+    :ivar is_due: it was green in this loop before the last edit, and has to pass again.
+    :ivar observation: what it showed, if it is known, and due or not green, and not of these files.
     """
 
     source: str
     run: int
     verdict: str
     is_current: bool
+    is_due: bool = False
     left: tuple[tuple[str, str, str], ...] = ()
     observation: Observation | None = None
 

@@ -54,13 +54,16 @@ class RunContext(NamedTuple):
     code: str = ""
 
 
-def passed_by_name(seen: Observation, words: Iterable[str]) -> dict[str, Outcome]:
+def passed_by_name(seen: Observation, tests: Iterable[str]) -> dict[str, Outcome]:
     """The tests that a command names: they passed, as far as its output does not name them as failing.
 
-    :returns: nothing where the output only counts, or the run was cut short.
+    :param tests: their ids.
+    :returns: nothing where the output only counts, tests were skipped, or the run was cut short.
     """
-    is_clear = not seen.incomplete and all(failure.nodeid for failure in seen.failures)
-    return dict.fromkeys((word for word in words if "::" in word), "passed") if is_clear else {}
+    counts = seen.counts
+    is_clear = not (seen.incomplete or counts.skipped or counts.xfailed)
+    is_named = all(failure.nodeid for failure in seen.failures)
+    return dict.fromkeys(tests, "passed") if is_clear and is_named else {}
 
 
 class Memory:

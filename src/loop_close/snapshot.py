@@ -171,7 +171,11 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
     from loop_close.model import OtherRun
 
     others = history.others(begun)
-    merge, left_out = None, {MERGED}
+    merge, left_out, again = None, {MERGED}, set()
+    if any(last.verdict == "green" and ":" in last.source for last in others):
+        from loop_close.union import LOOKS, due
+
+        again = due(history.looks(LOOKS))
     if any(last.verdict != "green" or last.source.startswith(("tox:", "nox:")) for last in others):
         from loop_close.union import open_merge, setup_of, superseded
 
@@ -191,6 +195,10 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
             run=last.number,
             verdict=last.verdict,
             is_current=_are_comparable(last.changes) and not _edited(last.changes, seen, last.windows),
+            is_due=last.source in again
+            and last.verdict == "green"
+            and _are_comparable(last.changes)
+            and _edits(history, last.changes, seen, last.windows).kind == "effective",
             left=merge.sources if merge is not None and last.source == MERGED else (),
         )
         for last in others

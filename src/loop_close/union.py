@@ -1,21 +1,25 @@
-"""Which sources count: a merge until its sources ran here, a failed installation until its environment did."""
+"""Which sources count: those of a merge, and environments, until they pass here on the files as they are."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from loop_close import lazy
-from loop_close.facts import file_of, qualname
+from loop_close.facts import file_of, interpreter_in
 from loop_close.lazy import NamedTuple
 from loop_close.memory import MERGED, TESTS, ChangedTest, Run
 from loop_close.store import RunRow
-from loop_close.text import listed
+from loop_close.text import digest, listed
+
+if TYPE_CHECKING:
+    from loop_close.store.runs import RunWindow
 
 _MOST_NAMED = 3
-#: In a command of which only the output is read: it names tests, or asks for those that failed.
-_CHOSEN = lazy.pattern(r"::|--(?:lf|last-failed|loop-close-failed)\b")
+_ACCEPT = "let a person accept the change with loop-close accept"
+#: So many last runs are searched for the beginning of a loop over environments.
+LOOKS = 60
 
 
 class OpenMerge(NamedTuple):
@@ -32,6 +36,11 @@ class OpenMerge(NamedTuple):
     absent: tuple[ChangedTest, ...]
 
     @property
+    def not_run(self) -> list[str]:
+        """The sources but for those that ran, and only lack tests."""
+        return [name for name, why, _ in self.sources if not why.endswith(_ACCEPT)]
+
+    @property
     def words(self) -> list[str]:
         """A line for each source."""
         return [
@@ -45,12 +54,14 @@ class _Merged(NamedTuple):
 
     :ivar machine: interpreter and platform, empty if unknown.
     :ivar failed: the tests that failed in it, and files of tests that could not be collected.
+    :ivar is_of_tests: as far as is known, they are of Python.
     """
 
     name: str
     is_green: bool
     machine: str
     failed: frozenset[str] = frozenset()
+    is_of_tests: bool = True
 
 
 def open_merge(
@@ -80,20 +91,23 @@ def open_merge(
     }
     of_machine = Counter(each.machine for each in merged)
     commands = done[-1].summary.get("commands")
-    left, gone = [], set()
+    last = next((run for run in reversed(recorded(MERGED)) if run.number == number), Run(number=number))
+    code = last.code or str(number)
+    left, gone = [], list[ChangedTest]()
     for each in red:
         ran = [runs for name, runs in later.items() if _is_of(name, runs[-1], each, of_machine)]
-        whole = [*filter(_is_covered, ran)]
-        open_tests = [t for t in each.failed if _fingerprint(number, t) not in accepted]
-        absent = min((_absent(each, open_tests, runs) for runs in whole), key=len, default=[])
-        gone.update(absent)
+        whole = [runs for runs in ran if _is_covered(each, runs)]
+        absent = min((_absent(each, each.failed, runs) for runs in whole), key=len, default=[])
+        changes = [_change(code, each.name, test) for test in absent]
+        changes = [change for change in changes if change.fingerprint not in accepted]
+        absent = [change.id for change in changes]
+        gone += changes
         if absent:
             left.append((each.name, _why_absent(absent), ""))
         elif not whole:
             left.append((each.name, _why_open(each, ran), _command(each, commands)))
-    tests = next((run.marks for run in reversed(recorded(MERGED)) if run.number == number), ())
-    changes = tuple(_change(number, test) for test in sorted(gone))
-    return OpenMerge(tuple(left), tuple(mark.test for mark in tests), changes) if left else None
+    tests = tuple(mark.test for mark in last.marks)
+    return OpenMerge(tuple(left), tests, tuple(gone)) if left else None
 
 
 def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
@@ -102,7 +116,8 @@ def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
         if isinstance(each, list) and len(each) == 3 and all(isinstance(part, str) for part in each):
             tests = failed.get(each[0]) if isinstance(failed, dict) else None
             own = frozenset(map(str, tests if isinstance(tests, list) else ()))
-            yield _Merged(each[0], each[1] == "green", each[2], own)
+            is_of_tests = tests is None or any(file_of(test).endswith(".py") for test in own)
+            yield _Merged(each[0], each[1] == "green", each[2], own, is_of_tests)
 
 
 def _why_open(merged: _Merged, ran: Sequence[Sequence[Run]]) -> str:
@@ -117,26 +132,22 @@ def _why_open(merged: _Merged, ran: Sequence[Sequence[Run]]) -> str:
 
 def _why_absent(tests: Sequence[str]) -> str:
     have, it = ("have", "them") if len(tests) > 1 else ("has", "it")
-    return (
-        f"{listed(tests, _MOST_NAMED)} failed there and {have} not passed here since: restore {it}, or let a person"
-        " accept the change with loop-close accept"
-    )
+    named = f"{listed(tests, _MOST_NAMED)} failed there and {have} not passed here since"
+    return f"{named}: run or restore {it}, or {_ACCEPT}"
 
 
-def _change(number: int, test: str) -> ChangedTest:
+def _change(code: str, source: str, test: str) -> ChangedTest:
     """A test that is absent, as a change that a person may accept.
 
-    :param number: of the merge.
+    :param code: the digest of the merge.
     """
-    what = f"failed in the reports that merge {number} read, and has not passed here since"
-    known_by = _fingerprint(number, test)
     return ChangedTest(
-        file=file_of(test), test=qualname(test), kind="not-run", what=what, fingerprint=known_by
+        file=file_of(test),
+        test=test.partition("::")[2],
+        kind="not-run",
+        what=f"failed in the merged reports of {source}, and has not passed here since",
+        fingerprint=digest(MERGED, code, source, test),
     )
-
-
-def _fingerprint(number: int, test: str) -> str:
-    return f"{MERGED}:{number}:{test}"
 
 
 def _command(merged: _Merged, commands: object) -> str:
@@ -158,20 +169,28 @@ def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]
     """Whether a run here is one of the source that was merged."""
     if merged.machine and run.interpreter and merged.machine != run.interpreter:
         return False
+    named = "" if merged.machine or not run.interpreter else interpreter_in(merged.name)  # of a JUnit file
+    if named and not run.interpreter.startswith(f"{named}-"):
+        return False
     tool, _, environment = source.partition(":")
     if merged.name in (source, environment):
         return True
     is_alone = of_machine[merged.machine] == 1 and merged.machine in (run.interpreter, "")
-    return is_alone and tool in (merged.name.partition(":")[0], TESTS)
+    is_same = tool == merged.name.partition(":")[0] or (tool == TESTS and merged.is_of_tests)
+    return is_alone and is_same
 
 
-def _is_covered(runs: Sequence[Run]) -> bool:
-    """Whether all tests passed in one of the runs, and none failed in the last."""
+def _is_covered(merged: _Merged, runs: Sequence[Run]) -> bool:
+    """Whether all tests passed in one of the runs, and none failed in the last.
+
+    Where only the output of a command was read, nothing in it may have left tests out.
+    """
     is_whole = any(
         run.is_good
         and run.is_full
         and not run.marks
-        and not (run.collected and _CHOSEN.search(run.selection))
+        and not run.selection.startswith("pytest ")
+        and (run.tells_outcomes or run.passed or not merged.failed)
         for run in runs
     )
     return is_whole and runs[-1].is_good and not runs[-1].marks
@@ -180,12 +199,55 @@ def _is_covered(runs: Sequence[Run]) -> bool:
 def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[str]:
     """Of tests that failed in the source those that have not passed in any of the runs: deleted, or skipped.
 
-    Nothing where the runs do not name their tests, or as the ids of a JUnit file may be of another folder.
+    A file that could not be collected was, in a run of all tests. Nothing where no run names its tests, or as the ids
+    of a JUnit file may be of another folder.
     """
-    if not merged.machine or not all(run.tells_outcomes for run in runs):
+    if not merged.machine or not any(run.tells_outcomes for run in runs):
         return []
-    passed = {test for run in runs for test, outcome in run.outcomes.items() if outcome == "passed"}
-    return sorted({*tests} - passed - {*runs[-1].known})
+    from loop_close.progress.compare import renamed  # late: most runs have no merge
+
+    left = {*tests}
+    for run in runs:
+        names = renamed(tuple(sorted(left)), run)
+        left = {names.get(test, test) for test in left}
+        left -= {test for test, outcome in run.outcomes.items() if outcome == "passed"}
+    removed = {edit.file for run in runs for edit in run.edits.edits if edit.change == "removed"}
+    return sorted(test for test in left if "::" in test or test in removed)
+
+
+def due(looks: Sequence[RunWindow]) -> set[str]:
+    """The environments that passed in the last loop over environments: they have to pass on its last files, too.
+
+    It reaches back from the last red run of one of them, as long as one was red. What passed on the files of the run in
+    which it began is part of it.
+
+    :param looks: the last runs, the newest first.
+    """
+    own = [each for each in looks if ":" in each.source]
+    begin = next((at for at, each in enumerate(own) if not each.is_good), len(own))
+    while _is_red(own[begin + 1 :]):
+        begin += 1
+    if begin == len(own):
+        return set()
+    last: dict[str, int] = {}
+    for at, each in enumerate(own):
+        last.setdefault(each.source, at)
+    state = own[begin].snapshot
+    return {
+        name
+        for name, at in last.items()
+        if own[at].is_good and not own[at].is_skipped
+        if at <= begin or (state is not None and own[at].snapshot == state)
+    }
+
+
+def _is_red(looks: Sequence[RunWindow]) -> bool:
+    """Whether a source was red at that time: a green run of some tests leaves it so."""
+    last: dict[str, bool] = {}
+    for each in looks:
+        if not each.is_good or each.is_full:
+            last.setdefault(each.source, each.is_good)
+    return not all(last.values())
 
 
 def superseded(last: Mapping[str, tuple[float, Sequence[str]]]) -> set[str]:

@@ -136,7 +136,8 @@ def test_junit_xml_of_pytest_has_a_command_and_the_tests_that_passed(tmp_path):
     merged(tmp_path, "py311.xml", "py312.xml")
     prompt = (tmp_path / "nextprompt.md").read_text()
     assert "Fails on `py311`; passes on `py312`." in prompt
-    assert "Rerun what fails: `python -m pytest --loop-close test_a.py::test_b`" in prompt
+    program = "python" if sys.version_info[:2] == (3, 11) else "python3.11"
+    assert f"Rerun what fails: `{program} -m pytest --loop-close test_a.py::test_b`" in prompt
     assert prompt.startswith("# 1 test fails, 1 passes: ")
 
 

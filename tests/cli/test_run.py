@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import stat
@@ -403,6 +404,9 @@ def calc(tmp_path):
         (["test_calc.py"], [["-k", "same"], ["test_calc.py", "-k", "same", ADD, NEG]]),
         ([], [["-k", "same"], ["-k", "same"]]),
         ([], [["-m", "not slow", "test_calc.py::test_same"]]),
+        ([], [["--version"]]),
+        ([], [["--co"], ["-ra", "test_calc.py::test_same"]]),
+        ([], [["-vk", "same"], ["--odd-option-of-a-plugin"]]),
     ],
 )
 def test_tests_that_the_command_leaves_out_do_not_pass(calc, tmp_path, prompt, first, then):
@@ -412,9 +416,11 @@ def test_tests_that_the_command_leaves_out_do_not_pass(calc, tmp_path, prompt, f
     code, standings = standing(tmp_path)
     assert (code, standings) == (1, {"pytest": "failing"})
     shown = text(prompt)
-    assert "2 earlier failures not run again" in shown
-    # The command names them, and nothing in it leaves them out.
-    assert shown.rstrip().splitlines()[-3].endswith(f" -q {ADD} {NEG}`")
+    if "--odd-option-of-a-plugin" not in then[-1]:
+        assert "2 earlier failures not run again" in shown
+        # The command names them, and nothing in it leaves them out.
+        last = shown.rstrip().splitlines()[-3]
+        assert re.search(rf" -q(?: -\w+)* {ADD} {NEG}`\Z", last), last
     said = loop_close("ask", ADD, cwd=tmp_path).stdout.decode()
     assert "flaky" not in said
 

@@ -400,8 +400,7 @@ def test_a_green_source_that_did_not_see_the_last_edit_says_so(tmp_path):
     assert lines == ["pytest: green in run 2", "mypy: green in run 1; edited since: shop.py"]
     sources = json.loads(loop_close("status", "--json", cwd=tmp_path).stdout)["sources"]
     assert {each["source"]: each["edited"] for each in sources} == {"pytest": [], "mypy": ["shop.py"]}
-    # What all tests did not see is said once, at the end.
     (tmp_path / "shop.py").write_text("a = 333\n")
     said = loop_close("status", cwd=tmp_path).stdout.decode()
-    assert "pytest: green in run 2\n" in said
+    assert "pytest: green in run 2; edited since: shop.py\n" in said
     assert said.endswith("edited since all tests ran: shop.py; run the tests\n")

@@ -479,3 +479,20 @@ def test_rerun_does_not_need_the_cache(run):
     failed = (done.folder / ".loop-close/failed.txt").read_text(encoding="utf-8").splitlines()
     assert len(failed) == 30
     assert failed[0] == f"test_a.py::test_{'x' * 60}_0"
+
+
+@pytest.mark.slow
+def test_the_failing_tests_alone_have_no_limit_of_coverage(run):
+    """All tests reach it, and it is for all tests: the command for those that fail can pass."""
+    pytest.importorskip("pytest_cov")
+    both = HALF.replace("import half", "import half, other").replace("pass\n", "assert other(1) == 4\n")
+    files = {"pytest.ini": "[pytest]\naddopts = --cov=product --cov-fail-under=90\n", "test_a.py": both}
+    ours = {"remembers": True, "plugins": ("pytest_cov",), "own_process": True}
+    done = run({**files, "product.py": PRODUCT.replace("n / 2", "n / 3")}, **ours)
+    assert done.rerun.endswith(" --loop-close-failed")
+    failed = ("--loop-close-failed", "--loop-close-json=report.json")
+    done = run({"product.py": PRODUCT}, asked=failed, **ours)
+    assert (done.ret, done.title) == (0, "# The tests pass: 1 passed")
+    assert done.says("The other tests did not run.")
+    done = run({"product.py": PRODUCT + "\ndef more(n):\n" + "    n += 1\n" * 9}, **ours)
+    assert done.title.startswith("# 1 coverage error, 2 pass")

@@ -305,3 +305,44 @@ def called(*words, cwd):
         [sys.executable, "-m", "loop_close", *words], cwd=cwd, capture_output=True, text=True, check=False
     )
     return json.loads(done.stdout)
+
+
+def edited(pytester, old, new):
+    path = pytester.path / "shop.py"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_what_was_green_before_the_last_edit_has_to_pass_again(in_environment, pytester):
+    in_environment("py310", "-k", "fine")
+    in_environment("py312")
+    done = in_environment("py311", "-k", "fine", old="1")
+    assert done.says("Fails on `pytest:py312`.")
+    edited(pytester, " + 1", "")
+    done = in_environment("py312")
+    words = "Green before the last edit, and not run since: `pytest:py310`, `pytest:py311`."
+    command = "tox -e py310,py311 -- --loop-close"
+    assert done.says(words, f"Run what was green before the last edit: `{command}`")
+    assert done.summary[-1] == "loop-close: not run since the last edit: pytest:py310, pytest:py311"
+    assert done.report["decision"] == {"action": "continue", "reason": "elsewhere"}
+    again = in_environment("py312")
+    assert again.says(words)
+    # A comment is no edit that could break them.
+    edited(pytester, "import os", "import os  # as of now")
+    in_environment("py310")
+    done = in_environment("py311")
+    assert "Green before the last edit" not in done.prompt
+    assert done.report["decision"]["action"] == "stop"
+
+
+def test_a_failing_test_that_is_renamed_leaves_no_environment_incomplete(in_environment, pytester):
+    failed = ("--loop-close-failed", "--loop-close-json=report.json")
+    for name in ("py311", "py312"):
+        in_environment(name)
+    edited(pytester, " + 1", "")
+    tests = pytester.path / "test_shop.py"
+    tests.write_text(tests.read_text().replace("def test_total", "def test_sum"))
+    for name in ("py311", "py312") * 2:
+        done = in_environment(name, asked=failed)
+    assert done.title.startswith("# The tests pass: ")
+    assert done.says("- Green: `pytest:py311`, `pytest:py312`")
+    assert done.says("The other tests did not run. All of them: `tox -e py311,py312 -- --loop-close`")

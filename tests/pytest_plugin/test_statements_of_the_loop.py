@@ -258,3 +258,19 @@ def test_a_failure_that_moved_with_its_test_did_not_begin_anew(run, loop, pytest
     done = loop(shop=("x - 2", "x - 3"))
     assert progress(done) == {"unresolved": 2}
     assert "began to fail" not in done.prompt
+
+
+def test_a_test_that_addopts_leaves_out_is_not_known_to_have_passed(run):
+    tests = "import pytest\n@pytest.mark.slow\ndef test_slow(): assert 0\ndef test_fast(): pass\n"
+    ini = '[pytest]\naddopts = -m "not slow"\nmarkers = slow\n'
+    assert run({"test_a.py": tests, "pytest.ini": ini}, remembers=True).ret == 0
+    done = run({}, "-m", "slow", remembers=True)
+    assert progress(done) == {"new": 1}
+    assert "had passed" not in done.prompt
+    assert "flaky" not in done.prompt
+    # By its id alone the test would be deselected.
+    assert done.rerun.endswith("pytest --loop-close-failed")
+    done = run({}, remembers=True)
+    assert done.says("Run the tests that failed before and did not run now: ", "--loop-close-failed`")
+    done = run({}, asked=("--loop-close-failed", "--loop-close-json=report.json"), remembers=True)
+    assert done.title.startswith("# 1 test fails")

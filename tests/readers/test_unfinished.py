@@ -154,7 +154,7 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
             "green",
         ),
         (">>> f()\nTraceback (most recent call last):\n    ...\n", "green"),
-        (f">>> for x in y:\n...     f()\n...\n{TRACEBACK}", "green"),
+        (f">>> for x in y:\n...     f()\n...\n{TRACEBACK}", "error"),
     ],
 )
 def test_traceback_that_is_open_at_the_end(text, verdict):

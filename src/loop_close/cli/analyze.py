@@ -258,7 +258,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
             more, unread = [], [(str(path), error.strerror or str(error))]
         parts += more
         rejected += unread
-    merged = joined(parts, rejected, provenance_of(Path.cwd(), os.environ), options.expect)
+    merged = joined(parts, rejected, provenance_of(Path.cwd(), os.environ), options.expect, os.path.exists)
     for name, why in merged.rejected:
         streams.complain(f"{name} was not read: {why}")
     return _write(merged, options, streams)

@@ -19,6 +19,7 @@ from loop_close.conventions import is_of_tests
 from loop_close.facts import file_of, test_function
 from loop_close.lazy import dataclass
 from loop_close.memory import UNEDITED, Episode, FailureRecord, Run, Signal, Thresholds
+from loop_close.progress.compare import BY_MARK
 from loop_close.settings import SIGNAL_NAMES, KnownEntry
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
@@ -270,8 +271,8 @@ def _outcome(test: str, run: Run, *, is_there: bool) -> str:
     outcomes = {outcome for each, outcome in run.outcomes.items() if _is_case(each, test)}
     if outcomes:
         return _PASSED if "passed" in outcomes else ""
-    is_chosen = run.selection.startswith("pytest ")  # of a run of which only the output was read
-    is_whole = run.is_full and not (run.incomplete or run.omitted_marks or is_chosen)
+    is_known = not run.selection.startswith("pytest ")  # of a run of which only the output was read
+    is_whole = run.is_full and is_known and not (run.incomplete or run.omitted_marks)
     return _PASSED if is_whole and is_there else ""
 
 
@@ -287,6 +288,8 @@ def seen_by(test: str, remains: Remains) -> TestHistory:
     is_old = test_function(test) in remains.baseline
     episode, outcomes = remains.episode, []
     last = _last_with_file(test, runs) if first == len(runs) else -1
+    # addopts may have left it out of runs of all tests
+    is_old = is_old and not (first < len(runs) and BY_MARK.search(runs[first].selection))
     for number, run in enumerate(runs):
         is_last = number == last
         has_outcomes = run.tells_outcomes and (is_last or (is_old and run.number >= episode.green))

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,8 @@ from loop_close.cli import OutputError, Streams, UsageError
 from loop_close.cli.project import Project, project_at
 from loop_close.cli.project_state import (
     ProjectState,
-    failing_since,
     is_ours_to_judge,
+    known_again,
     load_state,
     missing_sources,
     prompt_text,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     import argparse
 
     from loop_close.agent.response import AnalysisResult
+    from loop_close.store import RunRow
+    from loop_close.store.reader import HistoryReader
 
 
 _LONGEST = 5.0
@@ -300,13 +302,42 @@ def _with_before(
     """With what is known of the failures that were there before the session."""
     if situation.standing != "failing" or situation.edited or situation.tampered or situation.killed:
         return situation
-    number, tests, of = read(project.history, lambda history: failing_since(seen, mark.began[1:], history))
+    number, tests, of = read(project.history, lambda history: _failing_since(seen, mark.began[1:], history))
     if not tests:
         return situation
     words = _before_in_words(number, tests, of, situation.source)
     if len(tests) < of:
         return replace(situation, older=words)
     return replace(situation, before=words, is_before_reported=BEFORE in before.asked)
+
+
+def _failing_since(
+    seen: ProjectState, before: Collection[str], history: HistoryReader
+) -> tuple[int, tuple[str, ...], int]:
+    """The tests that fail and had the same failure already in an earlier run of their source.
+
+    Only for a finished run of all tests that is red because of its tests alone.
+
+    :param before: the earlier runs, as they can be known again, at most one of each source.
+    :returns: the number of the earlier run, these tests, and how many fail in all; zeros and nothing for none.
+    """
+    row = seen.standing.finished
+    earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
+    if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
+        return 0, (), 0
+    run, last = history.recorded_as(known_again(row)), history.recorded_as(earlier)
+    if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
+        return 0, (), 0
+    then = {(mark.test, mark.shape) for mark in last.marks}
+    newer = {m.test for m in run.marks if (m.test, m.shape) not in then and m.test not in last.known}
+    failing = {mark.test for mark in run.marks}
+    older = tuple(sorted(failing - newer))
+    return (last.number, older, len(failing)) if older else (0, (), 0)
+
+
+def _is_earlier(known: str, row: RunRow) -> bool:
+    number, _, rest = known.partition(" ")
+    return rest.partition(" ")[2] == row.source and int(number) < row.number
 
 
 def _before_in_words(number: int, tests: Sequence[str], of: int, source: str) -> str:

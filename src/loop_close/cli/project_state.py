@@ -18,7 +18,7 @@ from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.text import listed
-from loop_close.union import OpenMerge, open_merge, setup_of, superseded
+from loop_close.union import OpenMerge, due, open_merge, setup_of, superseded
 from loop_close.workspace import FileEntry, take, take_known
 
 _LOOKS = 60
@@ -98,7 +98,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
         tests=decides.summary.tests or changed_before(history, decides.last.source),
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or history.has_run(known),
-        finished=tuple(_known_by(each.finished) for each in found if each.finished is not None),
+        finished=tuple(known_again(each.finished) for each in found if each.finished is not None),
         green=tuple(_green(project.settings.required, found, history, edited)),
     )
 
@@ -141,37 +141,9 @@ def missing_sources(project: Project, seen: ProjectState) -> tuple[str, str]:
     return f"Required and not known to be green on these very files (tree {tree}) {are}: {named}", ""
 
 
-def _known_by(row: RunRow) -> str:
+def known_again(row: RunRow) -> str:
+    """The run, as it can be known again."""
     return known_by(row.source, row.number, row.started)
-
-
-def failing_since(
-    seen: ProjectState, before: Collection[str], history: HistoryReader
-) -> tuple[int, tuple[str, ...], int]:
-    """The tests that fail and had the same failure already in an earlier run of their source.
-
-    Only for a finished run of all tests that is red because of its tests alone.
-
-    :param before: the earlier runs, as they can be known again, at most one of each source.
-    :returns: the number of the earlier run, these tests, and how many fail in all; zeros and nothing for none.
-    """
-    row = seen.standing.finished
-    earlier = next((known for known in before if row is not None and _is_earlier(known, row)), None)
-    if row is None or earlier is None or seen.standing.last is not row or not seen.is_complete:
-        return 0, (), 0
-    run, last = history.recorded_as(_known_by(row)), history.recorded_as(earlier)
-    if run is None or last is None or run.omitted_marks or run.incomplete or last.is_killed:
-        return 0, (), 0
-    then = {(mark.test, mark.shape) for mark in last.marks}
-    newer = {m.test for m in run.marks if (m.test, m.shape) not in then and m.test not in last.known}
-    failing = {mark.test for mark in run.marks}
-    older = tuple(sorted(failing - newer))
-    return (last.number, older, len(failing)) if older else (0, (), 0)
-
-
-def _is_earlier(known: str, row: RunRow) -> bool:
-    number, _, rest = known.partition(" ")
-    return rest.partition(" ")[2] == row.source and int(number) < row.number
 
 
 def _deciding(found: Sequence[SourceStatus], looks: Sequence[RunWindow]) -> SourceStatus:
@@ -212,7 +184,7 @@ def _edited_since_tests(
     edited = edited_since(project, history, known, now, whole, later)
     if edited.paths == () and not is_chosen:
         partly = _edited_since_partial(
-            tests, lambda run, since: edited_since(project, history, known, now, run, since)
+            tests, looks, lambda run, since: edited_since(project, history, known, now, run, since)
         )
         return (edited, True) if partly is None else (partly, True)
     if not edited.paths or whole == tests[0]:
@@ -228,14 +200,21 @@ def _files(project: Project, history: HistoryReader) -> tuple[Known, Files]:
 
 
 def _edited_since_partial(
-    tests: Sequence[RunWindow], edited: Callable[[RunWindow, Sequence[RunWindow]], Edited]
+    tests: Sequence[RunWindow],
+    looks: Sequence[RunWindow],
+    edited: Callable[[RunWindow, Sequence[RunWindow]], Edited],
 ) -> Edited | None:
     """What was edited since a source ran all its tests, where it ran some of them on the files as they are now.
 
-    All tests of another source are not its own: it may fail in what it has not run.
+    All tests of another source are not its own: it may fail in what it has not run. An environment that passed in this
+    loop, before the last edit, has to pass again.
 
-    :param tests: the runs of tests, the newest first; ``edited`` returns what was edited since one of them.
+    :param tests: the runs of tests, the newest first; ``looks`` all runs; ``edited`` returns what was edited since one.
     """
+    for name in sorted(due(looks)):
+        at = next(at for at, each in enumerate(looks) if each.source == name)
+        if (found := edited(looks[at], looks[: at + 1])).paths:
+            return found
     for source in dict.fromkeys(each.source for each in tests):
         own = [each for each in tests if each.source == source]
         whole = next((each for each in own if each.is_full), None)

@@ -14,12 +14,12 @@ from pathlib import Path
 from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
+from loop_close.choice import PYTEST, Choice, choice_of, name_of, start_of
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import has_own_prompt, project_at, targets_of
 from loop_close.cli.project_state import SourceStatus
 from loop_close.cli.status import latest_run_numbers, run_result, worst_first
 from loop_close.files import Targets
-from loop_close.memory import Outcome
 from loop_close.model import Counts, Observation
 from loop_close.prompt import safe
 from loop_close.provenance import RUNS_AGAIN, runner_of
@@ -176,7 +176,10 @@ def _left(done: Ended, words: Sequence[str], targets: Targets, memory: Memory) -
 def _write(seen: Observation, words: Sequence[str], targets: Targets, memory: Memory) -> list[str]:
     from loop_close.app import conclude, terminal_lines
 
-    context = RunContext(_passed(seen, words), tells_outcomes=False, selection=_choice(words))
+    choice = _choice(words) if name_of(words) in PYTEST else None
+    selection = choice.described if choice is not None else shlex.join(words)
+    passed = passed_by_name(seen, choice.named if choice is not None else ())
+    context = RunContext(passed, tells_outcomes=False, selection=selection)
     return terminal_lines(conclude(seen, targets, memory, context), targets)
 
 
@@ -190,6 +193,10 @@ def _observed(
     # After a green run, those that failed before and did not run are named.
     by_test = takes_ids and (done.exit_code == 0 or any(failure.nodeid for failure in seen.failures))
     return replace(seen, rerun=rerun_words(source, words, by_test=by_test), takes_ids=takes_ids)
+
+
+def _choice(words: Sequence[str]) -> Choice:
+    return choice_of(words, start_of(words) + 1, os.environ.get("PYTEST_ADDOPTS", ""))
 
 
 def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
@@ -209,20 +216,6 @@ def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
 # --- the words that run a command under ``loop-close run`` again
 
 _SECRET = re.compile(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,9}(?:\.exe)?\Z")
-PYTEST = ("pytest", "py.test")
-#: Programs that run the program they are given, with all words behind its name.
-_LAUNCHERS = ("uv", "poetry", "pdm", "pipenv", "rye", "hatch", "coverage", "env", "timeout", "xvfb-run")
-# Not the flags of pytest that are given most, nor an option with its value.
-_MAY_TAKE_VALUE = re.compile(r"(?!-[qvsxl]+\Z)-[^=]*\Z")
-# Options of pytest itself that choose tests or stop before all have run, with how many values they take.
-_LIMITS = {
-    **dict.fromkeys(("-k", "-m", "--deselect", "--maxfail"), 1),
-    **dict.fromkeys(("-x", "--exitfirst", "--lf", "--last-failed", "--sw", "--stepwise", "--sw-skip"), 0),
-    **dict.fromkeys(("--co", "--collect-only"), 0),
-}
-_STOPS = ("-x", "--exitfirst", "--maxfail")
-_IGNORES = ("--ignore", "--ignore-glob")
 
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
@@ -236,63 +229,7 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
     runner, environment = runner_of(os.environ)
     if runner in RUNS_AGAIN and safe(environment) == environment:
         return runner, RUNS_AGAIN[runner], environment
-    again = _apart(words)[0] if by_test else list(words)
+    again = _choice(words).kept if by_test else words
     rerun = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
     is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in rerun)
     return () if is_secret or (by_test and name_of(words) not in PYTEST) else rerun
-
-
-def name_of(words: Sequence[str]) -> str:
-    """What runs: the program, or the module that Python runs as one."""
-    return os.path.basename(words[start_of(words)])
-
-
-def start_of(words: Sequence[str]) -> int:
-    """The index of its name."""
-    first = os.path.basename(words[0])
-    if _PYTHON.match(first) and "-m" in words[:-1]:
-        return words.index("-m") + 1
-    if first in _LAUNCHERS:
-        named = (n for n, word in enumerate(words) if os.path.basename(word) in PYTEST)
-        return next((n for n in named if not words[n - 1].startswith("--")), 0)
-    return 0
-
-
-def _choice(words: Sequence[str]) -> str:
-    """How a command chooses tests: of pytest's without the options that change only what is shown, or stop early."""
-    return shlex.join(["pytest", *_apart(words)[1]] if name_of(words) in PYTEST else words)
-
-
-def _passed(seen: Observation, words: Sequence[str]) -> dict[str, Outcome]:
-    """The tests that a command of pytest names and that did not fail, unless an option may have left them out."""
-    chosen = _apart(words)[1] if name_of(words) in PYTEST else []
-    has_options = any(word.startswith("-") for word in chosen)
-    return {} if has_options else passed_by_name(seen, chosen)
-
-
-def _apart(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words but for what selects tests or stops early, and those that select.
-
-    Behind an option, a path may be its value.
-    """
-    start = start_of(words) + 1
-    kept, chosen = list(words[:start]), []
-    rest = list(words[start:])
-    before = ""
-    while rest:
-        word = rest.pop(0)
-        name, equals, _ = word.partition("=")
-        values = [rest.pop(0)] if _LIMITS.get(name) and not equals and rest else []
-        is_short = re.match("-[km].", word) is not None
-        if re.fullmatch("-[qvsl]*x[qvsxl]*", word):  # flags in one word
-            word = word.replace("x", "").rstrip("-")
-        is_value = _MAY_TAKE_VALUE.match(before) is not None
-        is_path = not word.startswith("-") and not is_value and os.path.exists(word.partition("::")[0])
-        before = values[-1] if values else word
-        if name in _LIMITS or is_short or is_path:
-            chosen += [] if name in _STOPS else [word, *values]
-        elif word:
-            kept.append(word)
-            if name in _IGNORES:
-                chosen += [word] if equals else [word, *rest[:1]]
-    return kept, chosen

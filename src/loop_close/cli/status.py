@@ -78,8 +78,9 @@ def _text(
     edited: Sequence[str],
     stale: Mapping[str, Sequence[str]],
 ) -> str:
-    # what all tests did not see is said once, at the end
-    since = {s: paths for s, paths in stale.items() if not (s.startswith(TESTS) and [*paths] == [*edited])}
+    # of a single source, what its tests did not see is said once, at the end
+    is_said = len(statuses) == 1 and statuses[0].last.source.startswith(TESTS)
+    since = {s: paths for s, paths in stale.items() if not (is_said and [*paths] == [*edited])}
     blocks = ["\n".join(_lines(each, since.get(each.last.source, ()))) for each in statuses]
     reported = {change.fingerprint for standing in statuses for change in standing.summary.tests}
     more = [change for change in left if change.fingerprint not in reported]
@@ -185,10 +186,10 @@ def _source_document(standing: SourceStatus, edited: Sequence[str]) -> dict[str,
         "best": {"failing": least, "run": run} if run else None,
         "breaker": {"state": summary.breaker.state, "reason": shown(summary.breaker.reason)},
         "signals": [signal_document(signal) for signal in summary.fired],
-        "test_changes": tests_document(summary.tests),
+        "test_changes": tests_document((*summary.tests, *(standing.waits.absent if standing.waits else ()))),
         **edits_document(summary),
         "prompt": None if standing.prompt is None else from_here(standing.prompt),
-        "not_run_here": [shown(name) for name, *_ in (standing.waits.sources if standing.waits else ())],
+        "not_run_here": [shown(name) for name in (standing.waits.not_run if standing.waits else ())],
     }
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
+from loop_close.choice import start_of
 from loop_close.cli import UsageError, read_input
 from loop_close.cli.project import Project, project_at, targets_of, words_of
-from loop_close.cli.run import start_of
 from loop_close.cli.strategies import strategy_named
 from loop_close.files import Targets
 from loop_close.lazy import dataclass

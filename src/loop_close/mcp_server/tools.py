@@ -414,6 +414,9 @@ def _source_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {loop_words(Breaker(**document['breaker']))}"
     if names := document["not_run_here"]:
         yield f"  not green here since: {listed(names, _NAMED)}"
+    if changes := [each for each in document["test_changes"] if each["state"] in ("open", "asked")]:
+        tests = listed(changes, _NAMED, lambda each: f"{each['file']}::{each['test']} ({each['what']})")
+        yield f"  tests that were changed: {tests}"
     if not_run := document["edits_not_run"]:
         names = listed(not_run, _NAMED, lambda each: f"{each['function']} ({each['file']})")
         yield f"  not run by any test, of {document['edited_functions']} edited functions: {names}"

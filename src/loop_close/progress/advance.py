@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from loop_close.facts import TEST_PHASES, failure_place, is_only_counted, is_setup
+from loop_close.facts import NOT_RUN_AGAIN, TEST_PHASES, failure_place, is_only_counted, is_setup
 from loop_close.lazy import dataclass
 from loop_close.memory import (
     ELSEWHERE,
@@ -472,7 +472,7 @@ def report_with_progress(
     result = replace(report, progress=made.progress, verdict=verdict)
     if report.verdict == "green" and verdict != "green":
         number = made.progress.step.unresolved
-        reason = f"{number} earlier failure{'s' * (number != 1)} not run again"
+        reason = f"{number} earlier failure{'s' * (number != 1)} {NOT_RUN_AGAIN}"
         result = replace(result, stall_reason=reason)
     return result, made.episode
 

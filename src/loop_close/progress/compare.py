@@ -120,7 +120,7 @@ def _carry(changes: Changes, test: str, known: KnownTest) -> None:
 def _first_seen(changes: Changes, episode: Episode, run: Run, after: KnownTest) -> KnownTest:
     test = after.mark.test
     is_green = episode.is_green_full and test not in episode.known
-    if not episode.steps and is_green and run.edits.kind in UNEDITED:
+    if not episode.steps and is_green and run.edits.kind in UNEDITED and not BY_MARK.search(run.selection):
         after = flipped(after, run.number)  # it passed in the green run before
     changes.new.append(test)
     if _had_passed(test, episode, run):
@@ -284,8 +284,8 @@ def _had_passed(test: str, episode: Episode, run: Run) -> bool:
     marks of a test may be in any other file. It is also known where no more tests were collected than then and none
     was added, as long as the test itself was not edited.
     """
-    if test in episode.tests:
-        return False
+    if test in episode.tests or BY_MARK.search(run.selection):
+        return False  # addopts may have left it out of a run of all tests
     hidden_since = _hidden_since(test, episode, run)
     edits = [run.edits]
     for step in reversed(episode.steps):
@@ -457,6 +457,8 @@ def _covers(selection: str, before: str) -> bool:
     """Whether the run has what the earlier one had: all, the same command, or all of the reports that were merged."""
     if selection in ("", before) or (selection == "pytest" and before.startswith("pytest ")):
         return True
+    if selection.startswith("pytest | ") and before.endswith(selection.removeprefix("pytest")):
+        return True
     words, others = selection.split(), before.split()
     return words[0] == MERGED in others[:1] and {*others} <= {*words}
 
@@ -545,11 +547,12 @@ def _new_ids(tests: tuple[str, ...], run: Run) -> Iterator[tuple[str, str]]:
 
 # --- which of an episode's steps count for what
 
-_BY_LAST = r"--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b"
+#: pytest's option that chooses tests by their marks.
+BY_MARK = lazy.pattern(r"(?:^| )-m ")
 #: pytest's options that choose by what failed last: other tests each time.
-LAST_FAILED = lazy.pattern(rf"(?:^| ){_BY_LAST}")
+LAST_FAILED = lazy.pattern(r"(?:^| )--(?:lf|last-failed|sw|stepwise|loop-close-failed)\b")
 #: A command of pytest of which only the output is read, and that leaves tests out.
-CHOSEN = lazy.pattern(rf"\Apytest (?:.* )?(?:-[km]|--deselect\b|{_BY_LAST}|\S*::|\S+\.py(?!\S))")
+CHOSEN = lazy.pattern(r"\Apytest (?!\| )")
 
 
 def counted_steps(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -252,7 +253,7 @@ def _named(signal: Signal, progress: Progress) -> str:
 
 
 def _functions_run(report: Report, tests: Collection[str]) -> dict[tuple[str, str], bool]:
-    """The functions that were called, by file and qualified name, and whether some of the failing tests ran them.
+    """The functions that all failing tests ran, or none of them, by file and qualified name, and which it is.
 
     Empty if that is not known of all failing tests.
 
@@ -261,9 +262,13 @@ def _functions_run(report: Report, tests: Collection[str]) -> dict[tuple[str, st
     calls = known_calls(report.observation)
     if calls is None:
         return {}
-    meant = (hits for test, hits in calls.failed.items() if not tests or name_of(test) in tests)
-    ran = {index for hits in meant for index, _ in hits}
-    return {(each.file, each.function): index in ran for index, each in enumerate(calls.functions)}
+    meant = [hits for test, hits in calls.failed.items() if not tests or name_of(test) in tests]
+    times = Counter(index for hits in meant for index in {index for index, _ in hits})
+    return {
+        (each.file, each.function): bool(times[index])
+        for index, each in enumerate(calls.functions)
+        if times[index] in (0, len(meant))
+    }
 
 
 def _experiment(report: Report, progress: Progress) -> Iterator[str]:

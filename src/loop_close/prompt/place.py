@@ -18,6 +18,7 @@ from loop_close.progress.fingerprints import id_of
 from loop_close.prompt import plain, safe
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
+from loop_close.text.redact import MARK
 
 #: From this probability on a place is called probable, below it possible.
 PROBABLE = 0.5
@@ -403,7 +404,9 @@ def argument(nodeid: str) -> str:
 
 
 def _arguments(nodeids: Sequence[str]) -> list[str]:
-    return [argument(nodeid) for nodeid in nodeids]
+    """The node ids as words; one that holds a credential cannot be given, but its function can."""
+    whole = (test_function(nodeid) if MARK.search(nodeid) else nodeid for nodeid in nodeids)
+    return [*dict.fromkeys(map(argument, whole))]
 
 
 def _words(observation: Observation) -> list[str]:

@@ -223,7 +223,7 @@ def _loop_document(report: Report) -> dict[str, Any]:
         "elsewhere": [
             {**plain_values(each, "source", "run", "verdict"), "current": each.is_current}
             for each in report.others
-            if each.verdict != "green"
+            if each.is_due or each.verdict != "green"
         ],
     }
 
@@ -313,7 +313,7 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "stop", "reason": "stuck"}
     if report.verdict != "green":
         return {"action": "continue", "reason": ""}
-    if any(each.verdict != "green" for each in report.others):
+    if any(each.is_due or each.verdict != "green" for each in report.others):
         return {"action": "continue", "reason": "elsewhere"}
     if progress is not None and progress.episode.tests and not progress.step.is_full:
         return {"action": "continue", "reason": "subset"}

@@ -168,7 +168,7 @@ def in_short(report: Report) -> str:
 
 
 def of_others(report: Report, own: str) -> Iterator[str]:
-    """A line of plain text for the other sources of a report that are not green; nothing if there is none.
+    """Lines of plain text for the other sources of a report that are not green, or have to run again.
 
     :param own: the source that the run itself was of.
     """
@@ -177,6 +177,13 @@ def of_others(report: Report, own: str) -> Iterator[str]:
         named = (f"{safe(each.source)} ({in_numbers(_alone(each))})" for each in red[:_MAX_SOURCES])
         more = f", {len(red) - _MAX_SOURCES} more" if len(red) > _MAX_SOURCES else ""
         yield f"not green either, on the same files: {', '.join(named)}{more}"
+    if again := _due_again(report):
+        yield f"not run since the last edit: {listed(again, _MAX_SOURCES, safe)}"
+
+
+def _due_again(report: Report) -> list[str]:
+    """The sources that were green before the last edit, and are all that is left to run."""
+    return [each.source for each in report.others if each.is_due] if report.verdict == "green" else []
 
 
 def _alone(source: SourceResult) -> Report:
@@ -265,7 +272,7 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
 
 def _others(report: Report) -> Iterator[str]:
     """The other sources that are not green, as far as nothing more is known of them; and tests that have to run."""
-    tests = [each for each in report.others if each.source.partition(":")[0] == TESTS]
+    tests = [o for o in report.others if o.source.partition(":")[0] == TESTS and not o.is_due]
     is_of_tests = report.observation.expects_tests or any(s.observation.expects_tests for s in report.sources)
     if tests and not is_of_tests and not any(each.is_current for each in tests):
         yield f"The tests have not run since the last edit: {spans([each.source for each in tests], _MAX_SOURCES)}."
@@ -277,6 +284,8 @@ def _others(report: Report) -> Iterator[str]:
         named = [] if each.left else [f"{span(each.source, 60)} ({each.verdict} in its run {each.run})"]
         lines[what] = [*lines.get(what, ()), *named]
     yield from (f"{what}: {', '.join(named)}." for what, named in lines.items() if named)
+    if again := _due_again(report):
+        yield f"Green before the last edit, and not run since: {spans(again, _MAX_SOURCES)}."
 
 
 def _coverage(calls: Calls, all_failing: int) -> str:
@@ -460,12 +469,19 @@ def known_document(observation: Observation) -> list[dict[str, Any]]:
 def _next_step(report: Report, tokens: int) -> Iterator[str]:
     """The commands that run just what failed once more, here and on other files."""
     yield from (own := [*_own_step(report)])
-    stale = [each.observation for each in report.others if each.observation is not None]
+    others = [each for each in report.others if each.observation is not None]
+    stale = [each.observation for each in others if each.observation is not None and not each.is_due]
     left = (command for each in report.others for _, _, command in each.left if command)
     if commands := [*rerun_commands(stale), *left]:
         words = "Rerun what is not green and did not run on these files:"
         yield from ([""] if own else [])
         yield from _command(words, "\n".join(dict.fromkeys(commands)))
+    names = _due_again(report)
+    again = [each.observation for each in others if each.observation is not None and each.source in names]
+    if again:
+        asked = [replace(each, failed_option="", failures=()) for each in again]
+        yield from ([""] if own or commands else [])
+        yield from _command("Run what was green before the last edit:", "\n".join(rerun_commands(asked)))
 
 
 def _own_step(report: Report) -> Iterator[str]:
@@ -564,7 +580,7 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             render=lambda r, t: _other_findings(r, t, labels),
         ),
         Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
-        Section(id=NEXT_STEP, position=100, render=_next_step, tokens=180, keep=True),
+        Section(id=NEXT_STEP, position=100, render=_next_step, tokens=300, keep=True),
     )
 
 

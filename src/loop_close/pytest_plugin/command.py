@@ -89,7 +89,11 @@ def rerun_words(
         return (runner, RUNS_AGAIN[runner], _shown(environment), "--", "--loop-close"), not reaches_outside(
             config
         )
-    kept, takes_ids, is_outside = [], True, reaches_outside(config)
+    # What addopts chooses by -m or -k leaves out tests that are named; few of them reach a limit of coverage.
+    of_project = {name for name, _ in options_of(config.stash[PARSER], config.getini("addopts"))}
+    is_measured = any(name.startswith(_MEASURED) for name in of_project) and has_coverage_limit(config)
+    takes_ids = of_project.isdisjoint(("-m", "-k")) and not is_measured
+    kept, is_outside = [], reaches_outside(config)
     options: list[str] = []  # what is left of too many words
     for name, words in options_of(
         config.stash[PARSER], [str(word) for word in config.invocation_params.args]
@@ -110,6 +114,18 @@ def rerun_words(
     return (*_program(config), "--loop-close", *(kept if is_short else options)), not is_outside and (
         takes_ids or not is_short
     )
+
+
+def has_coverage_limit(config: pytest.Config) -> bool:
+    """Whether pytest-cov fails a run in which too little code runs, as in one of some tests."""
+    narrowed = config.pluginmanager.get_plugin("loop-close-failed")
+    is_off = isinstance(narrowed, FailedTests) and narrowed.is_limit_off
+    limit = getattr(_coverage_options(config), "cov_fail_under", None)
+    return is_off or (isinstance(limit, int | float) and limit > 0)
+
+
+def _coverage_options(config: pytest.Config) -> Any:
+    return getattr(config.pluginmanager.get_plugin("_cov"), "options", None)
 
 
 def _program(config: pytest.Config) -> tuple[str, ...]:
@@ -386,12 +402,17 @@ class FailedTests:
         self._collected: set[str] = set()
         self._closed: set[str] = set()
         self.notes: list[str] = []
+        self.is_limit_off = False
 
     def narrow(self) -> None:
         """Have pytest collect only the files in question, instead of what the command line names.
 
-        Outside of the root the node ids do not name the files: what the command line names is collected.
+        Outside of the root the node ids do not name the files: what the command line names is collected. A limit of
+        coverage is for all tests.
         """
+        if self._nodeids and has_coverage_limit(self._config):
+            _coverage_options(self._config).cov_fail_under = 0
+            self.is_limit_off = True
         if not self._nodeids:
             self.notes.append(f"no failing test is recorded: {self._all()} ran")
         elif not reaches_outside(self._config):

@@ -49,6 +49,7 @@ class RunWindow(NamedTuple):
 
     :ivar window: when it began and ended; ``snapshot`` the state of the files then, None if it is unknown.
     :ivar is_full: all tests were meant to run.
+    :ivar is_good: it reported success; ``is_skipped``: as there was nothing to run.
     """
 
     source: str
@@ -56,6 +57,8 @@ class RunWindow(NamedTuple):
     window: tuple[float, float]
     snapshot: int | None
     is_full: bool
+    is_good: bool = False
+    is_skipped: bool = False
 
 
 class GreenRun(NamedTuple):
@@ -437,7 +440,7 @@ def run_windows(connection: sqlite3.Connection, limit: int, prefix: str = "") ->
     :param prefix: how the names of their sources begin.
     """
     rows = connection.execute(
-        "SELECT source, number, started, ended, snapshot, record FROM runs"
+        "SELECT source, number, started, ended, snapshot, record, failures, instr(summary, '\"skipped\":') FROM runs"
         " WHERE state = 'done' AND substr(CAST(source AS TEXT), 1, ?) = ? ORDER BY id DESC LIMIT ?",
         (len(prefix), prefix, limit),
     ).fetchall()
@@ -447,9 +450,12 @@ def run_windows(connection: sqlite3.Connection, limit: int, prefix: str = "") ->
             number=to_whole(number),
             window=(float(started), float(ended or started)),
             snapshot=snapshot,
-            is_full=bool(_dictionary(record).get("is_full", True)),
+            is_full=bool(made.get("is_full", True)),
+            is_good=made.get("is_good") is True and not failures,
+            is_skipped=bool(skipped),
         )
-        for source, number, started, ended, snapshot, record in rows
+        for source, number, started, ended, snapshot, record, failures, skipped in rows
+        for made in [_dictionary(record)]
     )
 
 

@@ -187,6 +187,10 @@ class SqliteHistory:
 
         return self.database.read(work)
 
+    def looks(self, limit: int) -> tuple[runs.RunWindow, ...]:
+        """The last runs that ended by themselves, the newest first, with their files."""
+        return self.database.read(lambda connection: runs.run_windows(connection, limit))
+
     def advanced_since(self, begun: RunHandle) -> tuple[str, str]:
         """The other source that advanced last since the source's previous run.
 
