@@ -224,13 +224,19 @@ def looks(*runs):
         (["a green 3", "a red 2", "a red 1", "b green 1"], "a b"),
         (["a green 3", "a part 3", "a part 2", "a red 1", "b green 1"], "a b"),
         # It ran before the loop began, on other files.
-        (["a green 3", "a red 2", "b green 1"], "a"),
-        (["a green 4", "a red 3", "a green 2", "a red 1", "b green 1"], "a"),
+        (["a red 2", "b green 1"], ""),
+        (["a part 4", "a red 3", "a green 2", "a red 1", "b green 1"], "a"),
+        # It ended: all passed on the same files.
+        (["a green 2", "a red 1"], ""),
+        (["a green 3", "a green 2", "b green 2", "a red 1", "b green 1"], ""),
+        (["b green 3", "a green 2", "b green 2", "a red 1", "b green 1"], ""),
+        (["a green 3", "b part 3", "a red 1", "b green 1"], "a b"),
+        (["a green 3", "b part 3", "b skipped 2", "a red 1", "b skipped 1"], "a b"),
         # A loop within which another one began.
         (["a green 4", "b green 3", "b red 3", "a red 2", "c green 2", "b green 1"], "a b c"),
         (["b green 4", "b red 4", "a red 3", "a red 2", "c green 2", "b green 1"], "b c"),
         # A source without an environment, and one that was skipped.
-        (["a green 2", "a red 1", "pytest green 1", "b skipped 1"], "a"),
+        (["a green 2", "a red 1", "pytest green 1", "c green 1", "b skipped 1"], "a c"),
         (["pytest green 2", "pytest red 1", "b green 1"], ""),
         (["a red 2", "b green 2"], "b"),
     ],

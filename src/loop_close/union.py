@@ -219,26 +219,32 @@ def due(looks: Sequence[RunWindow]) -> set[str]:
     """The environments that passed in the last loop over environments: they have to pass on its last files, too.
 
     It reaches back from the last red run of one of them, as long as one was red. What passed on the files of the run in
-    which it began is part of it.
+    which it began is part of it. It ended once all tests passed in each of them on the same files.
 
     :param looks: the last runs, the newest first.
+    :returns: the sources; nothing if there is no loop, or it ended.
     """
     own = [each for each in looks if ":" in each.source]
-    begin = next((at for at, each in enumerate(own) if not each.is_good), len(own))
+    red = begin = next((at for at, each in enumerate(own) if not each.is_good), len(own))
     while _is_red(own[begin + 1 :]):
         begin += 1
     if begin == len(own):
         return set()
-    last: dict[str, int] = {}
-    for at, each in enumerate(own):
-        last.setdefault(each.source, at)
     state = own[begin].snapshot
-    return {
-        name
-        for name, at in last.items()
-        if own[at].is_good and not own[at].is_skipped
-        if at <= begin or (state is not None and own[at].snapshot == state)
+    last = {
+        name: at for name, at in _last(own).items() if at <= begin or own[at].snapshot == state is not None
     }
+    for at in range(red):
+        then = [own[at + found] for name, found in _last(own[at:]).items() if name in last]
+        states = {each.snapshot for each in then}
+        if len(states) == 1 and None not in states and all(each.is_good and each.is_full for each in then):
+            return set()
+    return {name for name, at in last.items() if own[at].is_good and not own[at].is_skipped}
+
+
+def _last(looks: Sequence[RunWindow]) -> dict[str, int]:
+    """The position of the last run of each source."""
+    return {each.source: at for at, each in reversed([*enumerate(looks)])}
 
 
 def _is_red(looks: Sequence[RunWindow]) -> bool:
