@@ -358,3 +358,19 @@ def test_a_test_that_failed_in_a_merge_has_to_pass_here(tmp_path, old, new, code
             subprocess.run(words, cwd=tmp_path, env=ALONE, check=False, capture_output=True).returncode == 0
         )
         assert b"merged reports" not in (tmp_path / "nextprompt.md").read_bytes()
+
+
+@pytest.mark.parametrize(("own", "is_noted"), [(True, False), (False, True)])
+def test_reports_of_another_commit_than_the_files_are_named_so(tmp_path, own, is_noted):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "test_a.py").write_text("def test_a(): assert 0\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    words = [sys.executable, "-m", "pytest", "-q", "--loop-close"]
+    there = [*words, "--loop-close-history=off", "--loop-close-json=report.json"]
+    subprocess.run(there, cwd=tmp_path, env=ALONE, check=False, capture_output=True)
+    if not own:
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "two"], cwd=tmp_path, check=True)
+    done = loop_close_here("merge", "report.json", cwd=tmp_path)
+    assert (b"the reports are of commit " in done.stderr) == is_noted
+    assert ("Note: `the reports are of commit " in (tmp_path / "nextprompt.md").read_text()) == is_noted

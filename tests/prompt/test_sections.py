@@ -321,7 +321,7 @@ def test_other_sources_and_the_history_have_their_lines():
         "Not green in the merged reports: ``a`b`` (not run here since).",
         "Not green on the same files: `mypy` (stuck in its run 3), ``a` b`` (first-failure in its run 1).",
         "Not green, and not run on these files: `ruff` (error in its run 2).",
-        "History: ``the history `x` is broken # h``",
+        "Note: ``the history `x` is broken # h``",
     ]
 
 

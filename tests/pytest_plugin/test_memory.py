@@ -396,7 +396,7 @@ def test_a_broken_history_is_set_aside_and_said(loop, pytester):
     history = pytester.path / ".loop-close" / "history.sqlite3"
     history.write_bytes(b"no database at all" * 100)
     done = loop()
-    assert done.says("History: ", "renamed to history.sqlite3.broken-1")
+    assert done.says("Note: ", "renamed to history.sqlite3.broken-1")
     assert done.report["verdict"] == "first-failure"
     assert history.with_name("history.sqlite3.broken-1").read_bytes().startswith(b"no database")
     assert loop().says("Run 2 of this loop")
@@ -453,7 +453,7 @@ def test_a_killed_run_is_known_at_the_next(run, pytester):
     process.kill()
     process.wait()
     done = run({}, remembers=True)
-    assert done.says("History: `run 2 started but did not finish`", "| 2 | ")
+    assert done.says("Note: `run 2 started but did not finish`", "| 2 | ")
     assert done.report["progress"]["position"] == 3
 
 

@@ -229,6 +229,7 @@ def _logs_in(given: list[str], written: os.stat_result | None) -> Iterator[tuple
 
 #: So many files of a folder are read.
 _MOST_FILES = 10_000
+_SHORT = 9  # digits of a commit
 #: How reports of coverage.py begin: its XML is that of Cobertura, its JSON is also the state of its HTML pages.
 _COVERAGE = lazy.pattern(
     r"(?s)(?:<\?xml[^>]{,99}\?>)?\s*(?:<!--.{,999}?-->\s*|<!DOCTYPE[^>]{,299}>\s*)*<coverage\s"
@@ -258,10 +259,20 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
             more, unread = [], [(str(path), error.strerror or str(error))]
         parts += more
         rejected += unread
-    merged = joined(parts, rejected, provenance_of(Path.cwd(), os.environ), options.expect, os.path.exists)
+    here = provenance_of(Path.cwd(), os.environ)
+    merged = joined(parts, rejected, here, options.expect, os.path.exists)
     for name, why in merged.rejected:
         streams.complain(f"{name} was not read: {why}")
-    return _write(merged, options, streams)
+    return _write(merged, options, streams, _of_other_commit(merged.report, here.commit))
+
+
+def _of_other_commit(report: Report, here: str) -> tuple[str, ...]:
+    """A line where the reports are of another commit than the files: places are shown as the files are."""
+    seen = [each.observation for each in report.sources] or [report.observation]
+    commits = {each.provenance.commit for each in seen} - {""}
+    if not here or not commits or here in commits:
+        return ()
+    return (f"the reports are of commit {min(commits)[:_SHORT]}, the files here of {here[:_SHORT]}",)
 
 
 def _reports_in(paths: list[str], written: list[str]) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -340,7 +351,7 @@ def _junit(path: Path) -> Part:
 _OF_RUN = lazy.pattern(r"(?i)\W?(?:run|build|job|attempt)\W?\d+|\d{5,}|\b[0-9a-f]{7,40}\b")
 
 
-def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int:
+def _write(merged: Merged, options: argparse.Namespace, streams: Streams, notes: tuple[str, ...] = ()) -> int:
     from loop_close import app, files
     from loop_close.prompt.sections import in_short
     from loop_close.remember import RunContext, begin
@@ -357,6 +368,7 @@ def _write(merged: Merged, options: argparse.Namespace, streams: Streams) -> int
         parts = sorted({_OF_RUN.sub("", name).replace(" ", "") for name in names})
         context = RunContext(tells_outcomes=False, selection=" ".join([MERGED, *parts]), code=merged.digest)
         report = memory.record_run(merged.report, targets.settings, context)
+    report = replace(report, notes=(*report.notes, *notes))
     try:
         saved = app.save(report, targets, inputs=merged_document(merged.parts, merged.unread))
     except files.UnusablePathError as error:

@@ -244,7 +244,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         is_partial = _is_unsure(report) and 9 * calls.passed_over > calls.passed + failing
         if 10 * calls.omitted > failing or is_partial:
             yield _coverage(calls, failing)
-    yield from (f"History: {line_of(note, 300)}" for note in report.notes)
+    yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
 
 
 def rejected_inputs(report: Report, tokens: int) -> Iterator[str]:
