@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from loop_close.facts import file_of, interpreter_in
 from loop_close.lazy import NamedTuple
 from loop_close.memory import MERGED, TESTS, ChangedTest, Run
 from loop_close.store import RunRow
@@ -111,6 +110,8 @@ def open_merge(
 
 
 def _merged(summary: Mapping[str, object]) -> Iterator[_Merged]:
+    from loop_close.facts import file_of  # late, as below: a run without a merge does without
+
     value, failed = summary.get("sources"), summary.get("failed")
     for each in value if isinstance(value, list) else ():
         if isinstance(each, list) and len(each) == 3 and all(isinstance(part, str) for part in each):
@@ -141,6 +142,8 @@ def _change(code: str, source: str, test: str) -> ChangedTest:
 
     :param code: the digest of the merge.
     """
+    from loop_close.facts import file_of
+
     return ChangedTest(
         file=file_of(test),
         test=test.partition("::")[2],
@@ -167,6 +170,8 @@ def _later(rows: Sequence[RunRow], runs: Sequence[Run], since: float) -> list[Ru
 
 def _is_of(source: str, run: Run, merged: _Merged, of_machine: Mapping[str, int]) -> bool:
     """Whether a run here is one of the source that was merged."""
+    from loop_close.facts import interpreter_in
+
     if merged.machine and run.interpreter and merged.machine != run.interpreter:
         return False
     named = "" if merged.machine or not run.interpreter else interpreter_in(merged.name)  # of a JUnit file
@@ -204,7 +209,7 @@ def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[
     """
     if not merged.machine or not any(run.tells_outcomes for run in runs):
         return []
-    from loop_close.progress.compare import renamed  # late: most runs have no merge
+    from loop_close.progress.compare import renamed
 
     left = {*tests}
     for run in runs:
