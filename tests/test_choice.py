@@ -47,6 +47,11 @@ from loop_close.progress.compare import CHOSEN
         ("--odd a.py::t", "pytest a.py::t | --odd", "--odd"),
         ("-p no:cacheprovider -k a tests", "pytest -k a | -p no:cacheprovider tests", "-p no:cacheprovider"),
         ("-z a.py", "pytest a.py | -z", "-z"),
+        ("--reuse-db test_a.py", "pytest test_a.py | --reuse-db", "--reuse-db"),
+        ("-- test_a.py", "pytest test_a.py", "--"),
+        # Credentials are not remembered.
+        ("--api-token=hunter2 -q", "pytest | --api-token", "--api-token=hunter2 -q"),
+        ("--password hunter2 tests", "pytest | --password tests", "--password hunter2"),
     ],
 )
 def test_words(words, described, kept):
@@ -86,6 +91,8 @@ def test_what_pytest_reads_first_counts():
         ("python3.11 -m pytest -k x", "pytest"),
         ("uv run --with pytest pytest", "pytest"),
         ("coverage run -m pytest", "pytest"),
+        ("python -m coverage run -m pytest a.py", "pytest"),
+        ("python -m mypy", "mypy"),
         ("make test", "make"),
     ],
 )

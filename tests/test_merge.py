@@ -597,6 +597,9 @@ def test_program_in_a_folder_that_is_not_here(there, program):
         ("python3.12", "python3.12"),
         ("py311", "python"),
         ("happy312", "python"),
+        ("win-py32bit", "python"),
+        ("linux_py312_new", "python3.12"),
+        ("linux-py312_new", "python3.12"),
     ],
 )
 def test_interpreter_of_a_junit_file_is_in_its_name(name, program):

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from loop_close.memory import FailureRecord, Run
+from loop_close.project_files import runs_environments
 from loop_close.store import RunRow
 from loop_close.store.runs import RunWindow
 from loop_close.union import due, open_merge, superseded
@@ -164,7 +165,9 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
     ("selection", "collected", "is_open"),
     [
         ("pytest", 2, False),
-        ("pytest | --ds=settings", 2, True),
+        ("pytest | --ds=settings", 2, False),
+        ("pytest | --ignore=slow", 2, True),
+        ("pytest | -o python_files=x.py", 2, True),
         ("pytest -q test_a.py::test_b", 1, True),
         ("pytest -k a | tests", 1, True),
         ("pytest --lf", 1, True),
@@ -207,7 +210,7 @@ def looks(*runs):
     for number, run in enumerate(reversed(runs), 1):
         name, result, state = run.split()
         source = name if name == "pytest" else f"pytest:{name}"
-        window = (float(number), float(number))
+        window = (number * 4_000.0, number * 4_000.0)
         is_full, is_good = result != "part", result in ("green", "part", "skipped")
         made.append(RunWindow(source, number, window, int(state), is_full, is_good, result == "skipped"))
     return made[::-1]
@@ -243,3 +246,55 @@ def looks(*runs):
 )
 def test_what_was_green_in_a_loop_over_environments_is_due_again(runs, names):
     assert due(looks(*runs)) == {f"pytest:{name}" for name in names.split()}
+
+
+@pytest.mark.parametrize(
+    ("folders", "is_open"),
+    [("tests", False), ("tests/unit tests/more", False), ("tests/unit", True), ("te", True)],
+)
+def test_folders_cover_what_failed_below_them(folders, is_open):
+    failed = {"s12": ["tests/unit/test_a.py::t", "tests/more/test_b.py::u"]}
+    merged = {**of(("s12", "error", "")), "failed": failed}
+    row = RunRow(number=1, source="merge", state="done", started=1, ended=2, summary=merged)
+    rows = {"merge": [row], "s12": [RunRow(number=1, source="s12", state="done", started=3, ended=4)]}
+    selection = f"pytest | {folders}"
+    run = Run(number=1, source="s12", is_good=True, selection=selection, tells_outcomes=False, passed=2)
+    found = open_merge(rows, rows.__getitem__, {"merge": [], "s12": [run]}.__getitem__)
+    assert (found is not None) == is_open
+
+
+def test_a_loop_over_environments_is_over_after_a_day():
+    *newer, red, other = looks("a part 3", "a red 1", "b green 1")
+    newest = newer[0]._replace(window=(200_000.0, 200_000.0))
+    assert due([newer[0], red, other]) == {"pytest:a", "pytest:b"}
+    assert due([newest, red, other]) == set()
+
+
+def test_what_passed_shortly_before_a_loop_began_is_part_of_it():
+    a, red, b = looks("a part 3", "a red 2", "b green 1")
+    assert due([a, red, b]) == {"pytest:a"}
+    assert due([a, red, b._replace(window=(7_000.0, 7_000.0))]) == {"pytest:a", "pytest:b"}
+
+
+def test_an_environment_is_one_whichever_sources_its_runs_are():
+    """What was mended in it, or ran by another interpreter, needs no run of its own."""
+    a, red, b = looks("a part 3", "a red 1", "b green 1")
+    old = b._replace(source="tox:a", window=(1.0, 1.0))
+    other = b._replace(source="pytest:a:pypy-3.11-linux", window=(1.0, 1.0))
+    assert due([a, red, old, other]) == {"pytest:a"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("tox.ini", "", True),
+        ("noxfile.py", "", True),
+        ("pyproject.toml", "[tool.tox]\n", True),
+        ("pyproject.toml", "[project]\n", False),
+        ("setup.cfg", "[tox:tox]\n", True),
+        ("setup.py", "", False),
+    ],
+)
+def test_environments_that_can_be_run_by_name(tmp_path, name, text, expected):
+    (tmp_path / name).write_text(text)
+    assert runs_environments(tmp_path) is expected

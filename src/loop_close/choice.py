@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from loop_close import lazy
+from loop_close.conventions import is_test_file
 from loop_close.lazy import NamedTuple
 
 PYTEST = ("pytest", "py.test")
@@ -32,8 +33,8 @@ _CHOOSING = {
 }  # fmt: skip
 # they end the run early;
 _STOPPING = {"-x": 0, "--exitfirst": 0, "--maxfail": 1}
-# they decide where tests are, most often for the project as a whole;
-_LOCATING = {
+#: they decide where tests are, most often for the project as a whole;
+LOCATING = {
     **dict.fromkeys(("--ignore", "--ignore-glob", "--rootdir", "--confcutdir", "--import-mode"), 1),
     **dict.fromkeys(("-o", "--override-ini", "-c", "--config-file", "-p"), 1),
     "--pyargs": 0,
@@ -55,7 +56,9 @@ _SHOWING = {
     **dict.fromkeys(("--reruns", "--reruns-delay", "--html", "--json-report-file", "--asyncio-mode"), 1),
     **dict.fromkeys(("--hypothesis-seed", "--hypothesis-profile", "--log-level", "--log-file", "--log-cli-level"), 1),
 }  # fmt: skip
-_KNOWN = _CHOOSING | _STOPPING | _LOCATING | _SHOWING
+_KNOWN = _CHOOSING | _STOPPING | LOCATING | _SHOWING
+#: Options whose value is a credential.
+SECRET = lazy.pattern(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _ID = lazy.pattern(r"::|\.py\Z")
 
 
@@ -96,12 +99,12 @@ def choice_of(words: Sequence[str], start: int = 0, addopts: str = "") -> Choice
         if group == "choosing":
             chosen += taken
         elif group != "stopping":
-            beside += [word.rstrip("/") for word in taken] if group in ("beside", "folder") else []
+            beside += [_told(word) for word in taken] if group in ("beside", "folder") else []
             kept += taken if group != "folder" else []
     try:
         for group, *taken in _grouped(shlex.split(addopts)):
             chosen += taken if group == "choosing" else []
-            beside += taken if group in ("beside", "folder") else []
+            beside += [_told(word) for word in taken] if group in ("beside", "folder") else []
     except ValueError:  # pytest refuses it
         beside.append(addopts)
     return Choice(tuple(kept), tuple(chosen), tuple(beside))
@@ -109,27 +112,36 @@ def choice_of(words: Sequence[str], start: int = 0, addopts: str = "") -> Choice
 
 def _grouped(rest: list[str]) -> Iterator[list[str]]:
     """The words with the group that each is of: ``choosing``, ``stopping``, ``beside``, ``folder`` or ``showing``."""
-    is_value = False
+    is_value, last = False, ""
     while rest:
         word = rest.pop(0)
         name, equals, _ = word.partition("=")
         may_be_value, is_value = is_value, False
+        before, last = last, word
         if not word.startswith("-") or word == "-":
             is_test = _ID.search(word.partition("[")[0]) or word.startswith("@")
-            is_other = may_be_value and "::" not in word
-            yield ["beside" if is_other else "choosing" if is_test else "folder", word]
+            is_other = may_be_value and "::" not in word and not is_test_file(word)
+            group = "beside" if is_other else "choosing" if is_test else "folder"
+            yield ["showing" if is_other and SECRET.match(before) else group, word]
         elif name in _KNOWN:
             has_value = _KNOWN[name] and not equals and rest and not rest[0].startswith("-")
             yield [_group_of(name), word, *([rest.pop(0)] if has_value else [])]
         elif not word.startswith("--"):
             yield from _flags(word, rest)
+        elif word == "--":
+            yield ["showing", word]
         else:
             is_value = not equals
             yield ["beside", word]
 
 
+def _told(word: str) -> str:
+    """A word as it is remembered: without a credential."""
+    return word.partition("=")[0] if SECRET.match(word) else word.rstrip("/")
+
+
 def _group_of(name: str) -> str:
-    groups = (("choosing", _CHOOSING), ("stopping", _STOPPING), ("beside", _LOCATING))
+    groups = (("choosing", _CHOOSING), ("stopping", _STOPPING), ("beside", LOCATING))
     return next((group for group, options in groups if name in options), "showing")
 
 
@@ -168,7 +180,9 @@ def start_of(words: Sequence[str]) -> int:
     """The index of its name."""
     first = _base(words[0])
     if _PYTHON.match(first) and "-m" in words[:-1]:
-        return words.index("-m") + 1
+        at = words.index("-m") + 1
+        inner = (n for n in range(at + 1, len(words)) if words[n - 1] == "-m" and words[n] in PYTEST)
+        return next(inner, at) if words[at] in _LAUNCHERS else at
     if first in _LAUNCHERS:
         named = (n for n, word in enumerate(words) if _base(word) in PYTEST)
         return next((n for n in named if not words[n - 1].startswith("--")), 0)

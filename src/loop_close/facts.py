@@ -38,7 +38,7 @@ _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 NOT_RUN_AGAIN = "not run again"
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
-_VERSION = lazy.pattern(r"(?<![A-Za-z0-9])py(?:thon)?-?3\.?(\d{1,2})(?![\d])")
+_VERSION = lazy.pattern(r"(?<![A-Za-z0-9])py(?:thon)?-?3\.?(\d{1,2})(?![A-Za-z0-9])")
 # What tox's plugin, the helper for nox and the output of tox say of an environment without its interpreter or packages.
 _NOT_MADE = lazy.pattern(
     r"\A(?:exit -?\d{1,10}: [^:\n]{0,2000}\bpip3? install "

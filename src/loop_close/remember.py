@@ -327,7 +327,7 @@ class Memory:
         """The last runs of other sources as they are now, of a run that was recorded; other runs may end meanwhile."""
         if self._taken is not None and self._seen is not None and os.getpid() == self._process:
             with self._noted(), self._opened() as history:
-                return last_runs_of_others(history, self._taken, self._seen)
+                return last_runs_of_others(history, self._root, self._taken, self._seen)
         return ()
 
     def _record(self, report: Report, settings: Settings, context: RunContext) -> None:

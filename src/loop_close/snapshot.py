@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeGuard
 
 from loop_close import files
-from loop_close.conventions import PYTHON
+from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import NamedTuple
 from loop_close.outputs import OUTPUT
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from loop_close.calls import Calls
     from loop_close.memory import Edit, Edits, Episode
     from loop_close.model import EditsRun, OtherRun
-    from loop_close.store import Changes, RunHandle
+    from loop_close.store import Changes, LastRun, RunHandle
     from loop_close.store.sqlite import SqliteHistory
 
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
+#: With more changed files it is not asked whether all of them are comments.
+_COMPARED = 100
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
 #: The last rows of a source, among which one has ended.
@@ -165,17 +167,37 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
     return not edit.is_effective, is_test_file(edit.file), not edit.file.endswith(PYTHON)
 
 
-def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnapshot) -> tuple[OtherRun, ...]:
+def _due_again(history: SqliteHistory, root: Path, seen: FileSnapshot, others: Sequence[LastRun]) -> set[str]:
+    """The environments that were green in this loop before the last edit of code or of pytest's configuration."""
+    from loop_close.project_files import runs_environments
+    from loop_close.union import LOOKS, due
+
+    green = {last.source: last for last in others if last.verdict == "green" and ":" in last.source}
+    if not green or not runs_environments(root):
+        return set()
+    found: dict[Changes, bool] = {}
+    again = set()
+    for name in due(history.looks(LOOKS)) & green.keys():
+        changes, windows = green[name].changes, green[name].windows
+        if changes is None:
+            continue
+        kept = tuple(each for each in changes if each[0].endswith(PYTHON) or is_configuration(each[0]))
+        if kept not in found:
+            found[kept] = len(kept) > _COMPARED or _edits(history, kept, seen, windows).kind == "effective"
+        again |= {name} if found[kept] else set()
+    return again
+
+
+def last_runs_of_others(
+    history: SqliteHistory, root: Path, begun: RunHandle, seen: FileSnapshot
+) -> tuple[OtherRun, ...]:
     """The last run of each other source that counts, and whether it is one of the files as this run saw them."""
     from loop_close.memory import MERGED
     from loop_close.model import OtherRun
 
     others = history.others(begun)
-    merge, left_out, again = None, {MERGED}, set()
-    if any(last.verdict == "green" and ":" in last.source for last in others):
-        from loop_close.union import LOOKS, due
-
-        again = due(history.looks(LOOKS))
+    merge, left_out = None, {MERGED}
+    again = _due_again(history, root, seen, others)
     if any(last.verdict != "green" or last.source.startswith(("tox:", "nox:")) for last in others):
         from loop_close.union import open_merge, setup_of, superseded
 
@@ -195,10 +217,7 @@ def last_runs_of_others(history: SqliteHistory, begun: RunHandle, seen: FileSnap
             run=last.number,
             verdict=last.verdict,
             is_current=_are_comparable(last.changes) and not _edited(last.changes, seen, last.windows),
-            is_due=last.source in again
-            and last.verdict == "green"
-            and _are_comparable(last.changes)
-            and _edits(history, last.changes, seen, last.windows).kind == "effective",
+            is_due=last.source in again,
             left=merge.sources if merge is not None and last.source == MERGED else (),
         )
         for last in others

@@ -199,9 +199,10 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: Sequence[Outcome]) -> None
         rest = [each for each in rest if not each.exit_code]
     failed = next((each for each in rest if each.exit_code), None)
     is_mended = not exit_code and begun.memory.watched
-    # After Ctrl-C tox ends what it runs: that is no failure.
+    # After Ctrl-C tox ends what it runs; a pytest that is ended so reports what it did.
     is_stopped = failed is not None and -int(failed.exit_code or 0) in (signal.SIGINT, signal.SIGTERM)
-    if is_stopped or (has_reported and not is_mended and (not rest or (exit_code and failed is None))):
+    is_reported = not is_mended and (not rest or (exit_code and failed is None))
+    if has_reported and (is_stopped or is_reported):
         with _STATE.lock:
             begun.memory.abandon()
         return

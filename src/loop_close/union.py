@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from loop_close.choice import BESIDE, LOCATING
 from loop_close.lazy import NamedTuple
 from loop_close.memory import MERGED, TESTS, ChangedTest, Run
 from loop_close.store import RunRow
@@ -19,6 +21,8 @@ _MOST_NAMED = 3
 _ACCEPT = "let a person accept the change with loop-close accept"
 #: So many last runs are searched for the beginning of a loop over environments.
 LOOKS = 60
+# Seconds: after so long a loop is over; what ran so short before it began is part of it.
+_DAY, _SHORTLY = 86_400.0, 3_600.0
 
 
 class OpenMerge(NamedTuple):
@@ -194,11 +198,23 @@ def _is_covered(merged: _Merged, runs: Sequence[Run]) -> bool:
         run.is_good
         and run.is_full
         and not run.marks
-        and not run.selection.startswith("pytest ")
+        and _has_all(run.selection, merged.failed)
         and (run.tells_outcomes or run.passed or not merged.failed)
         for run in runs
     )
     return is_whole and runs[-1].is_good and not runs[-1].marks
+
+
+def _has_all(selection: str, failed: Collection[str]) -> bool:
+    """Whether a run had the tests that failed, as far as a command of pytest shows whose output alone was read."""
+    program, bar, beside = selection.partition(f" {BESIDE} ")
+    if not bar or program != "pytest":
+        return not selection.startswith("pytest ")
+    words = shlex.split(beside)
+    if any(word.partition("=")[0] in LOCATING for word in words):
+        return False
+    folders = tuple(f"{word}/" for word in words if not word.startswith("-"))
+    return not folders or all(test.startswith(folders) for test in failed)
 
 
 def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[str]:
@@ -224,32 +240,35 @@ def due(looks: Sequence[RunWindow]) -> set[str]:
     """The environments that passed in the last loop over environments: they have to pass on its last files, too.
 
     It reaches back from the last red run of one of them, as long as one was red. What passed on the files of the run in
-    which it began is part of it. It ended once all tests passed in each of them on the same files.
+    which it began, or shortly before, is part of it. It ended once all tests passed in each of them on the same files,
+    or a day ago.
 
     :param looks: the last runs, the newest first.
-    :returns: the sources; nothing if there is no loop, or it ended.
+    :returns: the source of each environment that ran last; nothing if there is no loop, or it ended.
     """
-    own = [each for each in looks if ":" in each.source]
+    own = [each for each in looks if ":" in each.source and looks[0].window[1] - each.window[1] < _DAY]
     red = begin = next((at for at, each in enumerate(own) if not each.is_good), len(own))
     while _is_red(own[begin + 1 :]):
         begin += 1
     if begin == len(own):
         return set()
-    state = own[begin].snapshot
+    state, start = own[begin].snapshot, own[begin].window[0]
     last = {
-        name: at for name, at in _last(own).items() if at <= begin or own[at].snapshot == state is not None
+        name: at
+        for name, at in _last(own).items()
+        if at <= begin or own[at].snapshot == state is not None or start - own[at].window[1] < _SHORTLY
     }
     for at in range(red):
         then = [own[at + found] for name, found in _last(own[at:]).items() if name in last]
         states = {each.snapshot for each in then}
         if len(states) == 1 and None not in states and all(each.is_good and each.is_full for each in then):
             return set()
-    return {name for name, at in last.items() if own[at].is_good and not own[at].is_skipped}
+    return {own[at].source for at in last.values() if own[at].is_good and not own[at].is_skipped}
 
 
 def _last(looks: Sequence[RunWindow]) -> dict[str, int]:
-    """The position of the last run of each source."""
-    return {each.source: at for at, each in reversed([*enumerate(looks)])}
+    """The position of the last run of each environment, whichever source it is recorded as."""
+    return {each.source.split(":")[1]: at for at, each in reversed([*enumerate(looks)])}
 
 
 def _is_red(looks: Sequence[RunWindow]) -> bool:

@@ -555,6 +555,24 @@ def test_the_command_is_that_of_the_environments(project, monkeypatch, file, com
 
 
 @pytest.mark.slow
+def test_environments_that_passed_before_the_fix_have_to_pass_again(project):
+    (project / "tox.ini").write_text("")
+    (project / "shop.py").write_text(RED)
+    run(project, "--loop-close-source=pytest:py312")
+    checker = [sys.executable, "-c", "print('fine')"]
+    loop_close("run", "--source", "tox:lint", "--", *checker, cwd=project)
+    (project / "shop.py").write_text(GREEN)
+    run(project, "--loop-close-source=pytest:py312")
+    said = hook(project)["reason"]
+    assert said.startswith("Not all tests have run since the last edit: shop.py changed")
+    assert said.endswith("To run them all: tox -e py312,lint --loop-close")
+    assert loop_close("status", cwd=project).returncode == 1
+    loop_close("run", "--source", "tox:lint", "--", *checker, cwd=project)
+    assert hook(project) is None
+    assert loop_close("status", cwd=project).returncode == 0
+
+
+@pytest.mark.slow
 def test_agent_that_gutted_a_test_and_ran_it_twice_is_sent_back_and_then_handed_over(project):
     run(project)
     write(project, test_shop=GUTTED)

@@ -313,6 +313,7 @@ def edited(pytester, old, new):
 
 
 def test_what_was_green_before_the_last_edit_has_to_pass_again(in_environment, pytester):
+    (pytester.path / "tox.ini").touch()
     in_environment("py310", "-k", "fine")
     in_environment("py312")
     done = in_environment("py311", "-k", "fine", old="1")

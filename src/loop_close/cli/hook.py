@@ -247,13 +247,17 @@ def _test_command(project: Project, seen: ProjectState) -> str:
     command = project.settings.test_command
     names = {known.split(" ", 2)[-1] for known in seen.finished} | {seen.standing.last.source}
     tests = [name for name in sorted(names) if name.partition(":")[0] == TESTS]
-    environments = dict.fromkeys(name.split(":")[1] for name in tests if ":" in name)
+    asked = seen.due or tests
+    environments = dict.fromkeys(name.split(":")[1] for name in asked if ":" in name)
     is_default = command == DEFAULT_TEST_COMMAND
-    if not is_default or TESTS in tests or not all(map(_ENVIRONMENT.fullmatch, environments)):
+    if not is_default or TESTS in asked or not all(map(_ENVIRONMENT.fullmatch, environments)):
         return command
+    # The plugin of tox itself reads the output of other commands.
+    ours = "--loop-close" if any(name.startswith("tox:") for name in asked) else "-- --loop-close"
     for file, runner, separator in (("tox.ini", "tox", ","), ("noxfile.py", "nox", " ")):
         if environments and (project.root / file).is_file():
-            return f"{runner} {RUNS_AGAIN[runner]} {separator.join(environments)} -- --loop-close"
+            option = ours if runner == "tox" else "-- --loop-close"
+            return f"{runner} {RUNS_AGAIN[runner]} {separator.join(environments)} {option}"
     return command
 
 

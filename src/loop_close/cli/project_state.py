@@ -14,6 +14,7 @@ from loop_close.cli.recorded import Summary, changed_before, read, shown, summar
 from loop_close.conventions import PYTHON, is_configuration
 from loop_close.lazy import dataclass
 from loop_close.memory import MERGED, TAMPERING, TESTS, ChangedTest
+from loop_close.project_files import runs_environments
 from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
@@ -41,6 +42,7 @@ class ProjectState:
     :ivar tests: what was done to tests, by the last runs of the source that decides.
     :ivar known: the last run as it can be known again; ``has_known``: the history has the one that was known before.
     :ivar finished: the last run of each source that ended, as it can be known again.
+    :ivar due: environments that passed in this loop, where one of them has not seen the last edit.
     :ivar green: those of the required sources whose last run was green, and of all tests, on the files as they are.
     """
 
@@ -54,6 +56,7 @@ class ProjectState:
     known: str = ""
     has_known: bool = True
     finished: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
     green: tuple[str, ...] = ()
 
     @property
@@ -99,6 +102,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or history.has_run(known),
         finished=tuple(known_again(each.finished) for each in found if each.finished is not None),
+        due=tuple(sorted(due(looks))) if is_seen and edited.paths and runs_environments(project.root) else (),
         green=tuple(_green(project.settings.required, found, history, edited)),
     )
 
@@ -184,7 +188,10 @@ def _edited_since_tests(
     edited = edited_since(project, history, known, now, whole, later)
     if edited.paths == () and not is_chosen:
         partly = _edited_since_partial(
-            tests, looks, lambda run, since: edited_since(project, history, known, now, run, since)
+            project.root,
+            tests,
+            looks,
+            lambda run, since: edited_since(project, history, known, now, run, since),
         )
         return (edited, True) if partly is None else (partly, True)
     if not edited.paths or whole == tests[0]:
@@ -200,6 +207,7 @@ def _files(project: Project, history: HistoryReader) -> tuple[Known, Files]:
 
 
 def _edited_since_partial(
+    root: Path,
     tests: Sequence[RunWindow],
     looks: Sequence[RunWindow],
     edited: Callable[[RunWindow, Sequence[RunWindow]], Edited],
@@ -211,7 +219,7 @@ def _edited_since_partial(
 
     :param tests: the runs of tests, the newest first; ``looks`` all runs; ``edited`` returns what was edited since one.
     """
-    for name in sorted(due(looks)):
+    for name in sorted(due(looks)) if runs_environments(root) else ():
         at = next(at for at, each in enumerate(looks) if each.source == name)
         if (found := edited(looks[at], looks[: at + 1])).paths:
             return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from loop_close import files
 from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
 from loop_close.child import run as run_child
-from loop_close.choice import PYTEST, Choice, choice_of, name_of, start_of
+from loop_close.choice import PYTEST, SECRET, Choice, choice_of, name_of, start_of
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import has_own_prompt, project_at, targets_of
 from loop_close.cli.project_state import SourceStatus
@@ -215,8 +214,6 @@ def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
 
 # --- the words that run a command under ``loop-close run`` again
 
-_SECRET = re.compile(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
-
 
 def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[str, ...]:
     """``loop-close run -- CMD``, in an environment of tox or nox the runner's own command.
@@ -231,5 +228,5 @@ def rerun_words(source: str, words: Sequence[str], *, by_test: bool) -> tuple[st
         return runner, RUNS_AGAIN[runner], environment
     again = _choice(words).kept if by_test else words
     rerun = ("loop-close", "run", *(["--source", source] if source else []), "--", *again)
-    is_secret = any(_SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in rerun)
+    is_secret = any(SECRET.match(word) for word in words) or any(safe(w) != w or "\n" in w for w in rerun)
     return () if is_secret or (by_test and name_of(words) not in PYTEST) else rerun

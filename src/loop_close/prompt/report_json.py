@@ -315,6 +315,8 @@ def decision(report: Report) -> dict[str, str]:
         return {"action": "continue", "reason": ""}
     if any(each.is_due or each.verdict != "green" for each in report.others):
         return {"action": "continue", "reason": "elsewhere"}
+    if any(each.verdict == "green" and each.observation.selection for each in report.sources):
+        return {"action": "continue", "reason": "subset"}
     if progress is not None and progress.episode.tests and not progress.step.is_full:
         return {"action": "continue", "reason": "subset"}
     if progress is not None and progress.tampering is not None:

@@ -84,15 +84,14 @@ def rerun_words(
     :param is_uncovered: only the limit of coverage was missed. Then the same tests have to be measured again.
     :returns: the words, and whether node ids behind them run just these tests.
     """
-    runner, environment = runner_of(os.environ)
-    if runner in RUNS_AGAIN:  # which passes on the words behind --, and gives the others itself
-        return (runner, RUNS_AGAIN[runner], _shown(environment), "--", "--loop-close"), not reaches_outside(
-            config
-        )
     # What addopts chooses by -m or -k leaves out tests that are named; few of them reach a limit of coverage.
     of_project = {name for name, _ in options_of(config.stash[PARSER], config.getini("addopts"))}
     is_measured = any(name.startswith(_MEASURED) for name in of_project) and has_coverage_limit(config)
     takes_ids = of_project.isdisjoint(("-m", "-k")) and not is_measured
+    runner, environment = runner_of(os.environ)
+    if runner in RUNS_AGAIN:  # which passes on the words behind --, and gives the others itself
+        takes_ids = takes_ids and not reaches_outside(config)
+        return (runner, RUNS_AGAIN[runner], _shown(environment), "--", "--loop-close"), takes_ids
     kept, is_outside = [], reaches_outside(config)
     options: list[str] = []  # what is left of too many words
     for name, words in options_of(
