@@ -165,19 +165,20 @@ def test_an_installation_that_is_interrupted_is_no_failure(project):
     assert "odd: exit 7" in prompt(folder)
 
 
-def test_a_command_that_tox_ended_is_no_failure(project):
-    """After Ctrl-C it sends 2, then 15; a crash is one."""
-    kill = "import os; os.kill(os.getpid(), {})"
+def test_a_pytest_that_tox_ended_is_no_failure_of_its_environment(project):
+    """After Ctrl-C tox sends 2, then 15; what pytest recorded says that it was interrupted."""
+    end = "import os; os.kill(os.getpid(), 15)"
     more = f"""
-[testenv:ended]
-commands = python -c "{kill.format(15)}"
-[testenv:crashed]
-commands = python -c "{kill.format(11)}"
+[testenv:py]
+commands = python -c "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pytest']); {end}"
+[testenv:alone]
+commands = python -c "{end}"
 """
-    folder = project("ended", "crashed", more=more)
+    folder = project("py", "alone", more=more)
     tox(folder, "--loop-close")
-    assert "ended" not in prompt(folder)
-    assert "crashed: exit -11" in prompt(folder)
+    assert "- `pytest:py`: 1 test fails" in prompt(folder)
+    assert "tox:py" not in prompt(folder)
+    assert "alone: exit -15" in prompt(folder)
 
 
 def test_what_tox_lets_fail_does_not_count(project):
