@@ -168,6 +168,8 @@ def test_what_ran_before_the_merge_says_nothing_of_it():
         ("pytest | --ds=settings", 2, False),
         ("pytest | --ignore=slow", 2, True),
         ("pytest | -o python_files=x.py", 2, True),
+        ("pytest | -p no:cacheprovider", 2, False),
+        ("pytest | 'cut off", 2, True),
         ("pytest -q test_a.py::test_b", 1, True),
         ("pytest -k a | tests", 1, True),
         ("pytest --lf", 1, True),

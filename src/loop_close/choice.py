@@ -36,7 +36,7 @@ _STOPPING = {"-x": 0, "--exitfirst": 0, "--maxfail": 1}
 #: they decide where tests are, most often for the project as a whole;
 LOCATING = {
     **dict.fromkeys(("--ignore", "--ignore-glob", "--rootdir", "--confcutdir", "--import-mode"), 1),
-    **dict.fromkeys(("-o", "--override-ini", "-c", "--config-file", "-p"), 1),
+    **dict.fromkeys(("-o", "--override-ini", "-c", "--config-file"), 1),
     "--pyargs": 0,
     "--noconftest": 0,
 }
@@ -56,7 +56,7 @@ _SHOWING = {
     **dict.fromkeys(("--reruns", "--reruns-delay", "--html", "--json-report-file", "--asyncio-mode"), 1),
     **dict.fromkeys(("--hypothesis-seed", "--hypothesis-profile", "--log-level", "--log-file", "--log-cli-level"), 1),
 }  # fmt: skip
-_KNOWN = _CHOOSING | _STOPPING | LOCATING | _SHOWING
+_KNOWN = _CHOOSING | _STOPPING | LOCATING | _SHOWING | {"-p": 1}
 #: Options whose value is a credential.
 SECRET = lazy.pattern(r"-.{0,200}(?:pass|secret|token|credential|api-?key)", re.IGNORECASE)
 _ID = lazy.pattern(r"::|\.py\Z")
@@ -106,7 +106,7 @@ def choice_of(words: Sequence[str], start: int = 0, addopts: str = "") -> Choice
             chosen += taken if group == "choosing" else []
             beside += [_told(word) for word in taken] if group in ("beside", "folder") else []
     except ValueError:  # pytest refuses it
-        beside.append(addopts)
+        beside.append("PYTEST_ADDOPTS")
     return Choice(tuple(kept), tuple(chosen), tuple(beside))
 
 
@@ -141,7 +141,7 @@ def _told(word: str) -> str:
 
 
 def _group_of(name: str) -> str:
-    groups = (("choosing", _CHOOSING), ("stopping", _STOPPING), ("beside", LOCATING))
+    groups = (("choosing", _CHOOSING), ("stopping", _STOPPING), ("beside", (*LOCATING, "-p")))
     return next((group for group, options in groups if name in options), "showing")
 
 

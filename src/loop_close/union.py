@@ -210,10 +210,14 @@ def _has_all(selection: str, failed: Collection[str]) -> bool:
     program, bar, beside = selection.partition(f" {BESIDE} ")
     if not bar or program != "pytest":
         return not selection.startswith("pytest ")
-    words = shlex.split(beside)
+    try:
+        words = shlex.split(beside)
+    except ValueError:  # it was too long to be kept whole
+        return False
     if any(word.partition("=")[0] in LOCATING for word in words):
         return False
-    folders = tuple(f"{word}/" for word in words if not word.startswith("-"))
+    pairs = zip(["", *words], words, strict=False)
+    folders = tuple(f"{word}/" for before, word in pairs if not word.startswith("-") and before != "-p")
     return not folders or all(test.startswith(folders) for test in failed)
 
 
