@@ -252,7 +252,14 @@ def test_what_was_green_in_a_loop_over_environments_is_due_again(runs, names):
 
 @pytest.mark.parametrize(
     ("folders", "is_open"),
-    [("tests", False), ("tests/unit tests/more", False), ("tests/unit", True), ("te", True)],
+    [
+        ("tests", False),
+        ("tests/unit tests/more", False),
+        ("tests/unit", True),
+        ("te", True),
+        ("-p no:x", False),
+        ("--odd tests/unit", True),
+    ],
 )
 def test_folders_cover_what_failed_below_them(folders, is_open):
     failed = {"s12": ["tests/unit/test_a.py::t", "tests/more/test_b.py::u"]}
