@@ -94,20 +94,21 @@ def choice_of(words: Sequence[str], start: int = 0, addopts: str = "") -> Choice
     :param start: the index of pytest's first own word.
     :param addopts: ``PYTEST_ADDOPTS``, which pytest reads first.
     """
-    kept, chosen, beside = list(words[:start]), list[str](), list[str]()
-    for group, *taken in _grouped([*words[start:]]):
-        if group == "choosing":
-            chosen += taken
-        elif group != "stopping":
-            beside += [_told(word) for word in taken] if group in ("beside", "folder") else []
-            kept += taken if group != "folder" else []
+    own = [*_grouped([*words[start:]])]
     try:
-        for group, *taken in _grouped(shlex.split(addopts)):
-            chosen += taken if group == "choosing" else []
-            beside += [_told(word) for word in taken] if group in ("beside", "folder") else []
+        found = [*own, *_grouped(shlex.split(addopts))]
     except ValueError:  # pytest refuses it
-        beside.append("PYTEST_ADDOPTS")
-    return Choice(tuple(kept), tuple(chosen), tuple(beside))
+        found = [*own, ["beside", "PYTEST_ADDOPTS"]]
+    return Choice(
+        kept=(*words[:start], *_of(own, "showing", "beside")),
+        chosen=tuple(_of(found, "choosing")),
+        beside=tuple(map(_told, _of(found, "beside", "folder"))),
+    )
+
+
+def _of(found: Sequence[Sequence[str]], *groups: str) -> Iterator[str]:
+    """The words of these groups, in order."""
+    return (word for group, *taken in found if group in groups for word in taken)
 
 
 def _grouped(rest: list[str]) -> Iterator[list[str]]:

@@ -110,7 +110,7 @@ def _for_here(seen: Observation, here: Provenance, has: Callable[[str], bool]) -
     )
     interpreter = made.interpreter or interpreter_in(seen.source)  # of a JUnit file only its name is known
     is_other = interpreter not in ("", here.interpreter)
-    if start and (is_other or _is_absolute(start[0]) or not ("/" not in start[0] or has(start[0]))):
+    if start and (is_other or _is_absolute(start[0]) or ("/" in start[0] and not has(start[0]))):
         start = python_of(interpreter if is_other else ""), "-m", "pytest"
     # The options of its shard kept the run from taking node ids.
     is_bare = len(words) < len(seen.rerun) and {*without_shard(rest, "--loop-close-source")} <= {

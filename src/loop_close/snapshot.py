@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _WRITTEN = (".json", ".md")
 #: In the place of a file: what listed them. git leaves out what it ignores, so lists of two kinds say nothing.
 _LISTED = "//listed"
-#: With more changed files it is not asked whether all of them are comments.
-_COMPARED = 100
 #: So many functions that no test ran are named.
 _MOST_NOT_RUN = 40
 #: The last rows of a source, among which one has ended.
@@ -170,7 +168,7 @@ def _code_first(edit: Edit) -> tuple[bool, bool, bool]:
 def _due_again(history: SqliteHistory, root: Path, seen: FileSnapshot, others: Sequence[LastRun]) -> set[str]:
     """The environments that were green in this loop before the last edit of code or of pytest's configuration."""
     from loop_close.project_files import runs_environments
-    from loop_close.union import LOOKS, due
+    from loop_close.union import COMPARED, LOOKS, due
 
     green = {last.source: last for last in others if last.verdict == "green" and ":" in last.source}
     if not green or not runs_environments(root):
@@ -183,7 +181,7 @@ def _due_again(history: SqliteHistory, root: Path, seen: FileSnapshot, others: S
             continue
         kept = tuple(each for each in changes if each[0].endswith(PYTHON) or is_configuration(each[0]))
         if kept not in found:
-            found[kept] = len(kept) > _COMPARED or _edits(history, kept, seen, windows).kind == "effective"
+            found[kept] = len(kept) > COMPARED or _edits(history, kept, seen, windows).kind == "effective"
         again |= {name} if found[kept] else set()
     return again
 

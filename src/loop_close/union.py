@@ -21,6 +21,8 @@ _MOST_NAMED = 3
 _ACCEPT = "let a person accept the change with loop-close accept"
 #: So many last runs are searched for the beginning of a loop over environments.
 LOOKS = 60
+#: With more changed files they are not compared: a checkout of another branch is an edit anyway.
+COMPARED = 100
 # Seconds: after so long a loop is over; what ran so short before it began is part of it.
 _DAY, _SHORTLY = 86_400.0, 3_600.0
 
@@ -100,7 +102,7 @@ def open_merge(
     for each in red:
         ran = [runs for name, runs in later.items() if _is_of(name, runs[-1], each, of_machine)]
         whole = [runs for runs in ran if _is_covered(each, runs)]
-        absent = min((_absent(each, each.failed, runs) for runs in whole), key=len, default=[])
+        absent = min((_absent(each, runs) for runs in whole), key=len, default=[])
         changes = [_change(code, each.name, test) for test in absent]
         changes = [change for change in changes if change.fingerprint not in accepted]
         absent = [change.id for change in changes]
@@ -221,8 +223,8 @@ def _has_all(selection: str, failed: Collection[str]) -> bool:
     return not folders or all(test.startswith(folders) for test in failed)
 
 
-def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[str]:
-    """Of tests that failed in the source those that have not passed in any of the runs: deleted, or skipped.
+def _absent(merged: _Merged, runs: Sequence[Run]) -> list[str]:
+    """Of the tests that failed in the source those that have not passed in any of the runs: deleted, or skipped.
 
     A file that could not be collected was, in a run of all tests. Nothing where no run names its tests, or as the ids
     of a JUnit file may be of another folder.
@@ -231,7 +233,7 @@ def _absent(merged: _Merged, tests: Iterable[str], runs: Sequence[Run]) -> list[
         return []
     from loop_close.progress.compare import renamed
 
-    left = {*tests}
+    left = {*merged.failed}
     for run in runs:
         names = renamed(tuple(sorted(left)), run)
         left = {names.get(test, test) for test in left}

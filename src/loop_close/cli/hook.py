@@ -252,11 +252,11 @@ def _test_command(project: Project, seen: ProjectState) -> str:
     is_default = command == DEFAULT_TEST_COMMAND
     if not is_default or TESTS in asked or not all(map(_ENVIRONMENT.fullmatch, environments)):
         return command
-    # The plugin of tox itself reads the output of other commands.
-    ours = "--loop-close" if any(name.startswith("tox:") for name in asked) else "-- --loop-close"
     for file, runner, separator in (("tox.ini", "tox", ","), ("noxfile.py", "nox", " ")):
         if environments and (project.root / file).is_file():
-            option = ours if runner == "tox" else "-- --loop-close"
+            # The plugin of tox itself reads the output of other commands.
+            is_plugin = runner == "tox" and any(name.startswith("tox:") for name in asked)
+            option = "--loop-close" if is_plugin else "-- --loop-close"
             return f"{runner} {RUNS_AGAIN[runner]} {separator.join(environments)} {option}"
     return command
 

@@ -19,10 +19,9 @@ from loop_close.store import RunRow
 from loop_close.store.reader import HistoryReader
 from loop_close.store.runs import RunWindow, known_by
 from loop_close.text import listed
-from loop_close.union import OpenMerge, due, open_merge, setup_of, superseded
+from loop_close.union import COMPARED, LOOKS, OpenMerge, due, open_merge, setup_of, superseded
 from loop_close.workspace import FileEntry, take, take_known
 
-_LOOKS = 60
 # With a command that chooses tests itself, no run is of all of them.
 _CHOOSES = re.compile(r"\s-[km]\b|::|\s--(?:deselect|ignore)")
 _MOST_NAMED = 5
@@ -102,7 +101,7 @@ def load_state(project: Project, history: HistoryReader, known: str = "") -> Pro
         known=known_by(looks[0].source, looks[0].number, looks[0].window[0]) if looks else "",
         has_known=not known or history.has_run(known),
         finished=tuple(known_again(each.finished) for each in found if each.finished is not None),
-        due=tuple(sorted(due(looks))) if is_seen and edited.paths and runs_environments(project.root) else (),
+        due=tuple(_due(project.root, looks)) if is_seen and edited.paths else (),
         green=tuple(_green(project.settings.required, found, history, edited)),
     )
 
@@ -206,6 +205,12 @@ def _files(project: Project, history: HistoryReader) -> tuple[Known, Files]:
     return known, files_now(project.root, known, [path for path in ours if path])
 
 
+def _due(root: Path, looks: Sequence[RunWindow]) -> list[str]:
+    """The environments of the last loop that can be run again by their names."""
+    names = sorted(due(looks))
+    return names if names and runs_environments(root) else []
+
+
 def _edited_since_partial(
     root: Path,
     tests: Sequence[RunWindow],
@@ -219,7 +224,7 @@ def _edited_since_partial(
 
     :param tests: the runs of tests, the newest first; ``looks`` all runs; ``edited`` returns what was edited since one.
     """
-    for name in sorted(due(looks)) if runs_environments(root) else ():
+    for name in _due(root, looks):
         at = next(at for at, each in enumerate(looks) if each.source == name)
         if (found := edited(looks[at], looks[: at + 1])).paths:
             return found
@@ -236,9 +241,9 @@ def _edited_since_partial(
 
 def _looks(history: HistoryReader) -> tuple[RunWindow, ...]:
     """The last runs; where many of other commands followed, the last ones of tests too."""
-    looks = history.looks(_LOOKS)
+    looks = history.looks(LOOKS)
     is_tested = any(each.source.startswith(TESTS) for each in looks)
-    return looks if is_tested or len(looks) < _LOOKS else (*looks, *history.looks(_LOOKS, TESTS))
+    return looks if is_tested or len(looks) < LOOKS else (*looks, *history.looks(LOOKS, TESTS))
 
 
 def unrun_edits(project: Project, source: str | None = None) -> tuple[str, ...]:
@@ -283,8 +288,6 @@ def is_ours_to_judge(project: Project) -> bool:
 
 # --- which of a project's files were edited since its tests ran, as far as a quick look shows
 
-# With more the sources are not compared: a checkout of another branch is an edit anyway.
-_COMPARED = 100
 
 #: Path, and digests before and after; None if there is no file.
 _Change = tuple[str, str | None, str | None]
@@ -390,7 +393,7 @@ def _is_by_tests(root: Path, path: str, now: Mapping[str, FileEntry], runs: Iter
 
 def _effective(changed: list[_Change], history: HistoryReader, now: Files) -> tuple[str, ...]:
     """Those that differ in more than comments, formatting and docstrings."""
-    if not changed or len(changed) > _COMPARED:
+    if not changed or len(changed) > COMPARED:
         return tuple(path for path, _, _ in changed)
     from loop_close.workspace.edits import Changed, edits_of  # late: most often nothing was edited
 

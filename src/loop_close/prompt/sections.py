@@ -469,19 +469,22 @@ def known_document(observation: Observation) -> list[dict[str, Any]]:
 def _next_step(report: Report, tokens: int) -> Iterator[str]:
     """The commands that run just what failed once more, here and on other files."""
     yield from (own := [*_own_step(report)])
-    others = [each for each in report.others if each.observation is not None]
-    stale = [each.observation for each in others if each.observation is not None and not each.is_due]
+    others = [(each, each.observation) for each in report.others if each.observation is not None]
+    stale = [seen for each, seen in others if not each.is_due]
     left = (command for each in report.others for _, _, command in each.left if command)
     if commands := [*rerun_commands(stale), *left]:
         words = "Rerun what is not green and did not run on these files:"
         yield from ([""] if own else [])
         yield from _command(words, "\n".join(dict.fromkeys(commands)))
     names = _due_again(report)
-    again = [each.observation for each in others if each.observation is not None and each.source in names]
-    if again:
-        asked = [replace(each, failed_option="", failures=()) for each in again]
+    if again := [_of_all(seen) for each, seen in others if each.source in names]:
         yield from ([""] if own or commands else [])
-        yield from _command("Run what was green before the last edit:", "\n".join(rerun_commands(asked)))
+        yield from _command("Run what was green before the last edit:", "\n".join(rerun_commands(again)))
+
+
+def _of_all(seen: Observation) -> Observation:
+    """The run as one of which all tests are to run again."""
+    return replace(seen, failed_option="", failures=())
 
 
 def _own_step(report: Report) -> Iterator[str]:
@@ -530,7 +533,7 @@ def _rest(report: Report) -> Iterator[str]:
     is_whole = progress is None or progress.step.is_full or not own.rerun or bool(own.skipped)
     partly = [each for each in report.sources if each.verdict == "green" and each.observation.selection]
     if partly and (len(partly) > 1 or is_whole):
-        asked = [replace(each.observation, failed_option="", failures=()) for each in partly]
+        asked = [_of_all(each.observation) for each in partly]
         words = "The other tests did not run."
         if is_whole:
             words = f"The other tests of {spans([each.source for each in partly], _MAX_SOURCES)} did not run."

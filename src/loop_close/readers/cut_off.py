@@ -390,7 +390,7 @@ def _within(text: str) -> tuple[str, int, int] | None:
     line = text.rfind("\n", 0, max(start, 0)) + 1
     margin = text[line:start] if text[line:start].isspace() else ""
     is_open = first == HEADER and all(s.startswith(f"{margin}  ") or not s.strip() for s in lines.split("\n"))
-    is_open = is_open and not ('  File "' not in lines and is_transcript(text, line))
+    is_open = is_open and ('  File "' in lines or not is_transcript(text, line))
     if (is_open or below.endswith(tuple(LINKS.values()))) and not is_quoted_until(below):
         return "its output ends within a traceback", max(start, 0), len(text)
     return None
