@@ -13,6 +13,8 @@ from typing import Literal
 from loop_close.calls import Calls
 from loop_close.lazy import dataclass
 from loop_close.memory import Edits, Progress
+from loop_close.records import Edits as FileEdits
+from loop_close.records import Loop, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
@@ -513,6 +515,12 @@ class Report:
     :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
     :ivar shared: what other agents' runs say of the root causes; None without a shared history.
     :ivar rejected: the inputs of a merged report that took no part, each with the reason.
+    :ivar run: the number of the run in the store, 0 without one.
+    :ivar loop: the runs since the project was last done, with this one; None without a history.
+    :ivar signals: the facts that explain why the loop does not advance, the most telling first.
+    :ivar state: what the gate says of the files now; None where nothing asked it.
+    :ivar since: how the files differ from those after the run ``loop.base``; code under test first, then other files,
+        then tests. None if they are unknown.
     """
 
     observation: Observation
@@ -529,3 +537,8 @@ class Report:
     sources: tuple[SourceResult, ...] = ()
     shared: SharedFacts | None = None
     rejected: tuple[tuple[str, str], ...] = ()
+    run: int = 0
+    loop: Loop | None = None
+    signals: tuple[Signal, ...] = ()
+    state: State | None = None
+    since: FileEdits | None = None
