@@ -26,7 +26,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What all records are: immutable, compared by value, encoded by msgspec without their defaults."""
 
 
-class FailureRecord(Record):
+class FailureRecord(Record, frozen=True):
     """One failing test, or one finding of a tool, as the store keeps it.
 
     :ivar source: as in the module's docstring.
@@ -56,7 +56,7 @@ class FailureRecord(Record):
     is_infrastructure: bool = False
 
 
-class Edit(Record):
+class Edit(Record, frozen=True):
     """One function, class body, module body or other file that differs from an earlier state of the files.
 
     :ivar function: qualified name; ``<module>`` for statements outside of functions and classes; empty for a whole
@@ -74,7 +74,7 @@ class Edit(Record):
     diff: str = ""
 
 
-class Edits(Record):
+class Edits(Record, frozen=True):
     """How the project's files differ from an earlier state.
 
     :ivar kind: ``unknown`` if there is nothing to compare with.
@@ -86,7 +86,7 @@ class Edits(Record):
     omitted: int = 0
 
 
-class OldOutcome(Record):
+class OldOutcome(Record, frozen=True):
     """What became of a test as it was at the baseline, run against the present code.
 
     :ivar outcome: ``failed``, ``skipped``, ``xfailed``, or ``missing`` if it did not run.
@@ -98,7 +98,7 @@ class OldOutcome(Record):
     reason: str = ""
 
 
-class Objection(Record):
+class Objection(Record, frozen=True):
     """Why a green check is not done: the tests are not as they were, and the old ones do not pass.
 
     :ivar check: the name of the check.
@@ -116,7 +116,7 @@ class Objection(Record):
     diff: str = ""
 
 
-class RunCounts(Record):
+class RunCounts(Record, frozen=True):
     """Tests by outcome, over all sources of the run; ``errors`` are failing setups, teardowns and collections."""
 
     passed: int = 0
@@ -127,7 +127,7 @@ class RunCounts(Record):
     xpassed: int = 0
 
 
-class Run(Record):
+class Run(Record, frozen=True):
     """One run: a row of the store.
 
     :ivar id: made on this machine, unique among all.
@@ -180,7 +180,7 @@ class Run(Record):
     agent: str = ""
 
 
-class FailingTest(Record):
+class FailingTest(Record, frozen=True):
     """A test that is failing as far as the loop knows.
 
     :ivar record: its last failure.
@@ -208,7 +208,7 @@ class FailingTest(Record):
         return self.record.source
 
 
-class Effect(Record):
+class Effect(Record, frozen=True):
     """What a run changed in the loop. Tests by name, sorted.
 
     :ivar fixed: failed before and passed now. ``broken``: fail now and were not known to fail.
@@ -228,7 +228,7 @@ class Effect(Record):
     failing: int = 0
 
 
-class Step(Record):
+class Step(Record, frozen=True):
     """One run of the loop, with what it changed.
 
     :ivar run: its number.
@@ -249,7 +249,7 @@ class Step(Record):
     tree: str = ""
 
 
-class Loop(Record):
+class Loop(Record, frozen=True):
     """The runs since the project was last done, folded.
 
     :ivar base: the number of the run after which it was last done, or no test was known to fail; 0 for none.
@@ -275,7 +275,7 @@ class Loop(Record):
         return tuple(step for step in self.steps if step.is_attempt)
 
 
-class Signal(Record):
+class Signal(Record, frozen=True):
     """A fact that explains why the loop does not advance.
 
     :ivar kind: one of :data:`loop_close.signals.KINDS`.
@@ -289,7 +289,7 @@ class Signal(Record):
     explanation: str = ""
 
 
-class Environment(Record):
+class Environment(Record, frozen=True):
     """The environment of the process that ran a check.
 
     :ivar executable: the interpreter's path; ``interpreter`` such as ``cpython-3.13.0``.
@@ -304,7 +304,7 @@ class Environment(Record):
     distributions: str = ""
 
 
-class CheckState(Record):
+class CheckState(Record, frozen=True):
     """A check on the present files.
 
     :ivar verdict: ``done`` for green; ``objected`` for green with an objection.
@@ -320,7 +320,7 @@ class CheckState(Record):
     objection: Objection | None = None
 
 
-class State(Record):
+class State(Record, frozen=True):
     """Whether the work is done: the one answer that hook, status, drive, MCP, page and command line show.
 
     :ivar reason: one sentence of facts. ``command``: what to run next; empty if done.
