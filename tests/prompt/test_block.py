@@ -169,7 +169,9 @@ def test_a_constant_as_the_first_place():
 
 
 def test_a_constant_among_other_places():
-    shown = text(4, failure(verdict()), suspects=[replace(TOTAL, score=0.4), replace(RATES, score=0.3)])
+    shown = text(
+        LEVELS - 1, failure(verdict()), suspects=[replace(TOTAL, score=0.4), replace(RATES, score=0.3)]
+    )
     assert "Other places: `src/shop/cart.py:3` `RATES` (30 %)." in shown
     assert "RATES = {" in shown
 
@@ -1333,17 +1335,17 @@ RATE = replace(
 )
 def test_the_source_of_the_second_place_is_shown_where_the_first_is_not_clear(first, second, is_shown):
     suspects = [replace(TOTAL, score=first), replace(RATE, score=second)]
-    lines = block(4, WRONG, suspects=suspects)
+    lines = block(LEVELS - 1, WRONG, suspects=suspects)
     assert ("Source of `tax`:" in lines) == is_shown
     assert ("   41     return 7" in lines) == is_shown
     assert "Source of `tax`:" not in block(3, WRONG, suspects=suspects)
-    assert "Source of `tax`:" not in block(4, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
+    assert "Source of `tax`:" not in block(LEVELS - 1, WRONG, suspects=suspects, shown=[(SRC, "tax", 40)])
 
 
 @pytest.mark.parametrize(("first", "is_shown"), [(0.29, True), (0.3, False)])
 def test_the_source_of_two_more_places_is_shown_where_the_first_is_far_from_clear(first, is_shown):
     third = replace(RATE, function="rate", line=50, end_line=51, score=0.1)
-    lines = block(4, WRONG, suspects=[replace(TOTAL, score=first), replace(RATE, score=0.2), third])
+    lines = block(LEVELS - 1, WRONG, suspects=[replace(TOTAL, score=first), replace(RATE, score=0.2), third])
     assert "Source of `tax`:" in lines
     assert ("Source of `rate`:" in lines) == is_shown
 
@@ -1351,7 +1353,9 @@ def test_the_source_of_two_more_places_is_shown_where_the_first_is_far_from_clea
 def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
     function = Called(file=SRC, line=40, end_line=41, function="tax")
     calls = Calls(functions=(function,), failed={f"{TEST}::test_total": ((0, 40),)})
-    lines = block(4, WRONG, suspects=[replace(TOTAL, score=0.4), replace(RATE, odd=(0, 0, 0))], calls=calls)
+    lines = block(
+        LEVELS - 1, WRONG, suspects=[replace(TOTAL, score=0.4), replace(RATE, odd=(0, 0, 0))], calls=calls
+    )
     assert "-         return 7" in lines
     assert lines.count(LEGEND) == 1
 
@@ -1359,7 +1363,7 @@ def test_the_lines_of_a_second_place_that_did_not_run_are_explained():
 @pytest.mark.parametrize("fields", [{"source": None}, {"function": "<module>"}])
 def test_a_second_place_without_a_function_to_show(fields):
     suspects = [replace(TOTAL, score=0.4), replace(RATE, **fields)]
-    assert "Source of" not in text(4, WRONG, suspects=suspects)
+    assert "Source of" not in text(LEVELS - 1, WRONG, suspects=suspects)
 
 
 def test_a_function_of_the_same_name_has_its_own_source():

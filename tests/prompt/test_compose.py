@@ -148,30 +148,6 @@ def test_any_report_keeps_the_budget_and_its_shape(observation, loop, since, bud
     assert composed(report, budget, full=full) == text
 
 
-def first_of(loop):
-    """The progress of the first run of the same loop."""
-    first = loop.episode.steps[0]
-    return progress(
-        first, tests=[k for k in loop.episode.tests.values() if k.since == 1], green=loop.episode.green
-    )
-
-
-@pytest.mark.large
-@settings(max_examples=25)
-@given(
-    st.lists(failures, min_size=1, max_size=5),
-    loops(),
-    st.none() | _edits,
-    st.sampled_from([600, 2000, 4000]),
-)
-def test_the_fifth_prompt_of_a_loop_is_about_as_long_as_the_first(found, loop, since, budget):
-    report = replace(report_of(observed(*found)), since_green=since)
-    first = composed(replace(report, progress=first_of(loop)), budget)
-    fifth = composed(replace(report, progress=loop), budget)
-    check(fifth, budget)
-    assert estimate_tokens(fifth) <= max(1.2 * estimate_tokens(first), 630)
-
-
 def a_loop(number, runs):
     """A report of a loop with root causes that have much to show."""
     body = [f"    line_{n} = {n}" for n in range(19)]
@@ -198,14 +174,12 @@ def a_loop(number, runs):
 
 @pytest.mark.large
 @pytest.mark.parametrize("number", [1, 2, 9])
-def test_a_loop_keeps_its_diff_and_its_first_cause_and_does_not_grow(number):
+def test_a_loop_keeps_its_diff_and_its_first_cause(number):
     texts = [composed(a_loop(number, runs)) for runs in range(1, 9)]
-    sizes = [estimate_tokens(text) for text in texts]
-    assert max(sizes) <= max(1.2 * sizes[0], 630)
     for text in texts:
         assert "+    new = 2" in text
         assert "src/0.py:12" in text
-        assert "line_3" in text or number == 1  # a short prompt may have no room for it
+        assert all(f"line_{n} = {n}" in text for n in range(19))
         assert "Rerun just the failing tests" in text
     assert all("| 5 | `f5`" in text for text in texts[4:])
     assert "For a person: " in texts[4]

@@ -58,15 +58,16 @@ from loop_close.syntax.meaning import MODULE
 from loop_close.text import MAX_MESSAGE, code, fence, one_line
 
 #: Levels of detail. 0: one line. 1: heading, reason and message. 2: the marked line in its source, the statement of
-#: the test, other places. 3: more of the source, the values. 4: the source of other places.
-LEVELS = 5
-_BODY = (0, 0, 9, 20, 20)
-# A marked line needs less source around it.
-_MARKED_BODY = 13
+#: the test, other places. 3: more of the source, the values. 4: the source, whole if it is no longer than most are.
+#: From SHOWS_OTHERS on: the source of other places.
+LEVELS = 7
+SHOWS_OTHERS = 5
+# Rows of source at each level, of the place and of others.
+_BODY = (0, 0, 9, 20, 40, 40, 40)
+_MORE_BODY = (0, 0, 0, 0, 0, 8, 40)
 # Where the first place is less likely than this, the source of the next one is shown; of the next two below the second.
 _UNCLEAR, _FAR_FROM_CLEAR = 0.5, 0.3
 _LEAST_SHOWN = 0.05
-_MORE_BODY = 8
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
 # Characters of a function's name.
@@ -96,7 +97,7 @@ def block_lines(
     advisers: Mapping[str, Detector],
     shown: Collection[object] = (),
 ) -> list[str]:
-    """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 4).
+    """The root cause, its ``number`` first, from one line (level 0) to all that helps (level 6).
 
     :param advisers: by kind of evidence, the detectors whose advice is worth its words.
     :param shown: (file, function, first line) of the functions whose source the prompt shows in other blocks.
@@ -128,7 +129,7 @@ def block_lines(
     if level >= 2:
         lines += swallowed_lines(cause, report) if not same else ()
         lines += other_lines(cause)
-        lines += _more_sources(cause, report, shown) if level >= 4 and not same else ()
+        lines += _more_sources(cause, report, shown, _MORE_BODY[level]) if not same else ()
         lines += _advice(cause, advisers)
     lines += _one_fault(number, report)
     if is_listed:
@@ -321,7 +322,7 @@ def _source(cause: RootCause, at: ProbablePlace, report: Report, level: int) -> 
         alike=_lines_alike(cause, suspect, report) if suspect is not None and at.why == "odd" else (),
         ran=ran,
         cited=cited_lines(cause, at.file, report),
-        most=_SYNTAX if is_syntax else min(_BODY[level], _MARKED_BODY) if at.mark else _BODY[level],
+        most=_SYNTAX if is_syntax else _BODY[level],
         column=column,
     )
     yield from rows
@@ -348,15 +349,15 @@ def more_places(cause: RootCause) -> Iterator[tuple[Suspect, SourceLines]]:
             yield each, each.source
 
 
-def _more_sources(cause: RootCause, report: Report, shown: Collection[object]) -> Iterator[str]:
-    """The source of further places, unless another block shows it."""
+def _more_sources(cause: RootCause, report: Report, shown: Collection[object], most: int) -> Iterator[str]:
+    """The source of further places, at most so many rows of each, unless another block shows it."""
     is_partly_run = False
-    for each, source in more_places(cause):
+    for each, source in more_places(cause) if most else ():
         if (each.file, each.function, each.line) in shown:
             continue
         ran, cited = _lines_run(cause, each, report), cited_lines(cause, each.file, report)
         # Its line is not marked: the mark may mean something else in the first place.
-        rows = function_rows(source, marked=each.odd[0], mark="", ran=ran, cited=cited, most=_MORE_BODY)
+        rows = function_rows(source, marked=each.odd[0], mark="", ran=ran, cited=cited, most=most)
         yield from (f"Source of {span(each.constant or each.function, 80)}:", *rows) if rows else ()
         is_partly_run = is_partly_run or any(row.startswith(NOT_RUN) for row in rows)
     if is_partly_run:

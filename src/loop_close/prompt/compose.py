@@ -5,21 +5,15 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from loop_close import lazy
 from loop_close.lazy import dataclass
-from loop_close.memory import Progress
 from loop_close.model import Report
 from loop_close.prompt import line_of
 from loop_close.text import fault_text, open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
 _FILL = 0.9
-#: How many times as long a prompt of a loop may be as that of its first run.
-_GROWTH = 1.15
-# Tokens that any prompt of a loop may have: with fewer, the attempts of four runs take the room of the source.
-_SHORTEST = 600
 
 #: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
 #: The command runs the tests that are not listed.
@@ -39,20 +33,13 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     """The next prompt as markdown, one line feed at its end.
 
     Sections with a bound of their own come first, the smallest before the others; the one without (the root causes)
-    gets what they leave. From the second run of a loop on, the prompt is about as long as that of its first run: what
-    only a loop has to say takes the room of the root causes.
+    gets what they leave.
 
     :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`.
     :param full_report: the path of a file that holds every failure whole, empty if there is none.
     """
     pointer = f"Full report: {line_of(full_report)}" if full_report else ""
-    room = int(budget * _FILL) - estimate_tokens(pointer)
-    bodies = _bodies(sections, report, room)
-    progress = report.progress
-    if progress is not None and progress.position > 1:
-        first = _bodies(sections, _as_first(report, progress), room)
-        limit = max(int(_GROWTH * sum(map(_cost, first.values()))), _SHORTEST)
-        bodies = _bodies(sections, report, min(room, limit))
+    bodies = _bodies(sections, report, int(budget * _FILL) - estimate_tokens(pointer))
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
     shown = [section for section in ordered if bodies[section]]
     text = "\n\n".join("\n".join(bodies[section]) for section in shown)
@@ -61,13 +48,6 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     # Right after a list, the line would belong to its last item.
     gap = "\n" if shown[-1].id == NEXT_STEP else "\n\n"
     return f"{text}{gap}{pointer}\n"
-
-
-def _as_first(report: Report, progress: Progress) -> Report:
-    """The report as it would be of the first run of a loop."""
-    episode = replace(progress.episode, runs=1, steps=progress.episode.steps[:1], tests={})
-    step = next(iter(episode.steps), progress.step)
-    return replace(report, progress=Progress(run=step.run, position=1, episode=episode, step=step))
 
 
 def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Section, list[str]]:

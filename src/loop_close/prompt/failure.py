@@ -34,8 +34,8 @@ BRIEF = 120
 # --- the message
 
 # By level of detail.
-_MESSAGE_LINES = (0, 3, 4, 6, 6)
-_MESSAGE_CHARS = (0, 240, 320, 480, 480)
+_MESSAGE_LINES = (0, 3, 4, 6, 6, 6, 6)
+_MESSAGE_CHARS = (0, 240, 320, 480, 480, 480, 480)
 
 
 def message_rows(failure: Failure, level: int) -> list[str]:
@@ -212,7 +212,7 @@ def _statements(statement: str) -> list[ast.stmt]:
 
 # --- the tests
 
-_TESTS = (1, 1, 2, 2, 2)  # by level of detail
+_TESTS = (1, 1, 2, 2, 2, 2, 2)  # by level of detail
 
 
 def row_of_tests(failures: Sequence[Failure], level: int, shown: Failure, named: str = "") -> str:

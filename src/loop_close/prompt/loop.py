@@ -166,7 +166,7 @@ def _diff(edits: Sequence[Edit], report: Report) -> list[str]:
 
 
 def state_lines(report: Report, tokens: int) -> Iterator[str]:
-    """The state of the loop in one line; then each signal, and an experiment or a question for a person."""
+    """The state of the loop in one line; then each signal, an experiment, and a question for a person."""
     progress = report.progress
     if progress is None:
         return
@@ -179,9 +179,9 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
         is_of_one = len(report.sources) > 1 and progress.source != MERGED
         yield state_line(progress, progress.source if is_of_one else "")
     yield from (f"- {_named(signal, progress)}." for signal in fired)
-    if progress.breaker.state == "half_open":
+    if progress.breaker.state != "closed":
         yield from _experiment(report, progress)
-    elif progress.breaker.state == "open":
+    if progress.breaker.state == "open":
         yield f"For a person: {_question(progress, _failing(progress))}"
 
 
@@ -272,7 +272,7 @@ def _functions_run(report: Report, tests: Collection[str]) -> dict[tuple[str, st
 
 
 def _experiment(report: Report, progress: Progress) -> Iterator[str]:
-    """While the breaker is half open: what would discriminate between two explanations."""
+    """While the loop does not advance: what would discriminate between two explanations."""
     fired = {s.kind: s for s in progress.signals if s.is_on}
     signal = next((fired[kind] for kind in EXPERIMENTS if kind in fired), None)
     ran = _functions_run(report, signal.tests if signal is not None else ())

@@ -34,7 +34,15 @@ from loop_close.prompt import (
     span,
     spans,
 )
-from loop_close.prompt.block import LEGEND, LEGENDS, LEVELS, block_lines, brief_line, more_places
+from loop_close.prompt.block import (
+    LEGEND,
+    LEGENDS,
+    LEVELS,
+    SHOWS_OTHERS,
+    block_lines,
+    brief_line,
+    more_places,
+)
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
 from loop_close.prompt.loop import (
     attempt_lines,
@@ -339,7 +347,7 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
             left -= change
             if level > 1:
                 shown.setdefault(probable_place(causes[index]).source_key, index)
-            for each, _ in more_places(causes[index]) if level == LEVELS - 1 else ():
+            for each, _ in more_places(causes[index]) if level >= SHOWS_OTHERS else ():
                 shown.setdefault((each.file, each.function, each.line), index)
     yield from _with_blank_lines(_with_one_legend(rendered[:MAX_BLOCKS]))
     if rendered[MAX_BLOCKS:]:
@@ -352,9 +360,9 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
 
 
 def _wishes(number: int) -> Iterator[tuple[int, int]]:
-    """(index, level) in the order of their use: all about the first, the messages and the source of the others."""
+    """(index, level) in the order of their use: all about the first, then the others, up to their own source."""
     yield from ((0, level) for level in range(1, LEVELS))
-    yield from ((index, level) for level in (1, 2) for index in range(1, number))
+    yield from ((index, level) for level in range(1, SHOWS_OTHERS) for index in range(1, number))
 
 
 def _first_lines(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> list[list[str]]:

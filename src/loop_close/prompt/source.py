@@ -67,12 +67,12 @@ def function_rows(
     most: int = 25,
     column: int = 0,
 ) -> list[str]:
-    """A fenced block of a function: signature and body without the docstring, at most ``most`` rows of the body.
+    """A fenced block of a function: signature and body without the docstring, whole up to ``most`` lines.
 
-    Of a longer one: what is around the marked line, the headers of the blocks that it is in, and every ``return``.
-    Of many lines in a row that no test ran, and of a long comment, the first is shown. Each omission is a row that
-    counts its lines. A line has its number in the first row, after a colon, after an omission, and where it is marked
-    or cited.
+    Of a longer one as many rows of the body: what is around the marked line, the headers of the blocks that it is in,
+    and every ``return``. Of many lines in a row that no test ran, and of a long comment, the first is shown. Each
+    omission is a row that counts its lines. A line has its number in the first row, after a colon, after an omission,
+    and where it is marked or cited.
 
     :param marked: the line to mark, 0 for none.
     :param mark: its mark; with an empty one it is only what the others are chosen by.
@@ -89,9 +89,11 @@ def function_rows(
     head, body = _extent(source, parsed, marked)
     skipped = _not_run(parsed, ran) - ({marked} if is_mark_run else set())
     comments = _comments(source, parsed, body)
-    folded = _folded(source, parsed, body, skipped, comments) - {marked}
-    kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
-    kept += _kept(source, parsed, body, marked, most, skipped, folded, comments)
+    kept = [n for n in (*head, *body) if _line(source, n).strip()]
+    if len(kept) > most:
+        folded = _folded(source, parsed, body, skipped, comments) - {marked}
+        kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
+        kept += _kept(source, parsed, body, marked, most, skipped, folded, comments)
 
     def omission(last: int, following: int) -> list[str]:
         """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
