@@ -33,7 +33,7 @@ class Budget:
     """Decides before each test whether it is tracked.
 
     :param likely: node ids of tests that are always tracked.
-    :param is_unlimited: track every test.
+    :ivar is_unlimited: track every test.
     :ivar spent: CPU seconds that tracking took.
     :ivar line: seconds that one line callback takes, as measured on this machine.
     """
@@ -42,7 +42,7 @@ class Budget:
         self.spent = 0.0
         self.line = 0.0
         self._likely = frozenset(likely)
-        self._is_unlimited = is_unlimited
+        self.is_unlimited = is_unlimited
         self._is_used_up = False
         self._is_kept = False  # what is left is for the first tests of each function
         self._failing: set[str] = set()
@@ -50,7 +50,7 @@ class Budget:
 
     def allows(self, nodeid: str) -> bool:
         """Whether the test that begins now is tracked."""
-        if self._is_unlimited or nodeid in self._likely:
+        if self.is_unlimited or nodeid in self._likely:
             return True
         now = _CPU()
         if nodeid.partition("::")[0] in self._failing and self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE:
