@@ -13,17 +13,17 @@ from pathlib import Path
 
 from benchmarks.analyze import analyze
 from benchmarks.environment import environment, machine
+from benchmarks.gate import gate
 from benchmarks.green import green
 from benchmarks.guard import guard
-from benchmarks.hook import hook
+from benchmarks.history import history
 from benchmarks.many_logs import many_logs
-from benchmarks.memory import memory
 from benchmarks.page import page
 from benchmarks.real import real
 from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
+from benchmarks.shards import shards
 from benchmarks.shared import shared
-from benchmarks.sources import sources
 from benchmarks.startup import startup
 from benchmarks.suspects import suspects
 from benchmarks.tokens import tokens
@@ -35,12 +35,12 @@ SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "tokens": tokens,
     "analyze": analyze,
     "logs": many_logs,
-    "memory": memory,
+    "history": history,
     "page": page,
     "suspects": suspects,
     "guard": guard,
-    "hook": hook,
-    "sources": sources,
+    "gate": gate,
+    "shards": shards,
 }
 #: Those that fetch projects from PyPI, or need a PostgreSQL server, run only where they are asked for.
 ASKED_FOR = {**SCENARIOS, "real": real, "shared": shared}

@@ -17,8 +17,20 @@ HEAVY = (
     *(
         f"loop_close.{name}"
         for name in (
-            *("app", "capture", "causes", "detectors", "emit", "facts", "judge", "memory", "merge", "model"),
-            *("progress", "prompt.", "readers", "syntax", "text."),
+            *(
+                "app",
+                "capture",
+                "causes",
+                "detectors",
+                "emit",
+                "facts",
+                "judge",
+                "keys",
+                "loop",
+                "merge",
+                "model",
+            ),
+            *("prompt.", "readers", "signals", "syntax", "text."),
         )
     ),
 )

@@ -7,13 +7,19 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from benchmarks.rows import Bench, Row
+from loop_close.records import Edit, Edits, Run
+from loop_close.store.database import pack
+from loop_close.store.shared import MOST_CAUSES, Agent, SharedStore
 
 _RUNS, _MACHINES, _CAUSES = 100_000, 40, 200
 _TIMES = 30
+_VERSION = "1"
 _GOAL = 10.0
 
 
@@ -47,38 +53,22 @@ def _program(path: Path, folder: Path, *words: str) -> None:
 
 
 def _rows(url: str) -> Iterator[Row]:
-    from loop_close.store.shared import MOST_CAUSES, Agent, SharedStore
+    with SharedStore(url) as store:
+        _fill(url)
+        agent = Agent(project="shop", machine="m3", worktree="w3", branch="main")
+        causes = [f"1c{number}" for number in range(MOST_CAUSES)]
+        times = sorted(_times(lambda: _ask(store, agent, causes)))
+    figure = f"{times[len(times) // 2]:.1f} ms ({times[0]:.1f} to {times[-1]:.1f})"
+    yield Row(
+        "shared", f"{_RUNS:,} runs of {_MACHINES} machines: what a red run asks", figure, f"< {_GOAL:g} ms"
+    )
 
-    store = SharedStore(url)
-    _fill(url)
-    agent = Agent("shop", "m3", "w3", "main")
-    causes = [f"1c{number}" for number in range(MOST_CAUSES)]
-    now = time.time()
 
-    def ask() -> None:
-        store.attempts(agent, causes, "1")
-        store.machines(agent, "pytest", causes, "1")
-        store.overlapping(agent, now - 60, now)
-
-    def usual() -> None:
-        with store.together():
-            ask()
-
-    def overlapped() -> None:
-        with store.together():
-            ask()
-            found = store.runs_with(agent, causes, "1")
-            store.passed_alone(agent, "pytest", {(row.cause, row.tree) for row in found})
-
-    for name, work in {
-        "what a red run asks": usual,
-        "the same while another run overlaps": overlapped,
-        "which sources are green on a tree": lambda: store.green_sources(agent, "t5", ["pytest", "mypy"]),
-    }.items():
-        times = sorted(_times(work))
-        figure = f"{times[len(times) // 2]:.1f} ms ({times[0]:.1f} to {times[-1]:.1f})"
-        yield Row("shared", f"{_RUNS:,} runs of {_MACHINES} machines: {name}", figure, f"< {_GOAL:g} ms")
-    store.close()
+def _ask(store: SharedStore, agent: Agent, causes: Sequence[str]) -> None:
+    if not store.attempts(agent, causes, _VERSION) or not store.machines(
+        agent, [(cause, "pytest") for cause in causes], _VERSION
+    ):
+        raise RuntimeError("the shared history answered nothing")
 
 
 def _times(work: Callable[[], object]) -> Iterator[float]:
@@ -93,28 +83,21 @@ def _fill(url: str) -> None:
     """Runs of all machines, most of them green; each fifth has two of the causes, each tenth is an attempt."""
     import psycopg
 
+    edits = Edits(kind="effective", edits=(Edit(file="cart.py", function="total", diff="-a\n+b"),))
+    record = pack(msgspec.msgpack.encode(Run(id="r", exit_code=1, is_finished=True, edits=edits)))
     with psycopg.connect(url) as connection:
         connection.execute(
-            "INSERT INTO loop_close.runs(id, project, machine, worktree, branch, source, session, number, state,"
-            " started, ended, verdict, exit_code, passed, skipped, failures, is_full, commit, tree, began, finished,"
-            " summary, record) SELECT md5(n::text)::uuid, 'shop', 'm' || n % %(m)s, 'w' || n % %(m)s, 'main',"
-            " 'pytest', '', n / %(m)s, 'done', n, n + 1, CASE WHEN n %% 5 = 0 THEN 'no-progress' ELSE 'green' END,"
-            " 0, 100, 0, 2, true, md5((n / 500)::text), 't' || n / 20, 1e9::bigint + n * 10000,"
-            " 1e9::bigint + n * 10000 + 15000, '{}', '{}' FROM generate_series(1, %(n)s) AS n".replace(
-                "n % %(m)s", "n %% %(m)s"
-            ),
-            {"m": _MACHINES, "n": _RUNS},
+            "INSERT INTO loop_close.runs(id, project, machine, worktree, session, branch, tools, is_whole, began,"
+            " record) SELECT md5(n::text)::uuid, 'shop', 'm' || n %% %(m)s, 'w' || n %% %(m)s, '', 'main',"
+            " '{pytest}', true, %(now)s - 10 * n, %(record)s FROM generate_series(1, %(n)s) AS n",
+            {"m": _MACHINES, "n": _RUNS, "now": time.time(), "record": record},
         )
         connection.execute(
-            "INSERT INTO loop_close.causes SELECT id, '1', '1c' || (number * k) %% %(c)s, project, branch, source,"
-            " machine, began, 1 FROM loop_close.runs, generate_series(1, 2) AS k WHERE verdict <> 'green'"
+            "INSERT INTO loop_close.causes(run, version, cause, project, began, is_attempt, was_failing, is_failing)"
+            " SELECT md5(n::text)::uuid, %(v)s, '1c' || (n / 5 * k) %% %(c)s, 'shop', %(now)s - 10 * n, n %% 10 = 0,"
+            " true, n %% 3 = 0 FROM generate_series(5, %(n)s, 5) AS n, generate_series(1, 2) AS k"
             " ON CONFLICT DO NOTHING",
-            {"c": _CAUSES},
-        )
-        connection.execute(
-            "INSERT INTO loop_close.attempts SELECT run, version, cause, c.project, c.machine, r.worktree, c.branch,"
-            ' \'\', r.number, c.began, \'e\' || r.number % 50, \'[["cart.py","total","a","b"]]\', 2, false'
-            " FROM loop_close.causes c JOIN loop_close.runs r ON r.id = c.run"
+            {"v": _VERSION, "c": _CAUSES, "n": _RUNS, "now": time.time()},
         )
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")

@@ -40,14 +40,11 @@ _WORDS = {
     "evidence": "exhibit",
     "progress": "headway",
     "detector": "sniffer",
-    "fingerprint": "thumbmark",
-    "episode": "chapter",
     "breaker": "fuse",
     "verdict": "ruling",
     "observation": "sighting",
     "baseline": "waterline",
     "candidate": "nominee",
-    "tampering": "meddling",
     "clue": "trace mark",
     "spectrum": "rainbow",
     "similarity": "likeness",
@@ -58,7 +55,7 @@ _WORDS = {
     "milestone": "cairn",
 }
 #: The folders of tests that are run: those of one process, and quick.
-_TESTS = ("causes", "detectors", "progress", "syntax", "testcode")
+_TESTS = ("causes", "detectors", "loop", "syntax")
 _LEFT_OUT = ("corpus", "__pycache__", ".git", ".venv", "build", "dist")
 _KEPT_BACK = 4  # of the failing tests of a task, each fourth is kept back
 SHEETS = ("prompt", "plain")

@@ -2,7 +2,6 @@
 
 from hypothesis import strategies as st
 
-from loop_close.memory import Breaker, Edit, Edits, Episode, FailureRecord, KnownTest, Progress
 from loop_close.model import (
     Difference,
     Failure,
@@ -182,34 +181,3 @@ failures = st.builds(
     raised=st.none() | exceptions,
     sections=st.lists(st.tuples(hostile, hostile), max_size=2).map(tuple),
 )
-
-
-def known(test=f"{TEST}::test_total", status="failing", since=1, want="", values=(), **fields):
-    about = FailureRecord(test=test, want=want)
-    return KnownTest(status=status, mark=about, since=since, values=tuple(enumerate(values, 1)), **fields)
-
-
-def edited(function="total", file=SRC, diff="", **fields):
-    return Edits(kind="effective", edits=(Edit(file=file, function=function, diff=diff, **fields),))
-
-
-def progress(*steps, tests=(), breaker="closed", signals=(), **fields):
-    """A red run after the steps, the last of which is its own."""
-    episode = Episode(
-        first=steps[0].run,
-        runs=len(steps),
-        steps=steps,
-        tests={k.mark.test: k for k in tests},
-        green=fields.pop("green", 0),
-    )
-    return Progress(
-        run=steps[-1].run,
-        position=len(steps),
-        episode=episode,
-        step=steps[-1],
-        breaker=Breaker(
-            state=breaker, reason="3 runs in a row without progress" if breaker != "closed" else ""
-        ),
-        signals=tuple(signals),
-        **fields,
-    )

@@ -3,20 +3,26 @@ import linecache
 import warnings
 from dataclasses import replace
 
+import msgspec
 import pytest
 from called import called
-from records import SRC, TEST, edited, failure, known, observed, progress, raised, verdict
+from records import SRC, TEST, failure, observed, raised, verdict
 
-from loop_close import app, files
+from loop_close import app, files, places
 from loop_close.calls import Calls
 from loop_close.causes import locate
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Step
 from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
 from loop_close.settings import Settings
 from loop_close.syntax import body_start
+
+
+def edited(function="total", diff=""):
+    return Edits(kind="effective", edits=(Edit(file=SRC, function=function, diff=diff),))
+
 
 PASSED = Counts(passed=3, collected=3)
 RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(failed=1))
@@ -44,7 +50,7 @@ RED = Observation(exit_code=1, failures=(failure(raised()),), counts=Counts(fail
             "the run is incomplete",
         ),
         (Observation(exit_code=None, counts=PASSED), "error", "no-patterns-matched"),
-        (RED, "first-failure", "1 test failure detected"),
+        (RED, "red", "1 test failure detected"),
     ],
 )
 def test_verdict_and_reason_are_never_greener_than_the_run(observation, verdict, reason):
@@ -54,14 +60,14 @@ def test_verdict_and_reason_are_never_greener_than_the_run(observation, verdict,
 
 def test_failure_is_never_green_whatever_the_exit_code():
     report = report_of(Observation(exit_code=0, failures=RED.failures, counts=PASSED))
-    assert report.verdict == "first-failure"
+    assert report.verdict == "red"
 
 
 def test_internal_error_alone_says_nothing_about_the_tests():
     broken = failure(raised("KeyError"), nodeid="", phase="session", file="")
     assert report_of(Observation(exit_code=3, failures=(broken,))).verdict == "error"
     both = Observation(exit_code=3, failures=(broken, *RED.failures))
-    assert report_of(both).verdict == "first-failure"
+    assert report_of(both).verdict == "red"
     assert report_of(both).stall_reason == "1 internal error detected"
 
 
@@ -95,7 +101,7 @@ def save(tmp_path):
     def call(observation=RED, report=None, *, budget=2000, **paths):
         names = {"prompt": tmp_path / "next.md", "json": tmp_path / "report.json", "history": None}
         targets = Targets(root=tmp_path, settings=Settings(budget=budget), **{**names, **paths})
-        return app.save(report or report_of(observation), targets)
+        return app.write_report(report or report_of(observation), targets)
 
     return call
 
@@ -106,7 +112,6 @@ def test_red_run_writes_prompt_report_and_what_is_kept(save, tmp_path):
     assert (tmp_path / "next.md").read_text() == f"{saved.prompt}\n{files.SIGNATURE}\n"
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["next_prompt"] == saved.prompt
-    assert report.pop("observation"), "what merging needs"
     assert json.loads((tmp_path / ".loop-close" / "report.json").read_text()) == report
 
 
@@ -148,11 +153,8 @@ def test_report_of_a_red_run_stays_until_another_run_is_complete(save, tmp_path)
 def test_tests_that_are_left_after_a_green_run_of_others_are_listed(save, tmp_path):
     save()
     report = report_of(Observation(exit_code=0, counts=PASSED))
-    save(
-        report=replace(
-            report, progress=progress(Step(run=2), tests=[known("t.py::left")], not_run=("t.py::left",))
-        )
-    )
+    left = FailingTest(record=FailureRecord(source="pytest", test="t.py::left"), since=1, ran=1)
+    save(report=replace(report, loop=Loop(steps=(Step(run=2),), failing=(left,))))
     assert not (tmp_path / ".loop-close" / "report.json").exists()
     assert (tmp_path / ".loop-close" / "failed.txt").read_text() == "t.py::left\n"
 
@@ -189,16 +191,16 @@ def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypa
     located = locate.located
     monkeypatch.setattr(locate, "located", lambda *args: found.append(args) or located(*args))
     report = report_of(RED)
-    loop = progress(Step(run=6, unresolved=1, edits=edits), Step(run=7, unresolved=1))
-    save(report=replace(report, progress=loop))
+    loop = Loop(steps=(Step(run=6, edits=edits), Step(run=7)))
+    save(report=replace(report, loop=loop))
     assert len(found) == expected
 
 
 def test_an_edit_of_any_step_counts(save, monkeypatch):
     report = report_of(RED)
     monkeypatch.setattr(locate, "located", lambda causes, *args: ())
-    loop = progress(Step(run=6, unresolved=1), Step(run=7, unresolved=1, edits=edited()))
-    saved = save(report=replace(report, progress=loop))
+    loop = Loop(steps=(Step(run=6), Step(run=7, edits=edited())))
+    saved = save(report=replace(report, loop=loop))
     assert saved.report.causes == ()
     assert "robably" not in saved.prompt
 
@@ -235,9 +237,9 @@ def suspected(tmp_path, function, diff="", text=MODULE, **fields):
     suspect = Suspect(file=SRC, function=function, edited=6, **{"line": 0, **fields})
     report = report_of(Observation(exit_code=1, failures=(failure(verdict()),)))
     (cause,) = report.causes
-    loop = progress(Step(run=6, unresolved=1, edits=edited(function, diff=diff)))
-    report = replace(report, progress=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
-    return app._with_lines(report.causes[0], loop, tmp_path).suspects
+    loop = Loop(steps=(Step(run=6, edits=edited(function, diff)),))
+    report = replace(report, loop=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
+    return places._with_lines(report.causes[0], loop, tmp_path).suspects
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_source_that_is_gone(tmp_path):
     linecache.clearcache()
     (cause,) = report_of(RED).causes
     cause = replace(cause, suspects=(replace(first, source=None),))
-    assert app._with_lines(cause, None, tmp_path).suspects[0].source is None
+    assert places._with_lines(cause, None, tmp_path).suspects[0].source is None
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
@@ -364,13 +366,13 @@ def test_what_no_failing_test_ran_of_an_edit_is_apart(tmp_path, function, diff, 
     path.parent.mkdir(parents=True)
     path.write_text(BRANCHES)
     edit = Edit(file=SRC, function=function, diff=diff)
-    assert app._is_apart(edit, {(SRC, line) for line in ran}, tmp_path) is expected
-    assert not app._is_apart(replace(edit, change="added"), set(), tmp_path)
+    assert places._is_apart(edit, {(SRC, line) for line in ran}, tmp_path) is expected
+    assert not places._is_apart(msgspec.structs.replace(edit, change="added"), set(), tmp_path)
 
 
 def test_what_failing_tests_ran_is_known_of_all_or_none():
     run = Calls(functions=(called("total", 1),), failed={"t.py::a": ((0, 1), (0, 2))})
     found = [failure(verdict(), "t.py::a")]
-    assert app._lines_run(report_of(observed(*found, calls=run))) == {(SRC, 1), (SRC, 2)}
-    assert app._lines_run(report_of(observed(*found, failure(verdict(), "t.py::b"), calls=run))) is None
-    assert app._lines_run(report_of(observed(*found))) is None
+    assert places._lines_run(report_of(observed(*found, calls=run))) == {(SRC, 1), (SRC, 2)}
+    assert places._lines_run(report_of(observed(*found, failure(verdict(), "t.py::b"), calls=run))) is None
+    assert places._lines_run(report_of(observed(*found))) is None

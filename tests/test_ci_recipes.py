@@ -23,7 +23,7 @@ LEFT_OUT = ("PYTEST_", "COV_")
 INSTALL = re.compile(r"^python -m pip install .*$", re.MULTILINE)
 #: One interpreter is here.
 OTHERS = re.compile(r" --expect \S*3\.1[23]\S*")
-HERE = f'"*-{sys.version_info[0]}.{sys.version_info[1]}-*"'
+HERE = f'"*-{sys.version_info[0]}.{sys.version_info[1]}*"'
 #: Of GitHub's command, as much as the recipe uses: a run's artifacts are those that are there.
 GH = """#!/bin/sh
 case "$2" in
@@ -53,7 +53,7 @@ def shell(script, folder, **environment):
     path = os.pathsep.join([str(folder.parent / "bin"), str(Path(sys.executable).parent), kept["PATH"]])
     installs = INSTALL.findall(script)
     assert all("pytest-loop-close" in line for line in installs)
-    script = OTHERS.sub("", INSTALL.sub("true", script)).replace('"*-3.11-*"', HERE)
+    script = OTHERS.sub("", INSTALL.sub("true", script)).replace('"*-3.11*"', HERE)
     words = ["bash", "-e", "-o", "pipefail", "-c", script]
     env = {**kept, "PATH": path, "CI": "true", **environment}
     return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)

@@ -7,10 +7,9 @@ import pytest
 from loop_close import files
 from loop_close.files import SIGNATURE, UnusablePathError
 from loop_close.settings import Settings
-from loop_close.workspace import list_files
+from loop_close.tree import take
 
 SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
-OLDER = "# Stall detected: 1 test failure detected (exit 1)\n"
 RUNNING = "# Tests are running\n\nThis file is rewritten when the run ends.\n"
 OUR_REPORT = '{\n"schema": "loop-close.report/1",\n"exit_code": 1\n}\n'
 
@@ -24,7 +23,10 @@ def refusal(path, is_ours=files.is_prompt):
 @pytest.mark.parametrize(
     ("text", "is_ours"),
     [
-        *((text, files.is_prompt) for text in (SIGNED, f"{SIGNED}\n \n", OLDER, RUNNING, "", " \n\t")),
+        *(
+            (text, files.is_prompt)
+            for text in (SIGNED, f"{SIGNED}\n \n", f"{RUNNING}{SIGNATURE}\n", "", " \n\t")
+        ),
         *((text, files.is_report) for text in (OUR_REPORT, "", " \n\t")),
     ],
 )
@@ -46,7 +48,6 @@ def test_a_report_of_somebody_else_is_refused(tmp_path, text):
     ("text", "expected"),
     [
         (SIGNED, True),
-        (OLDER, True),
         (RUNNING, False),
         (f"{RUNNING}{SIGNATURE}\n", False),
         ("", False),
@@ -231,15 +232,16 @@ def test_list_of_failing_tests_is_read_as_it_was_written(tmp_path, nodeids):
     assert not [line for line in lines if line.startswith(("-", "@"))]
 
 
-def test_a_file_that_is_being_written_is_no_edit_for_another_run(tmp_path):
+def test_a_file_that_is_being_written_is_no_edit_for_another_run(tmp_path, monkeypatch):
     (tmp_path / "shop.py").touch()
     seen = []
 
-    def pieces():
-        seen.extend((sorted(each.name for each in tmp_path.iterdir()), list_files(tmp_path).paths))
-        yield "text"
+    def replaced(*paths, done=os.replace):
+        seen.extend((sorted(each.name for each in tmp_path.iterdir()), [*take(tmp_path).files]))
+        done(*paths)
 
-    files.write(tmp_path / "nextprompt.txt", pieces())
+    monkeypatch.setattr(os, "replace", replaced)
+    files.write(tmp_path / "nextprompt.txt", ["text"])
     assert len(seen[0]) == 2
     assert seen[1] == ["shop.py"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from loop_close.cli.config_file import added, rules
 from loop_close.cli.parser import parse
-from loop_close.hosts import host_named
-from loop_close.hosts.config_file import is_ours, rules
+from loop_close.hosts import command_line, host_named
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -60,17 +60,16 @@ def commands_in(hooks):
 
 
 def test_the_hook_of_the_plugin_is_the_one_that_install_writes(tool):
-    ours = json.loads(host_named("claude").config.fresh)["hooks"]
+    ours = json.loads(added("claude", host_named("claude").config, None))["hooks"]
     hooks = document("plugin/hooks/hooks.json")["hooks"]
     for command in commands_in(hooks):
-        assert command.startswith(tool.GUARD)
-        assert is_ours("claude", command)
+        assert command == f"{tool.GUARD}{command_line('claude')}"
     assert json.loads(json.dumps(hooks).replace(tool.GUARD, "")) == ours
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the command is one of a POSIX shell")
 def test_the_hook_of_the_plugin_is_silent_where_loop_close_is_not_installed(tmp_path):
-    (command,) = commands_in(document("plugin/hooks/hooks.json")["hooks"])
+    (command,) = set(commands_in(document("plugin/hooks/hooks.json")["hooks"]))
     sh = shutil.which("sh")
 
     def run():
@@ -108,9 +107,16 @@ def test_the_skill_has_the_form_of_skills():
 
 
 def test_every_command_of_the_skill_and_of_agents_md_is_one():
-    text = SKILL.read_text(encoding="utf-8") + "\n".join(rules("pytest --loop-close", "nextprompt.md"))
+    text = SKILL.read_text(encoding="utf-8") + "\n".join(rules("nextprompt.md"))
     lines = re.findall(r"`(loop-close \w[^`]*)`", text)
-    assert {line.split()[1] for line in lines} == {"status", "ask", "history", "explain", "analyze", "accept"}
+    assert {line.split()[1] for line in lines} == {
+        "check",
+        "status",
+        "history",
+        "explain",
+        "analyze",
+        "accept",
+    }
     for line in lines:
         assert callable(parse(shlex.split(line)[1:]).command)
 
@@ -150,7 +156,7 @@ def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_pat
     claude("install", "loop-close@loop-close")
     settings = home / ".claude" / "settings.json"
     assert "loop-close" in settings.read_text(encoding="utf-8")
-    assert "Hooks (1)  Stop" in claude("details", "loop-close")
+    assert "Hooks (2)  SessionStart, Stop" in claude("details", "loop-close")
     assert "Skills (1)  loop-close" in claude("details", "loop-close")
     claude("uninstall", "loop-close@loop-close")
     claude("marketplace", "remove", "loop-close")

@@ -1,132 +1,90 @@
-"""The helper for noxfiles: which command a session runs."""
+"""The helper for noxfiles, in a real nox: every session joins, however it ended."""
 
+import os
+import subprocess
 import sys
 
 import pytest
 
-from loop_close import nox as loop_close
-from loop_close.store.reader import read
+from loop_close.parts import read_folder
 
-
-class Session:
-    """The part of nox's session that the helper uses."""
-
-    name = "tests-3.11"
-
-    def run(self, *words, **options):
-        return words, options
-
-
-AGAIN = (sys.executable, "-m", "loop_close", "run", "--source", "mypy:tests-3.11", "--")
-
-
-@pytest.mark.parametrize(
-    ("words", "started"),
-    [
-        (("pytest", "-q"), ("pytest", "-q", "--loop-close")),
-        (("python", "-m", "pytest"), ("python", "-m", "pytest", "--loop-close")),
-        (("mypy", "src"), (*AGAIN, "mypy", "src")),
-        (("/opt/bin/mypy", "src"), (*AGAIN, "/opt/bin/mypy", "src")),
-    ],
-)
-def test_what_is_run(words, started):
-    ran, options = loop_close.run(Session(), *words, env={"A": "1"})
-    assert ran == started
-    assert options["env"] == {"A": "1"}
-    assert options.get("external", False) == ("loop_close" in started)
-
-
-@pytest.mark.slow
-def test_in_a_real_nox(tmp_path):
-    nox = pytest.importorskip("nox")
-    import os
-    import subprocess
-
-    (tmp_path / "shop.py").write_text("def total(prices):\n    return sum(prices) + 1\n")
-    (tmp_path / "test_shop.py").write_text("import shop\ndef test_total(): assert shop.total([1]) == 1\n")
-    (tmp_path / "noxfile.py").write_text(
-        "import sys, nox\nfrom loop_close import nox as loop_close\n"
-        "@nox.session(venv_backend='none')\n"
-        "def tests(session):\n    loop_close.run(session, sys.executable, '-m', 'pytest')\n"
-        "@nox.session(venv_backend='none')\n"
-        "def types(session):\n"
-        "    text = 'shop.py:2: error: Bad  [operator]\\\\nFound 1 error in 1 file (checked 1 source file)'\n"
-        "    loop_close.run(session, sys.executable, '-c', f'print({text!r}); exit(1)')\n"
-    )
-    assert nox
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "nox"], cwd=tmp_path, env=kept, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stderr
-    text = (tmp_path / "nextprompt.md").read_text()
-    assert "- `pytest:tests`: 1 test fails" in text
-    assert "1 mypy error" in text
-    assert "nox -s types" in text
-    assert "nox -s tests -- --loop-close-failed" in text
-
+pytest.importorskip("nox")
+pytestmark = pytest.mark.slow
 
 NOXFILE = """
 import sys, nox
 from loop_close import nox as loop_close
-from loop_close.store.reader import read
 @nox.session(venv_backend='none')
 def tests(session):
     loop_close.run(session, sys.executable, '-m', 'pytest')
+@nox.session(venv_backend='none')
+def types(session):
+    text = 'shop.py:2: error: Bad  [operator]\\\\nFound 1 error in 1 file (checked 1 source file)'
+    loop_close.run(session, sys.executable, '-c', f'print({text!r}); exit({code})')
 @nox.session
 def made(session):
-    session.install('./nothing.whl')
+    session.install({package!r}, '--no-deps')
 @nox.session(venv_backend='none')
 def other(session):
-    session.run(sys.executable, '-c', {code!r})
+    session.run(sys.executable, '-c', 'exit({code})')
 @nox.session(venv_backend='none')
 def left(session):
     session.skip('not today')
+@nox.session(venv_backend='none')
+def look(session):
+    print(open('nextprompt.md').read() if {looks} else '')
 """
 
 
-@pytest.mark.slow
-def test_a_session_that_fails_before_its_tests_is_a_cause_by_name(tmp_path):
-    pytest.importorskip("nox")
-    import os
-    import subprocess
-
-    (tmp_path / "test_shop.py").write_text("def test_fine(): pass\n")
-    (tmp_path / "noxfile.py").write_text(NOXFILE.format(code="print('it is down'); exit(3)"))
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "VIRTUAL_ENV"))}
-
-    def called(*words):
-        command = [sys.executable, "-m", *words]
-        return subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, check=False)
-
-    assert called("nox").returncode == 1
-    text = (tmp_path / "nextprompt.md").read_text()
-    assert text.startswith("# 2 environments fail, 1 passes")
-    assert "made: exit 1: python -m pip install ./nothing.whl: ERROR: " in text
-    assert "other: exit 3: " in text
-    assert "- Skipped: `nox:left` (`not today`)" in text
-    assert "nox -s made other" in text
-    assert called("loop_close", "status").returncode == 1
-    mended = NOXFILE.format(code="").replace("session.install('./nothing.whl')", "pass")
-    (tmp_path / "noxfile.py").write_text(mended)
-    assert called("nox").returncode == 0
-    assert (tmp_path / "nextprompt.md").read_text().startswith("# The tests pass: 1 passed")
-    done = called("loop_close", "status")
-    assert done.returncode == 0, done.stdout
-
-
-def test_a_session_that_was_skipped_and_succeeds_later_is_skipped_no_longer(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for status, reason in (("SKIPPED", "not today"), ("SUCCESS", ""), ("SUCCESS", "")):
-        loop_close._ended("s", status, reason, 0.0)
-        text = (tmp_path / "nextprompt.md").read_text()
-        assert ("Skipped: `nox:s` (`not today`)" in text) == (status == "SKIPPED")
-    runs = read(tmp_path / ".loop-close/history.sqlite3", lambda history: history.rows("nox:s"))
-    assert [bool(row.summary.get("skipped")) for row in runs] == [True, False], (
-        "once it is green, no more runs"
+def nox(folder, *words, code, package="./nothing.whl", looks=False, **environment):
+    (folder / "noxfile.py").write_text(
+        NOXFILE.replace("{code}", str(code))
+        .replace("{package!r}", repr(package))
+        .replace("{looks}", str(looks))
+    )
+    left_out = ("PYTEST_", "VIRTUAL_ENV", "LOOP_CLOSE", "NOX")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
+    command = [sys.executable, "-m", "nox", *words]
+    return subprocess.run(
+        command, cwd=folder, env={**kept, **environment}, capture_output=True, text=True, check=False
     )
 
 
-def test_a_runner_of_another_nox_is_left_alone():
-    loop_close.attend(None)
-    loop_close.attend(object())
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "shop.py").write_text("def total(prices):\n    return sum(prices) + 1\n")
+    (tmp_path / "test_shop.py").write_text("import shop\ndef test_total(): assert shop.total([1]) == 1\n")
+    return tmp_path
+
+
+def test_all_sessions_are_in_one_prompt(project):
+    done = nox(project, code=3)
+    assert done.returncode == 1, done.stderr
+    assert "Found 1 error in 1 file" in done.stdout
+    text = (project / "nextprompt.md").read_text()
+    assert "- `pytest:tests@cpython-" in text
+    assert "- `types`: 1 mypy error" in text
+    assert "made: exit 1: python -m pip install ./nothing.whl --no-deps: ERROR: " in text
+    assert "other: exit 3: " in text
+    assert "- Green: `look`" in text
+    assert "- Skipped: `left` (`not today`)" in text
+    assert "nox -s" in text
+    assert "internal error" not in done.stderr
+    (project / "shop.py").write_text("def total(prices):\n    return sum(prices)\n")
+    done = nox(project, "-s", "tests", "other", "look", code=0, looks=True)
+    assert done.returncode == 0
+    assert "no report is of look" in done.stdout, "while a session is left it is not green"
+    assert (project / "nextprompt.md").read_text().startswith("# The tests pass: 1 passed")
+
+
+def test_under_a_check_each_session_leaves_a_part_and_nothing_else_is_written(project):
+    nox(project, "-s", "tests", "types", "other", code=3, LOOP_CLOSE=str(project / "parts"))
+    found, rejected = read_folder(project / "parts")
+    assert rejected == []
+    assert sorted(each.observation.source.partition("@")[0] for each in found) == [
+        "other",
+        "pytest:tests",
+        "types",
+    ]
+    assert all(each.observation.exit_code for each in found)
+    assert not (project / "nextprompt.md").exists()

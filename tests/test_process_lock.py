@@ -2,12 +2,10 @@
 
 import fcntl
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from loop_close import process
-from loop_close.cli.hook import Session, keep, sessions
 from loop_close.process import locked
 
 
@@ -53,11 +51,3 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "lock")
     with locked(tmp_path / "lock"):
         pass
-
-
-def test_no_session_is_lost_when_many_are_kept_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_LONGEST", 60)
-    path = tmp_path / "sessions.json"
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(lambda n: keep(path, str(n), Session(blocks=n)), range(60)))
-    assert sessions(path) == {str(n): Session(blocks=n) for n in range(60)}

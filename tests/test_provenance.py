@@ -41,7 +41,7 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsi
     ],
 )
 def test_runner_and_source(environ, runner, source):
-    assert (runner_of(environ), source_of("pytest", environ)) == (runner, source)
+    assert (runner_of(environ), source_of("pytest", environ)) == (runner, f"{source}@{interpreter()}")
 
 
 @pytest.mark.parametrize(

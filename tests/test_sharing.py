@@ -1,32 +1,278 @@
-"""Runs of several agents that share a history, as they are started: by pytest, by the command, by a hook."""
+"""Runs of several agents that share a history: each with a store of its own, and a real PostgreSQL server."""
 
-import json
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
-import zlib
-from pathlib import Path
+import time
+from uuid import uuid4
 
-import jsonschema
+import msgspec
 import pytest
-from cli.cli_harness import COMMAND, environment
-from cli.remembered import called
 
-import loop_close
-from loop_close.memory import Edit, Edits
-from loop_close.sharing import SECONDS, Sharing, agent_of, edit_key, within
-from loop_close.store.postgres import SharedHistoryError
-from loop_close.workspace import repository_of
+from loop_close.model import Evidence, Failure, MachineCount, RootCause
+from loop_close.records import Edit, Edits, FailureRecord, Run
+from loop_close.sharing import Sharing, _keys, agent_of, edit_key, within
+from loop_close.store import Store
+from loop_close.store.shared import FORMAT, SharedError, SharedStore
 
-CODE = "def total(prices, rate):\n    return round(sum(prices) * rate)\n"
-TESTS = (
-    "from cart import total\n\n\ndef test_total():\n    assert total([10, 20], 1.5) == 45\n\n\n"
-    "def test_more():\n    assert total([100], 2) == 200\n"
+psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+
+FAILURE = Failure(nodeid="test_a.py::test_a", phase="call", message="assert 1 == 2", file="test_a.py", line=1)
+CAUSE = RootCause(
+    id="c0ffee00",
+    kind="test-failure",
+    evidence=(Evidence(kind="test-failure", snippet="x", file="test_a.py", failure=FAILURE),),
 )
-SECRET = "s3cr3t-hunter-2"
+(KEY,) = _keys(CAUSE)
+FAILED = FailureRecord(source="pytest@cpython-3.13", test="test_a.py::test_a", cause=KEY)
+EDIT = Edits(kind="effective", edits=(Edit(file="a.py", function="f", diff=" def f():\n-    1\n+    2"),))
+
+
+def ask(url, statement, values=()):
+    with psycopg.connect(url, autocommit=True) as connection:
+        done = connection.execute(statement, values)
+        return done.fetchall() if done.description else []
+
+
+class Agent:
+    """A clone of the project on a machine of its name, with a store."""
+
+    def __init__(self, folder, url, name, **names):
+        self.root = folder / name
+        self.root.mkdir(exist_ok=True)
+        self.url, self.names = url, {"machine": name, "project": "shop", **names}
+        self.sharing = Sharing(url, self.root, self.names)
+
+    def store(self):
+        return Store.open(self.root / ".loop-close" / "history.sqlite3")
+
+    def run(self, *failures, before=(), send=True, **fields):
+        """A run that ends; what it wrote is sent."""
+        began = time.time() + fields.pop("later", 0)
+        run = Run(id=str(uuid4()), began=began, exit_code=int(bool(failures)), failures=failures, **fields)
+        run = msgspec.structs.replace(run, outcomes={"pytest@cpython-3.11": {"secret": "passed"}})
+        sharing = self.sharing = Sharing(self.url, self.root, self.names)
+        with self.store() as store:
+            run = msgspec.structs.replace(run, number=store.begin(run))
+            store.finish(run, share=sharing.entry(run, before))
+            if send:
+                sharing.send(store)
+        return run
+
+    def learn(self, edits=()):
+        self.sharing = Sharing(self.url, self.root, self.names)
+        with self.store() as store:
+            return self.sharing.learn(store, Run(id="now", failures=(FAILED,)), [CAUSE], edits)
+
+    def waiting(self):
+        with self.store() as store:
+            return len(store.unsent(99))
+
+
+@pytest.fixture
+def agents(tmp_path, database):
+    return lambda name, **names: Agent(tmp_path, database, name, **names)
+
+
+def test_what_another_agent_tried_for_the_cause(agents):
+    there, here = agents("there"), agents("here")
+    there.run(FAILED)
+    tried = there.run(FAILED, before=[FAILED], edits=EDIT)
+    (found,) = here.learn().attempts
+    assert (found.cause, found.machine, found.run, found.failing) == (CAUSE.id, "there", tried.number, 1)
+    assert found.edits == (("a.py", "f", "1", "2"),)
+    assert (found.is_cleared, found.is_same) == (False, False)
+    there.run(before=[FAILED], edits=EDIT, later=1)
+    found = here.learn([EDIT]).attempts
+    assert [(each.is_cleared, each.is_same, each.failing) for each in found] == [
+        (True, True, 0),
+        (False, True, 1),
+    ]
+    assert there.learn().attempts == ()
+
+
+def test_run_of_some_tests_does_not_say_that_a_cause_is_gone(agents):
+    agents("there").run(before=[FAILED], edits=EDIT, scope="-k other")
+    assert [each.is_cleared for each in agents("here").learn().attempts] == [False]
+
+
+def test_run_without_an_edit_is_no_attempt(agents):
+    agents("there").run(FAILED, before=[FAILED], edits=Edits(kind="ineffective", edits=EDIT.edits))
+    assert agents("here").learn().attempts == ()
+
+
+def test_sessions_in_one_worktree_are_two_agents_if_both_are_known(agents, monkeypatch):
+    agent = agents("here")
+    monkeypatch.setenv("LOOP_CLOSE_SESSION", "one")
+    agent.run(FAILED, before=[FAILED], edits=EDIT)
+    assert agent.learn().attempts == ()
+    monkeypatch.setenv("LOOP_CLOSE_SESSION", "two")
+    assert len(agent.learn().attempts) == 1
+    monkeypatch.delenv("LOOP_CLOSE_SESSION")
+    assert agent.learn().attempts == ()
+
+
+def test_on_how_many_machines_it_fails(agents):
+    assert agents("here").learn().machines == ()
+    red, green = agents("red"), agents("green")
+    red.run()
+    red.run(FAILED, later=1)
+    green.run(FAILED)
+    green.run(later=1)
+    green.run(FAILED, scope="-k a", later=2)
+    agents("linter").run(FailureRecord(source="mypy", test="x", cause="other"), later=1)
+    agents("elsewhere", project="other").run(FAILED)
+    agents("here").run()
+    found = agents("here").learn().machines
+    assert found == (MachineCount(cause=CAUSE.id, failing=2, machines=4),)
+
+
+def test_keys_of_another_version_are_not_compared(agents, database):
+    agents("there").run(FAILED, before=[FAILED], edits=EDIT)
+    ask(database, "UPDATE loop_close.causes SET version = '0'")
+    facts = agents("here").learn()
+    assert (facts.attempts, [count.failing for count in facts.machines]) == ((), [1])
+
+
+def test_outcomes_stay_at_home(agents, database):
+    agents("there").run(FAILED)
+    ((record,),) = ask(database, "SELECT record FROM loop_close.runs")
+    assert b"secret" not in record
+
+
+def test_runs_wait_until_the_server_is_there_and_are_sent_once(agents, tmp_path, database):
+    offline = Agent(tmp_path, "postgresql://nobody@/none?host=/nowhere", "a")
+    offline.run(FAILED)
+    assert offline.sharing.note == "shared history: cannot connect; runs are sent later"
+    assert offline.learn().attempts == ()
+    assert offline.waiting() == 1
+    online = agents("a")
+    online.run(FAILED, send=False)
+    with online.store() as store:
+        waiting = store.unsent(9)
+        online.sharing.send(store)
+        assert (store.unsent(9), online.sharing.note) == ([], "")
+        store.finish(Run(id=waiting[0][0]), share=waiting[0][1])
+        online.sharing.send(store)
+    assert ask(database, "SELECT count(*) FROM loop_close.runs") == [(2,)]
+    assert ask(database, "SELECT count(*) FROM loop_close.causes") == [(2,)]
+
+
+def test_server_that_does_not_answer_costs_the_time_once(agents, tmp_path, monkeypatch):
+    monkeypatch.setattr("loop_close.sharing.SECONDS", 0.3)
+    server = socket.create_server(("127.0.0.1", 0))
+    silent = Agent(tmp_path, f"postgresql://me:hunter2@127.0.0.1:{server.getsockname()[1]}/x", "a")
+    silent.run(FAILED)
+    with silent.store() as store:
+        connected = []
+        monkeypatch.setattr("loop_close.sharing.within", lambda *given: connected.append(given))
+        silent.sharing.send(store)
+    assert connected == []
+    assert silent.sharing.note == "shared history: no answer within 0.3 seconds; runs are sent later"
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda url: url.replace("host=/", "host=/nowhere/"), "cannot connect"),
+        (lambda url: url.replace("/test_", "/not_there_"), None),
+        (lambda url: "postgresql://me:secret@[", "cannot connect"),
+    ],
+)
+def test_errors_name_neither_host_nor_user(database, change, words):
+    with pytest.raises(SharedError) as caught:
+        SharedStore(change(database))
+    assert caught.value.__suppress_context__
+    assert words in (None, str(caught.value))
+    assert not {"loop", "secret", "nowhere", "me:"} & {*str(caught.value).replace("'", " ").split()}
+    assert "/" not in str(caught.value)
+
+
+def test_fault_in_an_exchange_costs_a_note_without_its_text():
+    def fail():
+        raise ValueError("postgresql://me:secret@host")
+
+    with pytest.raises(SharedError, match=r"^internal error of loop-close: ValueError$"):
+        within(60, fail)
+
+
+def test_agents_that_come_at_once_make_the_tables_once(database):
+    failed, start = [], threading.Barrier(12)
+
+    def connect():
+        start.wait()
+        try:
+            SharedStore(database).close()
+        except SharedError as error:
+            failed.append(str(error))
+
+    threads = [threading.Thread(target=connect) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert ask(database, "SELECT number FROM loop_close.format") == [(FORMAT,)]
+
+
+def test_tables_of_another_format_are_left_alone(database):
+    SharedStore(database).close()
+    ask(database, "UPDATE loop_close.format SET number = 1")
+    with pytest.raises(SharedError, match=rf"another version of loop-close \(format 1, not {FORMAT}\)"):
+        SharedStore(database)
+    assert ask(database, "SELECT number FROM loop_close.format") == [(1,)]
+
+
+def test_grant_of_the_documentation_is_enough(agents, database, tmp_path):
+    SharedStore(database).close()
+    ask(database, "CREATE ROLE agents LOGIN")
+    try:
+        ask(database, "GRANT USAGE ON SCHEMA loop_close TO agents")
+        ask(database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA loop_close TO agents")
+        agent = Agent(tmp_path, database.replace("loop@", "agents@"), "a")
+        agent.run(FAILED)
+        assert (agent.waiting(), agent.sharing.note) == (0, "")
+    finally:
+        ask(database, "DROP OWNED BY agents")
+        ask(database, "DROP ROLE agents")
+
+
+@pytest.mark.parametrize("record", [b"", b"\xff", b"=\x81\xa2id\x05", b"z\x78\x9c", b"=" + b"x" * 300_000])
+def test_rows_that_are_not_ours_are_left_out(agents, database, record):
+    bad, good = agents("bad"), agents("good")
+    bad.run(FAILED, before=[FAILED], edits=EDIT)
+    good.run(FAILED, before=[FAILED], edits=EDIT)
+    ask(database, "UPDATE loop_close.runs SET record = %s WHERE machine = 'bad'", (record,))
+    assert [each.machine for each in agents("here").learn().attempts] == ["good"]
+
+
+def test_names_of_others_are_bounded_and_checked(agents, database):
+    agents("there").run(FAILED, before=[FAILED], edits=EDIT)
+    ask(
+        database,
+        "UPDATE loop_close.runs SET machine = 'two' || chr(10) || 'lines', branch = repeat('x', 5000)",
+    )
+    assert agents("here").learn().attempts == ()
+
+
+@pytest.mark.parametrize("odd", ["\0", "\\x41", "ä\t'\"", "𝄞", "%s", "\ud800"])
+def test_any_text_can_be_sent(agents, odd):
+    there = agents("there", project=f"p{odd}")
+    there.run(FailureRecord(source=odd, test=odd, cause=f"k{odd}"), FAILED, before=[FAILED], edits=EDIT)
+    assert (there.sharing.note, there.waiting()) == ("", 0)
+    assert len(agents("here", project=f"p{odd}").learn().attempts) == 1
+
+
+def test_edits_are_the_same_wherever_they_are_made():
+    def changed(*diffs, **fields):
+        return Edits(kind="effective", edits=tuple(Edit(file="a.py", diff=diff) for diff in diffs), **fields)
+
+    assert edit_key(changed(" x\n-1\n+2", "+3")) == edit_key(changed("+3", " y\n-1\n+2 ")) != ""
+    assert edit_key(changed("-1\n+2")) != edit_key(changed("-1\n+3"))
+    assert edit_key(changed("-1\n+2", omitted=1)) == edit_key(changed("")) == edit_key(Edits()) == ""
 
 
 def git(folder, *words):
@@ -34,523 +280,28 @@ def git(folder, *words):
     subprocess.run(["git", "-C", folder, *identity, *words], check=True, capture_output=True)
 
 
-class Agents:
-    """Clones of one project, each of an agent on a machine of its name."""
-
-    def __init__(self, folder, url):
-        self.folder, self.url = folder, url
-        first = self.folder / "origin"
-        first.mkdir()
-        (first / "cart.py").write_text(CODE)
-        (first / "test_cart.py").write_text(TESTS)
-        (first / "pyproject.toml").write_text("[tool.loop-close]\nrequired = ['pytest', 'mypy']\n")
-        git(first, "init", "-q", "-b", "main")
-        git(first, "add", ".")
-        git(first, "commit", "-qm", "one")
-
-    def clone(self, name):
-        """The folder of a new agent."""
-        git(self.folder, "clone", "-q", "origin", name)
-        return self.folder / name
-
-    def environment(self, name, **changed):
-        return environment(LOOP_CLOSE_MACHINE=name, **{"LOOP_CLOSE_HISTORY": self.url, **changed})
-
-    def start(self, name, *words, **changed):
-        command = [
-            sys.executable,
-            "-B",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--loop-close",
-            *words,
-        ]
-        return subprocess.Popen(
-            [*command, "--loop-close-json=report.json"],
-            cwd=self.folder / name,
-            env=self.environment(name, **changed),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, name, *words, **changed):
-        """What pytest printed, the prompt, and the report."""
-        printed = self.start(name, *words, **changed).communicate()[0]
-        folder = self.folder / name
-        return (
-            printed,
-            (folder / "nextprompt.md").read_text(),
-            json.loads((folder / "report.json").read_text()),
-        )
-
-    def edit(self, name, code):
-        (self.folder / name / "cart.py").write_text(code)
-
-    def hook(self, name, session="s", **changed):
-        """What a host is answered, and what was complained of."""
-        folder = self.folder / name
-        data = json.dumps({"session_id": session, "cwd": str(folder), "hook_event_name": "Stop"})
-        env = self.environment(name, **changed)
-        done = subprocess.run(
-            [*COMMAND, "hook", "--host", "claude"],
-            cwd=folder,
-            env=env,
-            input=data,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0
-        return json.loads(done.stdout) if done.stdout else None, done.stderr
+def test_clones_are_one_project_and_two_worktrees(tmp_path):
+    first = tmp_path / "first"
+    first.mkdir()
+    git(first, "init", "-q", "-b", "work")
+    git(first, "commit", "-q", "--allow-empty", "-m", "one")
+    git(tmp_path, "clone", "-q", first, "second")
+    git(tmp_path / "second", "remote", "remove", "origin")
+    one, two = (agent_of(tmp_path / name, {}, {}) for name in ("first", "second"))
+    assert (one.project, one.machine, one.branch) == (two.project, two.machine, "work")
+    assert one.worktree != two.worktree
+    for address in ("git@host:a/b.git", "https://me:secret@HOST/a/b", "ssh://git@host:22/a/b.git/"):
+        git(first, "config", "remote.origin.url", address)
+        git(tmp_path / "second", "config", "remote.origin.url", "https://host/a/b")
+        assert agent_of(first, {}, {}).project == agent_of(tmp_path / "second", {}, {}).project
+    environ = {"LOOP_CLOSE_MACHINE": "me", "CI_COMMIT_REF_NAME": "x"}
+    named = agent_of(first, {"machine": "ci", "project": "shop"}, environ)
+    assert (named.machine, named.project, named.branch) == ("me", "shop", "work")
 
 
-@pytest.fixture
-def agents(tmp_path, database):
-    return Agents(tmp_path, database)
-
-
-def unpacked(path):
-    """All values of a history; long ones are compressed in it."""
-    connection = sqlite3.connect(path)
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for value in (
-        v for (table,) in tables for row in connection.execute(f"SELECT * FROM {table}") for v in row
-    ):
-        data = value if isinstance(value, bytes) else str(value).encode()
-        yield zlib.decompress(data) if data[:1] == b"x" else data
-    connection.close()
-
-
-def outbox(folder):
-    connection = sqlite3.connect(folder / ".loop-close" / "history.sqlite3")
-    (count,) = connection.execute("SELECT count(*) FROM outbox").fetchone()
-    connection.close()
-    return count
-
-
-SCHEMA = json.loads(
-    (Path(loop_close.__file__).parent / "schema" / "report-1.json").read_text(encoding="utf-8")
-)
-
-
-@pytest.mark.slow
-def test_what_another_agent_tried_and_on_which_machines_it_fails(agents):
-    for name in "abc":
-        agents.clone(name)
-        agents.run(name)
-    for name in "ab":
-        agents.edit(name, CODE.replace("*", "+"))
-        agents.run(name)
-    agents.edit("a", CODE.replace("*", "-"))
-    _, prompt, report = agents.run("a")
-    assert report["shared"]["attempts"] == []
-    assert "Fails on 2 of 2 machines since commit `" in prompt  # c has not run since
-    agents.run("c")
-    agents.edit("b", CODE.replace("*", "-"))
-    _, prompt, report = agents.run("b")
-    (same,) = report["shared"]["attempts"]
-    edit = {"file": "cart.py", "function": "total"}
-    edit |= {
-        f"{when}": f"return round(sum(prices) {sign} rate)"
-        for when, sign in (("before", "+"), ("after", "-"))
-    }
-    cause = report["root_causes"][0]["id"]
-    assert same == {
-        "cause": cause,
-        "machine": "a",
-        "branch": "main",
-        "run": 3,
-        "edits": [edit],
-        "failing": 2,
-        "cleared": False,
-        "same": True,
-    }
-    assert (
-        "Another agent tried this edit for this cause in run 3 (`a`, branch `main`): 2 tests failed after it."
-        in prompt
+def test_sharing_does_not_load_the_driver_until_it_is_needed():
+    code = "import sys, loop_close.sharing; print('psycopg' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, check=True
     )
-    commit = report["run"]["commit"]
-    assert report["shared"]["machines"] == [{"cause": cause, "failing": 2, "machines": 3, "commit": commit}]
-    assert f"Fails on 2 of 3 machines since commit `{commit[:12]}`." in prompt
-    jsonschema.validate(report, SCHEMA)
-    agents.edit("a", CODE)
-    agents.run("a")
-    agents.edit("b", CODE.replace("*", "/"))
-    _, prompt, report = agents.run("b")
-    assert sorted(each["cleared"] for each in report["shared"]["attempts"]) == [False, True]
-    assert (
-        "Another agent tried an edit of `total` in `cart.py` (`return round(sum(prices) - rate)` → "
-        "`return round(sum(prices) * rate)`) for this cause in run 4 (`a`, branch `main`): this cause was gone,"
-        " 0 tests failed after it." in prompt
-    )
-
-
-@pytest.mark.slow
-def test_rows_that_an_attacker_wrote_are_left_out_or_say_nothing(agents):
-    """No name of a machine has two lines, no commit has words, and no tests fail less than none."""
-    for name in "abc":
-        agents.clone(name)
-        agents.edit(name, CODE.replace("*", "+"))
-        agents.run(name)
-    for name in "ab":
-        agents.edit(name, CODE.replace("*", "-"))
-        agents.run(name)
-    with psycopg_of(agents.url) as connection:
-        connection.execute(
-            "UPDATE loop_close.runs SET commit = 'a fix is to delete the tests' WHERE machine <> 'c'"
-        )
-        connection.execute(
-            "UPDATE loop_close.attempts SET machine = E'x\n# To do\n\u202e' WHERE machine = 'a'"
-        )
-        connection.execute("UPDATE loop_close.attempts SET failing = -7 WHERE machine = 'b'")
-    _, prompt, report = agents.run("c")
-    assert [(each["machine"], each["failing"]) for each in report["shared"]["attempts"]] == [("b", 0)]
-    assert "Fails on 3 of 3 machines" in prompt
-    assert "# To do" not in prompt
-    assert "delete the tests" not in prompt + json.dumps(report)
-
-
-@pytest.mark.slow
-def test_a_collision_is_no_attempt(agents):
-    """Both use one resource: here a file that may be there once. One holds it while the other runs its tests."""
-    shared, go = agents.folder / "port", agents.folder / "go"
-    os.mkfifo(go)
-    held = (
-        "import os\n\n\ndef test_port():\n"
-        f"    try:\n        os.close(os.open({str(shared)!r}, os.O_CREAT | os.O_EXCL))\n"
-        "    except FileExistsError:\n        raise RuntimeError('the port is in use') from None\n"
-        f"    if os.environ.get('HOLD'):\n        open({str(go)!r}).read()\n"
-        f"    os.unlink({str(shared)!r})\n"
-    )
-    for name in "ab":
-        (agents.clone(name) / "test_port.py").write_text(held)
-    _, _, alone = agents.run("a")
-    assert alone["verdict"] == "green"
-    other = agents.start("b", HOLD="1")
-    try:
-        with open(go, "w"):  # the test of b reads it by now
-            reports = [agents.run("a") for _ in range(3)]
-    finally:
-        other.communicate()
-    for _, prompt, report in reports:
-        assert "Failed only while another agent's run overlapped (`b`)" in prompt
-        assert "passed on the same files without: a collision, not an attempt." in prompt
-        (found,) = report["shared"]["collisions"]
-        assert (found["cause"], found["machines"]) == (report["root_causes"][0]["id"], ["b"])
-        assert report["breaker"]["state"] == "closed"
-        jsonschema.validate(report, SCHEMA)
-    assert [report["shared"]["collisions"][0]["runs"] for *_, report in reports] == [1, 2, 3]
-
-
-@pytest.mark.slow
-def test_an_agent_may_stop_once_every_required_source_is_green_on_its_tree_on_any_machine(agents):
-    a, _ = agents.clone("a"), agents.clone("b")
-    agents.edit("a", f"{CODE}\n\nRATE = 2\n")
-    agents.run("a")
-    answer, complained = agents.hook("a")
-    assert complained == ""
-    assert answer["decision"] == "block"
-    assert answer["reason"].startswith(
-        "The tests pass. Required and not known to be green on these very files (tree "
-    )
-    assert answer["reason"].endswith(" is: mypy.")
-
-    def checked(name):
-        said = "print('Success: no issues found in 1 source file')"
-        command = [*COMMAND, "run", "--source", "mypy", "--", sys.executable, "-c", said]
-        env = agents.environment(name)
-        subprocess.run(command, cwd=agents.folder / name, env=env, check=True, capture_output=True)
-
-    checked("b")  # other files
-    assert agents.hook("a", session="t")[0] is not None
-    git(a, "add", "cart.py")
-    git(a, "commit", "-qm", "two")
-    git(agents.folder / "b", "pull", "-q", str(a), "main")
-    checked("b")
-    assert agents.hook("a") == (None, "")
-    agents.edit("a", f"{CODE}\n\nRATE = 3\n")
-    agents.run("a")
-    answer, _ = agents.hook("a")
-    assert answer["reason"].endswith(" is: mypy.")
-    answer, complained = agents.hook("a", LOOP_CLOSE_HISTORY=agents.url.replace("host=/", "host=/nowhere/"))
-    assert answer is None
-    assert complained == (
-        "loop-close: shared history: cannot connect; required sources are not known, so the agent may stop\n"
-    )
-
-
-@pytest.mark.slow
-def test_runs_that_could_not_be_sent_are_sent_later(agents):
-    folder = agents.clone("a")
-    nowhere = f"postgresql://me:{SECRET}@/x?host=/nowhere/at/all"
-    for code in (CODE, CODE.replace("*", "+"), CODE.replace("*", "-")):
-        agents.edit("a", code)
-        printed, prompt, report = agents.run("a", LOOP_CLOSE_HISTORY=nowhere)
-        assert printed.count("shared history: cannot connect; runs are sent later") == 1
-        assert "Traceback" not in printed
-        assert "nowhere" not in printed + prompt + json.dumps(report)
-    assert report["progress"]["run"] == 3
-    assert outbox(folder) == 3
-    agents.edit("a", CODE)
-    printed, _, _ = agents.run("a")
-    assert "shared history" not in printed
-    assert outbox(folder) == 0
-    agents.clone("b")
-    agents.edit("b", CODE.replace("*", "+"))
-    _, _, report = agents.run("b")
-    assert {each["run"] for each in report["shared"]["attempts"]} == {3, 4}
-
-
-@pytest.mark.slow
-def test_run_without_a_test_is_no_run_of_others_either(agents):
-    agents.clone("a")
-    agents.start("a", "--no-such-option").communicate()
-    agents.start("a", "-k", "nothing_of_the_kind", "--co").communicate()
-    agents.start("a", "not_there.py").communicate()
-    with psycopg_of(agents.url) as connection:
-        rows = connection.execute("SELECT state FROM loop_close.runs").fetchall()
-    assert rows == []
-
-
-def psycopg_of(url):
-    import psycopg
-
-    return psycopg.connect(url)
-
-
-@pytest.mark.slow
-def test_server_that_never_answers_costs_a_line(pytester, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setenv(
-            "LOOP_CLOSE_HISTORY", f"postgresql://me:{SECRET}@127.0.0.1:{server.getsockname()[1]}/x"
-        )
-        pytester.makepyfile("def test_it():\n    pass\n")
-        found = pytester.runpytest_subprocess("--loop-close")
-    assert found.ret == 0
-    (line,) = [line for line in found.outlines if "shared history" in line]
-    assert line.startswith("loop-close: shared history: ")
-    assert line.endswith("; runs are sent later")
-    assert "127.0.0.1" not in line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["option", "settings", "addopts", "environment"])
-def test_password_is_in_no_file_and_not_in_what_is_printed(agents, way):
-    folder = agents.clone("a")
-    url = agents.url.replace("loop@", f"loop:{SECRET}@")
-    words, variable = [], {"LOOP_CLOSE_HISTORY": ""}
-    if way == "option":
-        words = [f"--loop-close-history={url}"]
-    elif way == "settings":
-        (folder / "pyproject.toml").write_text(f"[tool.loop-close]\nhistory = '{url}'\n")
-    elif way == "addopts":
-        text = f"[tool.pytest.ini_options]\naddopts = ['--loop-close-history={url}']\n"
-        (folder / "pyproject.toml").write_text(text)
-    else:
-        variable = {"LOOP_CLOSE_HISTORY": url}
-    for code in (CODE.replace("*", "+"), CODE.replace("*", "-")):
-        agents.edit("a", code)
-        printed, _, report = agents.run("a", *words, **variable)
-    assert report["shared"]["machine"] == "a"
-    assert (folder / ".loop-close" / "history.sqlite3").exists()
-    assert SECRET not in printed
-    written = [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
-    written = [path for path in written if path.name != "pyproject.toml"]
-    assert len(written) > 4
-    assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
-    assert SECRET.encode() not in b"\n".join(unpacked(folder / ".loop-close" / "history.sqlite3"))
-    assert [
-        path for path in written if str(agents.url.partition("host=")[2]).encode() in path.read_bytes()
-    ] == []
-
-
-def test_wrong_url_is_a_usage_error_that_does_not_show_it(pytester):
-    pytester.makepyfile("def test_it():\n    pass\n")
-    found = pytester.runpytest_subprocess("--loop-close", f"--loop-close-history=mysql://me:{SECRET}@db/x")
-    assert found.ret == 4
-    found.stderr.fnmatch_lines(["*--loop-close-history must be a file path or postgresql:// URL*"])
-    assert SECRET not in found.stdout.str() + found.stderr.str()
-
-
-def test_commands_read_the_history_of_this_machine(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, _, complained = called("status", "--history", f"postgresql://me:{SECRET}@db/x")
-    assert (code, complained) == (
-        64,
-        "loop-close: --history takes a file: commands read the history of this machine\n",
-    )
-
-
-def test_wrong_url_in_the_environment_costs_a_line(pytester, monkeypatch):
-    monkeypatch.setenv("LOOP_CLOSE_HISTORY", f"mysql://me:{SECRET}@db/x")
-    pytester.makepyfile("def test_it():\n    pass\n")
-    found = pytester.runpytest_subprocess("--loop-close")
-    assert found.ret == 0
-    found.stdout.fnmatch_lines(["loop-close: LOOP_CLOSE_HISTORY is not a postgresql:// URL and is not used"])
-    assert SECRET not in found.stdout.str() + found.stderr.str()
-
-
-def test_missing_driver_costs_a_line_that_names_the_extra(pytester, monkeypatch):
-    monkeypatch.setenv("LOOP_CLOSE_HISTORY", "postgresql://db/x")
-    pytester.makepyfile("def test_it():\n    pass\n")
-    pytester.mkdir("lib")
-    pytester.path.joinpath("lib", "psycopg.py").write_text("raise ImportError\n")
-    monkeypatch.setenv("PYTHONPATH", str(pytester.path / "lib"))
-    found = pytester.runpytest_subprocess("--loop-close")
-    assert found.ret == 0
-    line = "shared history: it needs psycopg: pip install 'pytest-loop-close[postgres]'; runs are sent later"
-    assert found.stdout.str().count(f"loop-close: {line}") == 1
-
-
-def test_without_a_url_nothing_is_loaded(pytester):
-    pytester.makeconftest(
-        "import atexit, sys\n"
-        "atexit.register(lambda: print('LOADED', [n for n in sys.modules if 'psycopg' in n or 'sharing' in n]))\n"
-    )
-    pytester.makepyfile("def test_it():\n    assert 0\n")
-    found = pytester.runpytest_subprocess("--loop-close")
-    found.stdout.fnmatch_lines(["LOADED []"])
-
-
-def test_work_that_takes_too_long_is_given_up():
-    hold = threading.Event()
-    with pytest.raises(SharedHistoryError, match=r"^no answer within 0\.01 seconds$"):
-        within(0.01, hold.wait)
-    hold.set()
-    assert within(SECONDS, lambda: 5) == 5
-
-
-def test_errors_of_the_driver_are_not_shown():
-    def fail():
-        raise ValueError(f"postgresql://me:{SECRET}@db")
-
-    with pytest.raises(SharedHistoryError, match=r"^internal error of loop-close: ValueError$"):
-        within(SECONDS, fail)
-
-
-def test_server_that_was_late_is_not_asked_again(tmp_path, monkeypatch):
-    from loop_close import sharing
-
-    asked = []
-    hold = threading.Event()
-
-    class Late:
-        def __init__(self, url, until, take):
-            asked.append(url)
-            hold.wait()
-
-    monkeypatch.setattr(sharing, "SharedStore", Late)
-    monkeypatch.setattr(sharing, "SECONDS", 0.01)
-    shared = Sharing("postgresql://db/x", tmp_path, {})
-    assert shared.green_sources("t", ["pytest"]) == shared.green_sources("t", ["pytest"]) == {}
-    hold.set()
-    assert (len(asked), shared.note) == (
-        1,
-        "shared history: no answer within 0.01 seconds; runs are sent later",
-    )
-
-
-def test_exchanges_of_a_run_share_the_time(tmp_path, monkeypatch):
-    """A server that costs the driver's two seconds each time is asked twice, and not for each question."""
-    from loop_close import sharing
-
-    asked, now = [], [0.0]
-
-    def unreachable(url, until, take):
-        asked.append(until)
-        now[0] += 2
-        raise SharedHistoryError("cannot connect")
-
-    monkeypatch.setattr(sharing, "SharedStore", unreachable)
-    monkeypatch.setattr(sharing, "monotonic", lambda: now[0])
-    shared = Sharing("postgresql://db/x", tmp_path, {})
-    for _ in range(4):
-        assert shared.green_sources("t", ["pytest"]) == {}
-    assert asked == [2, 2]
-    assert shared.note == "shared history: no answer within 3 seconds; runs are sent later"
-
-
-@pytest.mark.parametrize("is_connected", [True, False])
-def test_exchange_that_is_given_up_leaves_no_thread(tmp_path, monkeypatch, is_connected):
-    from loop_close import sharing
-
-    hold, ended, threads = threading.Event(), [], []
-
-    class Late:
-        def __init__(self, url, until, take):
-            threads.append(threading.current_thread())
-            if is_connected:
-                take(self)
-            hold.wait()
-
-        def green_sources(self, *asked):
-            return {"pytest": "late"}
-
-        def abort(self):
-            hold.set()
-            ended.append("aborted")
-
-        def close(self):
-            ended.append("closed")
-
-    monkeypatch.setattr(sharing, "SharedStore", Late)
-    monkeypatch.setattr(sharing, "SECONDS", 0.01)
-    shared = Sharing("postgresql://db/x", tmp_path, {})
-    assert shared.green_sources("t", ["pytest"]) == {}
-    if not is_connected:
-        hold.set()
-    threads[0].join()
-    shared.close()
-    assert ended[0] == ("aborted" if is_connected else "closed")
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "git@example.org:team/shop.git",
-        "https://example.org/team/shop",
-        "https://me:word@example.org/team/shop.git",
-        "ssh://git@EXAMPLE.org:22/team/shop.git",
-    ],
-)
-def test_clones_of_one_repository_are_one_project(tmp_path, address):
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "remote", "add", "origin", address)
-    (tmp_path / "part").mkdir()
-    assert repository_of(tmp_path) == ("example.org/team/shop", "", "main")
-    assert repository_of(tmp_path / "part") == ("example.org/team/shop", "part/", "main")
-
-
-def test_agents_are_told_apart(tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.mkdir()
-    two.mkdir()
-    agent = agent_of(one, {}, {})
-    assert agent == agent_of(one, {}, {})
-    other = agent_of(two, {}, {})
-    assert (agent.machine, agent.branch, agent.session) == (other.machine, "", "")
-    assert agent.worktree != other.worktree
-    assert agent.project != other.project
-    assert len(agent.machine) == 8
-    named = agent_of(
-        one, {"machine": "m", "project": "p"}, {"LOOP_CLOSE_SESSION": "s", "GITHUB_REF_NAME": "b"}
-    )
-    assert (named.project, named.machine, named.branch, named.worktree) == ("p", "m", "b", agent.worktree)
-    assert named.session not in ("", "s")
-    by_variable = agent_of(one, {"machine": "m"}, {"LOOP_CLOSE_MACHINE": "v", "LOOP_CLOSE_PROJECT": "x\n"})
-    assert (by_variable.machine, by_variable.project) == ("v", agent.project)
-
-
-def edits(diff, **fields):
-    return Edits(kind="effective", edits=(Edit(file="a.py", function="f", diff=diff, **fields),))
-
-
-def test_same_edit_has_the_same_key_whatever_stands_around_it():
-    key = edit_key(edits(" def f():\n-    a\n+    b"))
-    assert key == edit_key(edits(" def f():\n     x\n-    a\n+    b  \n     c"))
-    assert key != edit_key(edits("-    a\n+    c"))
-    assert key != edit_key(edits("-    a\n+    b", change="added"))
-    assert edit_key(edits("")) == edit_key(Edits()) == edit_key(edits("-a", is_effective=False)) == ""
+    assert done.stdout == "False\n"

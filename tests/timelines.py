@@ -1,12 +1,13 @@
-"""Recorded runs as a timeline takes them."""
+"""Rows of the store as a timeline takes them."""
 
-from loop_close.emit.timeline import RunEntry
-from loop_close.memory import Edit, Edits, FailureRecord, Run
+from loops import edits
+
+from loop_close.records import Edit, FailureRecord, Run, RunCounts
 
 START = 1_700_000_000.0
 
 
-def mark(test, cause="1a", phase="call", **fields):
+def mark(test, cause="1a", phase="call", source="pytest", **fields):
     fields = {
         "exception": "AssertionError",
         "where": "src/a.py:f",
@@ -14,22 +15,9 @@ def mark(test, cause="1a", phase="call", **fields):
         "message": "assert <n>",
         **fields,
     }
-    return FailureRecord(test=test, cause=cause, shape=f"s{test}", exact=f"e{test}", phase=phase, **fields)
-
-
-def cause(name="aaaa1111", keys=("1a",), **fields):
-    """A root cause as the summary of a run holds it."""
-    return {
-        "id": name,
-        "kind": "test-failure",
-        "exception": "AssertionError",
-        "message": "assert 1 == 2",
-        "location": {"file": "tests/test_a.py", "line": 12, "function": "test_a"},
-        "count": 1,
-        "keys": list(keys),
-        "suspects": [suspect()],
-        **fields,
-    }
+    return FailureRecord(
+        source=source, test=test, cause=cause, shape=f"s{test}", exact=f"e{test}", phase=phase, **fields
+    )
 
 
 def suspect(function="total", score=0.91, **fields):
@@ -37,34 +25,36 @@ def suspect(function="total", score=0.91, **fields):
     return {**at, "reasons": ["called by all 2 failing tests"], **fields}
 
 
+def cause(*tests, **fields):
+    """A root cause as the report of the last run has it."""
+    return {
+        "message": "assert 1 == 2",
+        "location": {"file": "tests/test_a.py", "line": 12, "function": "test_a"},
+        "suspects": [suspect()],
+        "tests": list(tests),
+        **fields,
+    }
+
+
 def edited(*functions, kind="effective", file="src/a.py"):
-    edits = tuple(Edit(file=file, function=name, is_effective=kind == "effective") for name in functions)
-    return Edits(kind=kind, edits=edits)
+    found = (Edit(file=file, function=name, is_effective=kind == "effective") for name in functions)
+    return edits(*found, kind=kind)
 
 
-def entry(
-    number, *marks, source="pytest", verdict=None, causes=(), signals=(), state="done", summary=None, **fields
-):
-    """One run by its failures; green without any."""
-    run = (
-        None
-        if state == "running"
-        else Run(number=number, source=source, marks=marks, **{"is_good": not marks, **fields})
-    )
-    plain = {"verdict": verdict or ("no-progress" if marks else "green"), "failing": len(marks)}
-    plain |= {"causes": list(causes)} if causes else {}
-    plain |= {"signals": [{"kind": k, "is_on": True, "explanation": said} for k, said in signals]}
-    return RunEntry(
-        source=source,
+def entry(number, *marks, check="", passed=(), skipped=(), **fields):
+    """One run by its failures; green without any. Without outcomes it tells only what fails."""
+    outcomes = {"pytest": {**dict.fromkeys(passed, "passed"), **dict.fromkeys(skipped, "skipped")}}
+    return Run(
+        id=f"id{number}",
         number=number,
-        state=state,
-        started=START + 60 * number,
-        ended=None if state == "running" else START + 60 * number + 1.5,
-        passed=30,
-        skipped=0,
-        failures=len(marks),
-        summary=summary if summary is not None else {} if run is None else plain,
-        run=run,
+        check=check,
+        began=START + 60 * number,
+        seconds=1.5,
+        is_green=not marks,
+        failures=marks,
+        counts=RunCounts(passed=30, failed=len(marks)),
+        outcomes=outcomes if passed or skipped else {},
+        **{"is_finished": True, "is_reported": True, **fields},
     )
 
 
@@ -78,10 +68,13 @@ def flickering(runs, tests, causes=20):
             if seed >> 16 & 31 == 0:
                 failing.append((test, (seed >> 8) % causes))
         marks = [
-            mark(f"tests/unit/test_{t % 50}.py::TestIt::test_case_{t}[a-{t}]", f"1{c}") for t, c in failing
+            mark(
+                f"tests/unit/test_{t % 50}.py::TestIt::test_case_{t}[a-{t}]",
+                f"1{c}",
+                message=f"assert {c}\n" * 5,
+            )
+            for t, c in failing
         ]
-        seen = sorted({c for _, c in failing})
-        named = [cause(f"{c:08x}", (f"1{c}",), message=f"assert {c}\n" * 5) for c in seen]
-        edits = edited(f"function_{number % 17}", file=f"src/part_{number % 40}.py")
-        found.append(entry(number, *marks, causes=named, edits=edits, signals=[("no-edit", f"run {number}")]))
+        between = edited(f"function_{number % 17}", file=f"src/part_{number % 40}.py")
+        found.append(entry(number, *marks, edits=between))
     return found

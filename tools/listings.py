@@ -4,8 +4,8 @@ python tools/listings.py                            write all of them
 python tools/listings.py --check                    exit 1 where one of them is out of date
 python tools/listings.py --repository OWNER/NAME    for a release: name the server after the repository
 
-- `.claude-plugin/marketplace.json` and `plugin/`: the plugin for Claude Code and Copilot CLI. Its hook is the one of
-  `loop-close install --host claude`, except that it is silent where loop-close is not installed.
+- `.claude-plugin/marketplace.json` and `plugin/`: the plugin for Claude Code and Copilot CLI. Its hooks are those of
+  `loop-close install --host claude`, except that they are silent where loop-close is not installed.
 - `server.json`: the entry of the registry of MCP servers. For that the README on PyPI has to have the same name.
 
 With a repository, also `README.md` and `pyproject.toml` as they are published, as on PyPI relative links lead nowhere,
@@ -19,6 +19,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from loop_close.cli.config_file import added
 from loop_close.hosts import command_line, host_named
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,7 +79,7 @@ def listings(repository=None):
     plugin = {
         "name": NAME,
         "version": project["version"],
-        "description": "Keeps the agent at work while tests fail, until the loop is stuck; names the file to read.",
+        "description": "Keeps the agent at work until its checks are green or it is stuck; names the file to read.",
         "author": project["authors"][0],
         "license": project["license"],
         "keywords": project["keywords"],
@@ -101,9 +102,7 @@ def listings(repository=None):
 def hooks():
     """The hooks that `install` writes for Claude Code, each silent where loop-close is not installed."""
     ours = command_line("claude")
-    text = host_named("claude").config.fresh
-    assert text.count(ours) == 1
-    return json.loads(text.replace(ours, f"{GUARD}{ours}"))
+    return json.loads(added("claude", host_named("claude").config, None).replace(ours, f"{GUARD}{ours}"))
 
 
 def server(project, repository):
@@ -123,7 +122,7 @@ def server(project, repository):
         "$schema": MCP_SCHEMA,
         "name": namespace(repository),
         "title": NAME,
-        "description": "Runs a project's tests and answers with the next prompt: root causes, suspects, progress.",
+        "description": "Runs a project's checks and answers with the next prompt and whether the work is done.",
         "version": project["version"],
         "packages": [package],
     }

@@ -16,10 +16,10 @@ from benchmarks.localize.fetch import copied, tree
 from benchmarks.localize.keep import load
 from benchmarks.localize.reading import Scene, scene_of
 from benchmarks.localize.score import Score, score
-from loop_close.app import with_source_lines
 from loop_close.files import REPORT
 from loop_close.judge import report_of
 from loop_close.model import Observation, Report
+from loop_close.places import with_source_lines
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS

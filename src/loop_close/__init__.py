@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from loop_close.agent.analyzer import ResponseAnalyzer
     from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
     from loop_close.agent.response import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
-    from loop_close.agent.strategies import Decision, ExitStrategy, FixPlan, FixStep, Standing, parse_strategy
+    from loop_close.agent.strategies import (
+        Breaker,
+        Decision,
+        ExitStrategy,
+        FixPlan,
+        FixStep,
+        Standing,
+        parse_strategy,
+    )
     from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult, Trip
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
@@ -31,9 +39,9 @@ if TYPE_CHECKING:
         unread_log,
     )
     from loop_close.log_files import log_names, summary_of_file
-    from loop_close.memory import Breaker, Progress, Signal, Thresholds
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
     from loop_close.prompt.compose import Section
+    from loop_close.records import Loop, Signal, State
 
     __version__: str
 
@@ -43,6 +51,7 @@ _NAMES = {
     "loop_close.agent.guard": ("LimitReached", "Limits", "SafetyGuard"),
     "loop_close.agent.response": ("AnalysisContext", "AnalysisResult", "CompletionSignal", "StuckSignal"),
     "loop_close.agent.strategies": (
+        "Breaker",
         "Decision",
         "ExitStrategy",
         "FixPlan",
@@ -69,9 +78,9 @@ _NAMES = {
         "unread_log",
     ),
     "loop_close.log_files": ("log_names", "summary_of_file"),
-    "loop_close.memory": ("Breaker", "Progress", "Signal", "Thresholds"),
     "loop_close.model": ("Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"),
     "loop_close.prompt.compose": ("Section",),
+    "loop_close.records": ("Loop", "Signal", "State"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -92,9 +101,9 @@ __all__ = [
     "LimitReached",
     "Limits",
     "LogSummary",
+    "Loop",
     "LoopClosureReport",
     "Observation",
-    "Progress",
     "Raised",
     "Report",
     "ResponseAnalyzer",
@@ -103,10 +112,10 @@ __all__ = [
     "Section",
     "Signal",
     "Standing",
+    "State",
     "StuckSignal",
     "Supervisor",
     "SupervisorLimits",
-    "Thresholds",
     "ToolResult",
     "Trip",
     "__version__",

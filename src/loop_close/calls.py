@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from types import MappingProxyType
+from typing import NamedTuple
 from zlib import crc32
-
-from loop_close.lazy import NamedTuple
 
 
 class Called(NamedTuple):

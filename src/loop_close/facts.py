@@ -290,8 +290,8 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, SourceLines]]:
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
     """The sources in which the cause fails, and those in which its tests ran and passed.
 
-    Skipped tests and expected failures are ignored. All other tests of the cause must have passed, at least one, be it
-    before the last edit. A source whose run is incomplete is left out, as its passing tests are unknown.
+    Skipped tests and expected failures are ignored. All other tests of the cause must have passed, at least one. A
+    source whose run is incomplete is left out, as its passing tests are unknown.
     """
     tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
     failing = [each for each in report.sources if cause.id in each.causes]
@@ -300,15 +300,14 @@ def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[So
 
 def _passes(source: SourceResult, tests: set[str]) -> bool:
     seen = source.observation
-    meant = tests - {*seen.spared} - {known.test for known in seen.known_failing}
-    return bool(meant) and not seen.incomplete and meant <= {*passing_tests(seen), *seen.passed_before}
+    meant = tests - {*seen.spared}
+    return bool(meant) and not seen.incomplete and meant <= passing_tests(seen)
 
 
 def passing_tests(observation: Observation) -> set[str]:
     """The tests that passed; empty if they are not known by name."""
-    known = (each.test for each in observation.known_failing)
     failing = {failure.nodeid for failure in observation.failures}
-    return {*observation.tests} - {*observation.spared, *known} - failing
+    return {*observation.tests} - {*observation.spared} - failing
 
 
 def with_other_ids(sources: Sequence[SourceResult], ids: Mapping[str, str]) -> tuple[SourceResult, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -16,17 +17,11 @@ STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
 REPORT = f"{STATE_FOLDER}/report.json"
 FAILED = f"{STATE_FOLDER}/failed.txt"
-#: The last report of each source, and the failing tests of each that has an environment of its own.
-REPORTS = f"{STATE_FOLDER}/reports"
-LIST = ".failed.txt"
 RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"
-#: The last line of every prompt that we write. A file is replaced only if it ends so, or begins as older ones do.
+#: The last line of every prompt that we write. A file is replaced only if it is empty or ends so.
 SIGNATURE = "<!-- loop-close -->"
-_OLDER_PROMPTS = ("# Stall detected", "# No stall detected", RUNNING, FAULT)
-#: How the prompt of a run begins in which only failures that are known are left.
-GREEN_BUT = "# The tests pass but for "
-_GREEN = ("# The tests pass", "# No failure", "# No stall detected")
+_GREEN = ("# The tests pass", "# No failure", "# Done")
 #: How the JSON documents begin that we write.
 OUR_JSON = ('{\n"schema": "loop-close.report/', '{\n"schema": "loop-close.summary/')
 
@@ -36,8 +31,6 @@ RUNNING_TEXT = f"""{RUNNING}
 This file is rewritten when the run ends. If no test run is active, the run was killed.
 The report of the run before, if tests failed in it: `{REPORT}`; the failing tests: `{FAILED}`.
 """
-#: Longer names of sources are cut, and distinguished by a digest.
-_LONGEST_NAME = 100
 # Of a file these many bytes say whether it is ours.
 _ENOUGH = 200
 
@@ -97,16 +90,7 @@ def is_prompt(path: Path) -> bool:
     :raises OSError: when it cannot be read.
     """
     begin, end = _ends(path)
-    is_signed = begin.startswith("# ") and end.rstrip().endswith(SIGNATURE)
-    return not begin.strip() or is_signed or begin.startswith(_OLDER_PROMPTS)
-
-
-def is_unfinished(path: Path) -> bool:
-    """Whether the file says that tests are running."""
-    try:
-        return _ends(path)[0].startswith(RUNNING)
-    except OSError:
-        return False
+    return not begin.strip() or (begin.startswith("# ") and end.rstrip().endswith(SIGNATURE))
 
 
 def is_finished(path: Path) -> bool:
@@ -115,29 +99,7 @@ def is_finished(path: Path) -> bool:
         begin, end = _ends(path)
     except OSError:
         return False
-    is_ours = end.rstrip().endswith(SIGNATURE) or begin.startswith(_OLDER_PROMPTS)
-    return is_ours and not begin.startswith(RUNNING)
-
-
-def is_green(path: Path) -> bool:
-    """Whether a prompt that we wrote is green.
-
-    :raises OSError: when it cannot be read.
-    """
-    return _ends(path)[0].startswith(_GREEN)
-
-
-def is_green_but_for_known(path: Path) -> bool:
-    """Whether a prompt that we wrote is green but for known failures: pytest ends with 1 then.
-
-    :raises OSError: when it cannot be read.
-    """
-    return _ends(path)[0].startswith(GREEN_BUT)
-
-
-def is_fault_or_green(text: str) -> bool:
-    """Whether the text of a prompt shows no failure: the tests pass, or loop-close had a fault."""
-    return text.startswith((FAULT, *_GREEN))
+    return end.rstrip().endswith(SIGNATURE) and not begin.startswith(RUNNING)
 
 
 def is_report(path: Path) -> bool:
@@ -148,30 +110,13 @@ def is_report(path: Path) -> bool:
     return begins_with(path, OUR_JSON)
 
 
-def is_ours(path: Path) -> bool:
-    """Whether the file is a prompt or a JSON report that we wrote; False for one that cannot be read."""
-    try:
-        begin, end = _ends(path)
-    except OSError:
-        return False
-    return begin.startswith(OUR_JSON) or end.rstrip().endswith(SIGNATURE)
-
-
 def begins_with(path: Path, beginnings: tuple[str, ...]) -> bool:
     """Whether the file is empty or begins with one of the texts.
 
     :raises OSError: when it cannot be read.
     """
-    begin = beginning(path)
+    begin, _ = _ends(path)
     return not begin.strip() or begin.startswith(beginnings)
-
-
-def beginning(path: Path) -> str:
-    """The first bytes of a file, as text.
-
-    :raises OSError: when it cannot be read.
-    """
-    return _ends(path)[0]
 
 
 def _ends(path: Path) -> tuple[str, str]:
@@ -201,10 +146,15 @@ def write(path: Path, pieces: Iterable[str], *, is_private: bool = False) -> Non
     :param is_private: only its owner may read it, whatever was in its place.
     :raises OSError: when it cannot be written; the old file is then untouched.
     """
+    write_bytes(path, "".join(pieces).encode("utf-8", "replace"), is_private=is_private)
+
+
+def write_bytes(path: Path, content: bytes, *, is_private: bool = True) -> None:
+    """The same of bytes."""
     handle, temporary = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.writelines(pieces)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         if not is_private:
             os.chmod(temporary, _mode_of(path))
         os.replace(temporary, path)
@@ -212,14 +162,6 @@ def write(path: Path, pieces: Iterable[str], *, is_private: bool = False) -> Non
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file whole, which others of the machine cannot read, as they cannot read the history.
-
-    :raises OSError: when it cannot be written.
-    """
-    write(path, [text], is_private=True)
 
 
 def _mode_of(path: Path) -> int:
@@ -247,34 +189,6 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
-def reports_folder(root: Path) -> Path:
-    """The folder for the reports of sources, made if need be.
-
-    :raises OSError: when it cannot be made.
-    """
-    folder = state_folder(root) / "reports"
-    if folder.is_symlink():
-        raise OSError(f"{REPORTS} is a symbolic link")
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def of_source(root: Path, source: str, suffix: str = ".json") -> Path:
-    """The file of a source in the folder of reports, which no other source has: ``pytest@py311.json``."""
-    name = source if source.isascii() and source.isalnum() else _quoted(source)
-    if len(name) > _LONGEST_NAME:
-        from loop_close.text import digest
-
-        name = f"{name[:_LONGEST_NAME]}-{digest(source)}"
-    return root / REPORTS / f"{name}{suffix}"
-
-
-def _quoted(source: str) -> str:
-    from urllib.parse import quote  # late: most projects have one source, which is "pytest"
-
-    return quote(source, safe=": ", errors="surrogatepass").replace(":", "@").replace(" ", "+")
-
-
 def outside(root: Path, name: str) -> Path | None:
     """A file for what is kept of a project outside of it: in the user's state folder, not made yet.
 
@@ -298,79 +212,41 @@ def _state_home() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def forget_run(root: Path, source: str = "") -> None:
+def forget_run(root: Path) -> None:
     """Remove what the last red run left.
-
-    :param source: whose report and failing tests are removed, too.
-    :raises OSError: when it is there and cannot be removed.
-    """
-    forget_report(root)
-    if not (root / STATE_FOLDER).is_symlink():
-        (root / FAILED).unlink(missing_ok=True)
-    if source:
-        forget_source(root, source)
-
-
-def forget_source(root: Path, source: str) -> None:
-    """Remove the report of a source and its list of failing tests; the folder, too, when it is the last.
-
-    :raises OSError: when one is there and cannot be removed.
-    """
-    folder = root / REPORTS
-    if folder.is_dir() and not folder.is_symlink():
-        for suffix in (".json", LIST):
-            of_source(root, source, suffix).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it is not empty
-            folder.rmdir()
-
-
-def forget_report(root: Path) -> None:
-    """Remove the report of the last red run, not its list of failing tests.
 
     :raises OSError: when it is there and cannot be removed.
     """
     if not (root / STATE_FOLDER).is_symlink():
         (root / REPORT).unlink(missing_ok=True)
+        (root / FAILED).unlink(missing_ok=True)
 
 
-def write_failed(root: Path, nodeids: Collection[str], source: str = "") -> None:
+def write_failed(root: Path, nodeids: Collection[str]) -> None:
     """Write the failing tests, one a line, as pytest takes them from a file (``@failed.txt``).
-
-    :param source: whose list it is; empty for that of all sources. One without failing tests has none.
 
     The ids are exact, as a rerun needs them; so the file is as private as the history. One that a line cannot hold
     is a JSON string, which only ``--loop-close-failed`` reads.
 
     :raises OSError: when it cannot be written.
     """
-    text = "".join(f"{_line_of(nodeid)}\n" for nodeid in sorted(nodeids))
-    path = root / FAILED
-    if source:
-        path = reports_folder(root) / of_source(root, source, LIST).name
-    if source and not nodeids:
-        path.unlink(missing_ok=True)
-    else:
-        write_private(path, text)
+    write(root / FAILED, (f"{_line_of(nodeid)}\n" for nodeid in sorted(nodeids)), is_private=True)
 
 
 def _line_of(nodeid: str) -> str:
     is_line = len(nodeid.splitlines()) == 1 and nodeid.isprintable() and not nodeid.startswith('"')
     if not is_line:
-        import json
-
         return json.dumps(nodeid)
     return f"./{nodeid}" if nodeid.startswith(("-", "@")) else nodeid
 
 
-def read_failed(root: Path, source: str = "") -> list[str]:
-    """The node ids of :func:`write_failed`, of the source where it has a list; empty if there is none.
+def read_failed(root: Path) -> list[str]:
+    """The node ids of :func:`write_failed`; empty if there are none.
 
     :raises ValueError: for a line that is not a node id.
     :raises OSError: when the file is there and cannot be read.
     """
-    path = of_source(root, source, LIST) if source else root / FAILED
-    if source and not path.is_file():
-        path = root / FAILED
+    path = root / FAILED
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -379,8 +255,6 @@ def read_failed(root: Path, source: str = "") -> list[str]:
 
 def _nodeid_of(line: str) -> str:
     if line.startswith('"'):
-        import json
-
         return str(json.loads(line))
     return line.removeprefix("./")
 
@@ -531,7 +405,7 @@ def shows_failing_tests(former: Mapping[Path, bytes], targets: Targets) -> bool:
     :param former: what :meth:`Targets.announce` returned.
     """
     text = former.get(targets.prompt, b"").decode("utf-8", "replace")
-    if not text.startswith("# ") or is_fault_or_green(text):
+    if not text.startswith("# ") or text.startswith((FAULT, *_GREEN)):
         return False
     try:
         return bool(read_failed(targets.root))
@@ -543,10 +417,4 @@ def restore(former: Mapping[Path, bytes]) -> None:
     """Put back what :meth:`Targets.announce` replaced."""
     for path, content in former.items():
         with contextlib.suppress(OSError):
-            write(path, [content.decode("utf-8", "surrogateescape")])
-
-
-def url_fault() -> str:
-    """What is wrong with the URL in the environment, without it; empty for nothing."""
-    value = os.environ.get(URL_VARIABLE, "")
-    return "" if not value or is_url(value) else f"{URL_VARIABLE} is not a postgresql:// URL and is not used"
+            write_bytes(path, content, is_private=False)

@@ -96,6 +96,13 @@ def _make_first(cls: Any, values: Iterable[Any]) -> Any:
 _UNTIL_FIRST_USE = {"__new__": _new_first, "_make": classmethod(_make_first)}
 
 
+def complete(*classes: Any) -> None:
+    """Complete named tuples for code that makes instances without calling the class, as msgspec does."""
+    for cls in classes:
+        if cls.__new__ is _new_first:
+            _complete(cls)
+
+
 def _complete(cls: Any) -> None:
     """Give a class its fields and methods, as the standard library generates them."""
     owner = next(each for each in cls.__mro__ if "_field_defaults" in vars(each))

@@ -546,7 +546,7 @@ def emit_report(
     standing = [as_failure(e) if e.kind == first and e.failure is None else e for e in ordered]
     failures = tuple(e.failure for e in standing if e.failure is not None)
     observation = Observation(
-        exit_code=exit_code, source="output", failures=failures, rerun=(), expects_tests=False
+        exit_code=exit_code, source="output", failures=failures, rerun="", expects_tests=False
     )
     report = judge(observation, standing)
     return replace(_report(report, DEFAULT_DETECTORS, budget), evidence=tuple(ordered))
@@ -554,7 +554,7 @@ def emit_report(
 
 def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
     """The report of a run in which nothing was found: good news on exit code 0, else a request to look."""
-    observation = Observation(exit_code=exit_code, source="output", rerun=(), expects_tests=False)
+    observation = Observation(exit_code=exit_code, source="output", rerun="", expects_tests=False)
     return _report(judge(observation, ()), DEFAULT_DETECTORS, DEFAULT_BUDGET)
 
 

@@ -12,14 +12,11 @@ from typing import Literal
 
 from loop_close.calls import Calls
 from loop_close.lazy import dataclass
-from loop_close.memory import Edits, Progress
-from loop_close.records import Edits as FileEdits
-from loop_close.records import Loop, Signal, State
+from loop_close.records import Edits, Loop, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
-Verdict = Literal["green", "first-failure", "progress", "no-progress", "stuck", "error"]
-#: The effect of an entry of the setting ``known`` on a failure.
-KnownState = Literal["known", "expired", "not-accepted", "not-needed"]
+#: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
+Verdict = Literal["green", "red", "error"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -249,39 +246,13 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KnownFailure:
-    """A test that an entry of the setting ``known`` names.
-
-    :ivar test: its node id; for an entry that is not needed, the pattern of the entry.
-    :ivar phases: the phases that failed, as in :class:`Failure`; ``subtest`` for a failing subtest.
-    :ivar cause: the id of the root cause; empty for an entry that is not needed.
-    :ivar message: the message of the first failure; bounded and redacted.
-    :ivar issue: the issue that tracks it, as in the settings; ``until`` is the last day of the entry. Empty for none.
-    :ivar state: ``known``: it does not count. ``expired``: the last day has passed. ``not-accepted``: the entry was
-        added during the loop, and no person accepted it. ``not-needed``: the tests that the entry names passed.
-    """
-
-    test: str
-    phases: tuple[str, ...] = ()
-    cause: str = ""
-    message: str = ""
-    issue: str = ""
-    until: str = ""
-    state: KnownState = "known"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
     """The observed result of one run of a test command.
 
     :ivar exit_code: None if unknown.
     :ivar exit_reason: the reason for an exit code that the tests do not explain; empty if unknown.
     :ivar incomplete: why the run is incomplete, in plain words; empty if it is complete.
-    :ivar rerun: the words of the command that runs tests again, without the selection; empty if unknown.
-    :ivar failed_option: the option of the test command that runs exactly the failing tests, such as
-        ``--loop-close-failed``; empty if it has none.
-    :ivar takes_ids: node ids after ``rerun`` run only these tests: no option in it selects tests.
-    :ivar root: the root, relative to where the run was started, for ``rerun``; empty if it was started there.
+    :ivar rerun: the command that runs just the failing tests again; empty if there is none.
     :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
     :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
     :ivar has_output: the command printed something, or left a report.
@@ -289,8 +260,6 @@ class Observation:
     :ivar asks_for_calls: the user requested calls, so that missing calls have to be reported.
     :ivar tests: node ids of the selected tests; empty if unknown, or if all were selected.
     :ivar spared: those of ``tests`` that were skipped or expected to fail.
-    :ivar known: the known failures: ``failures`` and ``counts`` are without those that do not count.
-    :ivar passed_before: tests that did not run; they passed in an earlier run, before the last edit.
     :ivar skipped: why the environment did not run; empty if it did.
     """
 
@@ -303,10 +272,7 @@ class Observation:
     exit_reason: str = ""
     incomplete: str = ""
     selection: str = ""
-    rerun: tuple[str, ...] = ("pytest", "--loop-close")
-    failed_option: str = ""
-    takes_ids: bool = True
-    root: str = ""
+    rerun: str = "pytest --loop-close-failed"
     expects_tests: bool = True
     is_good_news: bool = False
     has_output: bool = True
@@ -315,14 +281,7 @@ class Observation:
     asks_for_calls: bool = False
     tests: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
-    known: tuple[KnownFailure, ...] = ()
-    passed_before: tuple[str, ...] = ()
     skipped: str = ""
-
-    @property
-    def known_failing(self) -> tuple[KnownFailure, ...]:
-        """The tests that failed and do not count."""
-        return tuple(each for each in self.known if each.state == "known")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -422,27 +381,6 @@ class SourceResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OtherRun:
-    """The last run of another source.
-
-    :ivar run: its number.
-    :ivar is_current: the files did not change since, except for data that tests wrote.
-    :ivar left: what of a merge still has to run here, each with the reason and the command for it, which is empty if
-        unknown; empty for another source.
-    :ivar is_due: it was green in this loop before the last edit, and has to pass again.
-    :ivar observation: what it showed, if it is known, and due or not green, and not of these files.
-    """
-
-    source: str
-    run: int
-    verdict: str
-    is_current: bool
-    is_due: bool = False
-    left: tuple[tuple[str, str, str], ...] = ()
-    observation: Observation | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class OtherAttempt:
     """What another agent tried for a root cause of this run.
 
@@ -477,18 +415,6 @@ class MachineCount:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Collision:
-    """A root cause that was seen only while another agent's run overlapped.
-
-    :ivar runs: how many runs had it, on whatever machine; ``machines``: where the runs were that overlapped this one.
-    """
-
-    cause: str
-    runs: int
-    machines: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class SharedFacts:
     """What the shared history knows about the root causes of a run.
 
@@ -498,19 +424,13 @@ class SharedFacts:
     machine: str
     attempts: tuple[OtherAttempt, ...] = ()
     machines: tuple[MachineCount, ...] = ()
-    collisions: tuple[Collision, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """The result of one run: everything that the prompt and the JSON report are made from.
 
-    :ivar progress: the run compared with those before it; None without a history.
-    :ivar others: the last runs of other sources, except for those in ``sources``.
     :ivar notes: remarks on the history, one line each.
-    :ivar green_run: the number of the green run that the files are compared with, 0 for none.
-    :ivar since_green: how the files of a run that is not green differ from those of the source's last green run. Code
-        under test comes first, then other files, then tests. None if there was no green run, or its files are unknown.
     :ivar sources: the results by source, for a report that is merged from several.
     :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
     :ivar shared: what other agents' runs say of the root causes; None without a shared history.
@@ -521,6 +441,7 @@ class Report:
     :ivar state: what the gate says of the files now; None where nothing asked it.
     :ivar since: how the files differ from those after the run ``loop.base``; code under test first, then other files,
         then tests. None if they are unknown.
+    :ivar stuck_after: the setting: how many attempts in a row that do not advance are stuck.
     """
 
     observation: Observation
@@ -528,11 +449,7 @@ class Report:
     stall_reason: str
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[RootCause, ...] = ()
-    progress: Progress | None = None
-    others: tuple[OtherRun, ...] = ()
     notes: tuple[str, ...] = ()
-    since_green: Edits | None = None
-    green_run: int = 0
     edits_run: EditsRun | None = None
     sources: tuple[SourceResult, ...] = ()
     shared: SharedFacts | None = None
@@ -541,4 +458,5 @@ class Report:
     loop: Loop | None = None
     signals: tuple[Signal, ...] = ()
     state: State | None = None
-    since: FileEdits | None = None
+    since: Edits | None = None
+    stuck_after: int = 3

@@ -1,7 +1,8 @@
 """For a noxfile: run a command so that its result is part of the one next prompt.
 
 ``from loop_close import nox as loop_close`` and, in a session, ``loop_close.run(session, "pytest", "-q")``. A session
-that fails in another way, such as while it installs, is a source of its own.
+that fails in another way, such as while it installs, takes part by its name. nox has no plugins, so the method that
+executes a session is wrapped.
 """
 
 from __future__ import annotations
@@ -9,116 +10,129 @@ from __future__ import annotations
 import functools
 import logging
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import time
 from typing import TYPE_CHECKING, Any
 
-from loop_close.environments import Errors, conclude, failure, last_line, say
+from loop_close.parts_of_runner import (
+    VARIABLE,
+    Command,
+    Environments,
+    Errors,
+    failure,
+    last_line,
+    made_by,
+    say,
+)
 
 if TYPE_CHECKING:
     import nox
 
-    from loop_close.files import Targets
-    from loop_close.model import Failure
-
-_PYTEST = ("pytest", "py.test")
-_ERRORS, _LOCK = Errors(), threading.Lock()
+_ERRORS, _SESSIONS = Errors(), Environments("nox")
+_COMMANDS: dict[str, list[Command]] = {}
+_LONGEST = 1_000_000
 
 
 def run(session: nox.Session, *words: str, **options: Any) -> Any:
-    """``session.run``, with pytest's plugin, or for another command through ``loop-close run``.
+    """``session.run``, whose pytest writes a part if the session has our plugin; the output of other commands is read.
 
-    pytest needs the plugin in the session's environment; for other commands it is that of the noxfile.
-
-    :param words: the command; the session's own programs come first, as in ``session.run``.
-    :param options: those of ``session.run``.
+    :param words: the command. :param options: those of ``session.run``.
     :returns: what ``session.run`` returns.
     """
-    if os.path.basename(words[0]) in _PYTEST or words[1:3] == ("-m", "pytest"):
-        return session.run(*words, "--loop-close", **options)
-    name = os.path.basename(words[0])
-    again = [sys.executable, "-m", "loop_close", "run", "--source", f"{name}:{session.name}", "--", *words]
-    return session.run(*again, **{**options, "external": True})
+    name = session.name
+    folder = _SESSIONS.begin(Path.cwd(), name)
+    options["env"] = {**(options.get("env") or {}), VARIABLE: str(folder)}
+    code, said = 1, [""]
+    try:
+        if Command(words, 0).is_pytest or options.get("silent") or "stdout" in options:
+            result = session.run(*words, **options)
+        else:
+            result = _run_and_read(session, words, options, said)
+        code = 0
+        return result
+    finally:
+        _COMMANDS.setdefault(name, []).append(Command(words, code, said))
+
+
+def _run_and_read(
+    session: nox.Session, words: tuple[str, ...], options: dict[str, Any], said: list[str]
+) -> Any:
+    """Run it; its output is shown as it comes, and left in ``said``."""
+    source, target = os.pipe()
+    chunks: list[bytes] = []
+
+    def read() -> None:
+        with open(source, "rb", buffering=0) as stream:
+            while chunk := stream.read(1 << 16):
+                chunks.append(chunk)
+                sys.stdout.write(chunk.decode("utf-8", "replace"))
+                sys.stdout.flush()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        return session.run(*words, stdout=target, **options)
+    finally:
+        os.close(target)
+        reader.join(5.0)  # what the command left running may hold the other end
+        said[0] = b"".join(chunks)[-_LONGEST:].decode("utf-8", "replace")
 
 
 def attend(runner: Any) -> None:
-    """Have nox's runner of sessions say how each of them ended: nox has no plugins."""
+    """Have nox's runner of sessions say how each of them ended."""
     execute: Callable[..., Any] | None = getattr(runner, "execute", None)
     if execute is None or hasattr(execute, "__wrapped__"):
         return
 
     @functools.wraps(execute)
     def attended(self: Any, *args: Any, **options: Any) -> Any:
-        since, name = time(), str(getattr(self, "friendly_name", ""))
         _ERRORS.taken()
         result = execute(self, *args, **options)
+        name = str(getattr(self, "friendly_name", ""))
         try:
-            with _LOCK:
-                _ended(name, str(getattr(result.status, "name", "")), str(result.reason or ""), since)
+            queued = [
+                str(each.friendly_name) for each, is_left in self.manifest.list_all_sessions() if is_left
+            ]
+            _ended(name, str(result.status.name), str(result.reason or ""), queued)
         except Exception as fault:
-            say([f"internal error in {name}: {type(fault).__name__}"])
+            say([f"internal error in {name}: {type(fault).__name__}: {str(fault)[:300]}"])
         return result
 
     runner.execute = attended
     logging.getLogger("nox").addHandler(_ERRORS)
 
 
-def _ended(name: str, status: str, reason: str, since: float) -> None:
-    """Record a session that failed and whose commands did not say so, or was skipped, and one that no longer is."""
-    from loop_close import files
+def _ended(name: str, status: str, reason: str, queued: list[str]) -> None:
+    """Take up the parts of a session, what its commands printed, or that it failed otherwise or was skipped."""
     from loop_close.model import Observation
-    from loop_close.remember import begin
-    from loop_close.settings import parse_settings
 
-    source, root = f"nox:{name}", Path.cwd()
-    targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
+    root, commands = Path.cwd(), _COMMANDS.pop(name, [])
     is_failed = status in ("FAILED", "ABORTED")
-    is_open, is_reported = _known(targets, source, name, since)
-    skipped = (reason or "it was skipped") if status == "SKIPPED" else ""
-    if is_reported or not (is_failed or skipped or (is_open and status == "SUCCESS")):
-        return
-    memory = begin(targets, source)
-    failures: tuple[Failure, ...] = ()
-    if is_failed:
-        first, *rest = _ERRORS.taken() or [reason or "it failed"]
-        command, _, code = first.removeprefix("Command ").rstrip(":").rpartition(" failed with exit code ")
-        why = f"exit {code}: {command}" if command else first.partition("\n")[0]
-        failures = (failure("nox", name, f"{why}{last_line(*rest)}"),)
-    seen = Observation(
+    made = Observation(
         exit_code=int(is_failed),
-        source=memory.source,
-        failures=failures,
-        skipped=skipped,
+        source=name,
+        provenance=made_by("nox", name, root),
+        rerun=shlex.join(("nox", "-s", name)),
         expects_tests=False,
+        skipped=(reason or "it was skipped") if status == "SKIPPED" else "",
+        failures=(failure("nox", name, _why(reason)),)
+        if is_failed and not any(each.exit_code for each in commands)
+        else (),
     )
-    conclude(seen, targets, memory, "nox", name, rerun=("nox", "-s", name))
+    _SESSIONS.end(root, name, made, commands)
+    lines = _SESSIONS.rewrite(root, queued)
+    if is_failed:
+        say(lines)
 
 
-def _known(targets: Targets, source: str, name: str, since: float) -> tuple[bool, bool]:
-    """Whether its own source was red or skipped, and whether a command of the session has said that it failed."""
-    from loop_close.store import HistoryError
-    from loop_close.store.reader import HistoryReader, read
-
-    def asked(history: HistoryReader) -> tuple[bool, bool]:
-        last = [history.rows(each, 1)[-1] for each in history.sources()]
-        red = [row for row in last if row.summary.get("verdict") != "green"]
-        reported = (
-            r for r in red if r.started >= since and f"{r.source.partition(':')[2]}:".startswith(f"{name}:")
-        )
-        skipped = [row for row in last if row.summary.get("skipped")]
-        return any(row.source == source for row in red + skipped), any(
-            row.source != source for row in reported
-        )
-
-    if targets.history is None:
-        return False, True  # each prompt takes the place of the last: a session's own is worth more
-    try:
-        return read(targets.history, asked)
-    except HistoryError:
-        return False, False
+def _why(reason: str) -> str:
+    first, *rest = _ERRORS.taken() or [reason or "it failed"]
+    command, _, code = first.removeprefix("Command ").rstrip(":").rpartition(" failed with exit code ")
+    why = f"exit {code}: {command}" if command else first.partition("\n")[0]
+    return f"{why}{last_line(*rest)}"
 
 
 attend(getattr(sys.modules.get("nox.sessions"), "SessionRunner", None))

@@ -1,364 +1,347 @@
-"""One run as a part of more: packed into its report, and read from a report or a JUnit file."""
+"""A part: what one pytest, or one run of a tool, reports as a file. Parts are joined by :mod:`loop_close.merge`.
+
+A part is written packed, bounded and without credentials. JSON reports carry it, so that they can be merged; JUnit XML
+is read as a part of its own.
+"""
 
 from __future__ import annotations
 
 import base64
-import binascii
-import json
+import contextlib
+import os
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
-from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
 
 from loop_close import lazy
+from loop_close.calls import Called, Calls, Constant, ImportEffect, Swallowed
+from loop_close.emit import BEGINNINGS
 from loop_close.emit.report import ReportError, parsed
 from loop_close.judge import report_of
-from loop_close.lazy import NamedTuple
-from loop_close.model import Observation, Provenance
-from loop_close.prompt import safe
-from loop_close.readers.junit_xml.case import test_of_case
-from loop_close.store.records import RecordError, to_plain, to_record
-from loop_close.text import digest
+from loop_close.model import Observation
+from loop_close.records import Outcome, Record
+from loop_close.text import sanitize
 from loop_close.text.redact import redact
 
-if TYPE_CHECKING:
-    from loop_close.readers.junit_xml import JunitReading
-
-#: No report holds more than this when it is unpacked, in bytes, nor so many times what it has packed: a tenth of that
-#: is usual, and a small file must not fill the memory.
-_MOST = 100_000_000
-_MOST_TIMES = 200
-_ANY = 1_000_000
-_MOST_SHARDS = 100_000
-#: Keys of a merged report.
-REPORTS, UNREAD = "reports", "unread"
-#: So many tests are named.
-_NAMED = 3
-#: Outcomes in a JUnit file.
-_FAILED = ("failed", "errors")
+#: The end of the names of parts; their first bytes, with the version of what follows.
+SUFFIX = ".part"
+_BEGIN = b"loop-close.part/1\n"
+#: The keys of a JSON report that holds parts. A merged report has the second one, too.
+PARTS, UNREAD = "parts", "unread"
+#: No part holds more bytes than this when it is unpacked, nor so many times what it has packed: a tenth of that is
+#: usual, and a small file must not fill the memory. No file of another kind is larger than the last.
+_MOST, _MOST_TIMES, _ANY, _MOST_OF_FILE = 100_000_000, 200, 1_000_000, 200_000_000
+_MOST_SHARDS, _MOST_FILES = 100_000, 10_000
+#: Of the parts that this process writes, in all of its threads.
+_NUMBERS = count(1)
 #: A node id without parameters: names of code alone, which need not be searched.
 _NAMES = lazy.pattern(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
-#: What of calls holds names of files and functions alone, and many of them.
-_OF_CODE = frozenset(("functions", "import_effects", "modules", "constants"))
-#: Fields of calls that older reports name otherwise.
-_RENAMED = {"gave_none": "returned_none", "makings": "import_effects", "owes": "returns_value"}
+#: What files of these kinds that hold results begin with, in so many characters.
+_BEGINNINGS, _BEGINNING = {".json": '"schema": "loop-close.report/', ".xml": "<testsuite"}, 1_000
 
 
 class RejectedError(ValueError):
     """An input that cannot take part; the text says why, and what would be right."""
 
 
-class Part(NamedTuple):
-    """What one run said, of all tests or of some.
+class PytestContext(Record, frozen=True):
+    """How pytest was started: enough to run other tests in the same way.
 
-    :ivar name: the input's name, as a user knows it.
-    :ivar digest: the same for the same observation: an input that is given twice counts once.
-    :ivar run: its number among the runs of its source, 0 if that is unknown.
-    :ivar packed: the observation as it was read, for a merged report; empty if it is not needed.
-    :ivar written: when the file was last written, in seconds since 1970; 0 if that is unknown.
+    :ivar executable: the interpreter's path; ``args`` the words of the command line after ``pytest``.
+    :ivar cwd: the folder in which it was started; ``rootdir`` and ``inifile`` as pytest found them, absolute.
+    :ivar files: the test modules and conftests that were collected.
+    :ivar words: what comes before ``args`` after the interpreter: its flags and ``-m pytest`` or a script; empty if
+        pytest was called by other code.
+    :ivar pythonpath: the variable of that name.
+    :ivar is_optimized: Python left out assertions (``-O``).
     """
 
-    name: str
-    digest: str
+    executable: str
+    args: tuple[str, ...] = ()
+    cwd: str = ""
+    rootdir: str = ""
+    inifile: str = ""
+    files: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    pythonpath: str = ""
+    is_optimized: bool = False
+
+
+class Part(Record, frozen=True):
+    """What one run reports, of all tests or of some.
+
+    :ivar outcomes: by node id; empty if single tests are not known.
+    :ivar context: None for what is not pytest.
+    :ivar run: the number of the run in the store, 0 without one.
+    :ivar name: the input's name as the user knows it; empty for a part that was not given as a file.
+    """
+
     observation: Observation
+    outcomes: Mapping[str, Outcome] = {}
+    context: PytestContext | None = None
     run: int = 0
-    packed: str = ""
-    written: float = 0.0
+    name: str = ""
 
 
-def packed(observation: Observation) -> str:
-    """All that was observed, as a text of ASCII characters for a report."""
-    plain = _redacted(to_plain(observation))
-    text = json.dumps(plain, separators=(",", ":")).encode("ascii")
-    return base64.b64encode(zlib.compress(text, 6)).decode("ascii")
+def encode(part: Part) -> bytes:
+    """The part as the content of a file: sanitized, without credentials."""
+    made = part.observation
+    outcomes: dict[str, Outcome] = {}
+    for test, outcome in part.outcomes.items():  # without their credentials two tests may have one name
+        if outcomes.get(key := _clean(test)) != "failed":
+            outcomes[key] = outcome
+    bare = msgspec.structs.replace(part, observation=replace(made, calls=None), outcomes=outcomes)
+    plain = _cleaned(msgspec.to_builtins(bare))
+    if made.calls is not None:
+        plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
+    return _BEGIN + zlib.compress(msgspec.msgpack.encode(plain), 6)
 
 
-def _redacted(value: Any) -> Any:
-    """The same without credentials, also in node ids, which hold the parameters of tests and are keys, too."""
-    if isinstance(value, str):
-        return value if _NAMES.fullmatch(value) else redact(value)
-    if isinstance(value, dict):
-        return {
-            redact(key) if "::" in key else key: each if key in _OF_CODE else _redacted(each)
-            for key, each in value.items()
-        }
-    return [_redacted(each) for each in value] if isinstance(value, list | tuple) else value
+def decode(data: bytes, name: str = "") -> Part:
+    """The inverse of :func:`encode`.
 
-
-def unpacked(text: str) -> Observation:
-    """The inverse of :func:`packed`.
-
-    :raises RejectedError: when the text was not made by it.
+    :param name: for a part that has no name.
+    :raises RejectedError: for bytes that were not made by it, that are cut off, or too large.
     """
+    if not data.startswith(_BEGIN):
+        raise RejectedError(
+            "it is not a part that this version of loop-close wrote; run the tests again with it"
+        )
+    packed = data[len(_BEGIN) :]
+    lazy.complete(Called, Calls, Constant, ImportEffect, Swallowed)
     try:
-        # older reports have base 85, in which what zlib writes begins with a c: it takes Python many times longer
-        raw = base64.b85decode(text) if text.startswith("c") else base64.b64decode(text, validate=True)
         unpacker = zlib.decompressobj()
-        data = unpacker.decompress(raw, min(_MOST, _ANY + _MOST_TIMES * len(raw)))
+        plain = unpacker.decompress(packed, min(_MOST, _ANY + _MOST_TIMES * len(packed)))
         if not unpacker.eof:
-            raise RejectedError("its observation is cut off or too large")
-        plain = json.loads(data)
-        is_old = any(f'"{name}":'.encode() in data for name in _RENAMED)
-        return _checked(to_record(Observation, _with_new_names(plain) if is_old else plain))
-    except (ValueError, zlib.error, binascii.Error, RecordError, RecursionError) as fault:
+            raise RejectedError("it is cut off or too large; copy the whole file, as it was written")
+        part = msgspec.msgpack.decode(plain, type=Part)
+    except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as fault:
         if isinstance(fault, RejectedError):
             raise
-        raise RejectedError(
-            "its observation cannot be read; write the report again with --loop-close-json"
-        ) from fault
+        raise RejectedError(f"it cannot be read ({fault}); run the tests again to write it") from fault
+    _check(part.observation)
+    return part if part.name or not name else msgspec.structs.replace(part, name=name)
 
 
-def _with_new_names(plain: Any) -> Any:
-    """The observation of an older report with the fields of calls as they are named now."""
-    calls = plain.get("calls") if isinstance(plain, dict) else None
-    if isinstance(calls, dict):
-        renamed = {_RENAMED.get(key, key): value for key, value in calls.items()}
-        if isinstance(functions := renamed.get("functions"), list):
-            renamed["functions"] = [
-                {_RENAMED.get(key, key): value for key, value in each.items()}
-                if isinstance(each, dict)
-                else each
-                for each in functions
-            ]
-        return {**plain, "calls": renamed}
-    return plain
+def _plain(value: object) -> Any:
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(type(value))
 
 
-def _checked(observation: Observation) -> Observation:
-    """The observation, whose calls point to functions and import effects that are there, and whose numbers can be.
+def _clean(text: str) -> str:
+    if _NAMES.fullmatch(text):
+        return text
+    return redact(sanitize(text).encode("utf-8", "backslashreplace").decode())
 
-    :raises RejectedError: where one does not, or cannot.
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, dict):
+        return {key: _cleaned(each) for key, each in value.items()}
+    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _clean_calls(calls: Calls) -> Calls:
+    """Names of files and functions stay: only node ids and messages hold values."""
+    tables: dict[str, Any] = {
+        name: {_clean(test): value for test, value in getattr(calls, name).items()}
+        for name in ("failed", "returned_none", "uses", "like_tests")
+    }
+    swallowed = tuple(
+        each._replace(message=_clean(each.message), failed=frozenset(map(_clean, each.failed)))
+        for each in calls.swallowed
+    )
+    return calls._replace(swallowed=swallowed, **tables)
+
+
+def _check(observation: Observation) -> None:
+    """Numbers can be, and calls point to functions and import effects that are there.
+
+    :raises RejectedError: where one does not.
     """
+    index, of = observation.provenance.shard
+    if not 0 <= index <= of <= _MOST_SHARDS or (of and not index):
+        raise RejectedError(f"there is no shard {index} of {of}")
     numbers = [*astuple(observation.counts)]
     if (calls := observation.calls) is not None:
         numbers += [calls.passed, calls.omitted, calls.remembered, calls.cut, calls.passed_over]
-        numbers += [each.passed for each in calls.swallowed]
-        for each in calls.functions:
-            numbers += [each.passed, each.returned_none, each.named, *each.lines.values()]
-        likes = calls.like_tests.values()
-        hits = ([index for index, _ in each] for each in (*calls.failed.values(), *likes))
-        functions = [*hits, *calls.returned_none.values(), *(each.ran for each in calls.import_effects)]
-        effects = [*calls.uses.values(), *(each.uses for each in calls.functions)]
+        numbers += [number for f in calls.functions for number in (f.passed, f.named, *f.lines.values())]
+        hits = [index for each in (*calls.failed.values(), *calls.like_tests.values()) for index, _ in each]
+        hits += [index for each in calls.returned_none.values() for index in each]
+        hits += [index for each in calls.import_effects for index in each.ran]
+        effects = [*calls.uses.values(), *(f.uses for f in calls.functions)]
         effects += [each.needs for each in calls.import_effects]
-        for indexes, number in ((functions, len(calls.functions)), (effects, len(calls.import_effects))):
-            if not all(0 <= index < number for each in indexes for index in each):
-                raise RejectedError("its calls name functions that it does not have")
-        if not all(0 <= score <= 1e9 for like in likes for _, score in like):  # sums are finite
-            raise RejectedError("its calls have relevances that are not positive numbers")
+        needed = [index for each in effects for index in each]
+        for indexes, table in ((hits, calls.functions), (needed, calls.import_effects)):
+            if indexes and not 0 <= min(indexes) <= max(indexes) < len(table):
+                raise RejectedError("its calls name functions that it does not have; run the tests again")
+        if not all(0 <= score <= 1e9 for like in calls.like_tests.values() for _, score in like):
+            raise RejectedError(
+                "its calls have relevances that are not positive numbers; run the tests again"
+            )
     if min(numbers) < 0:
-        raise RejectedError("it counts less than nothing")
-    return observation
+        raise RejectedError("it counts less than nothing; run the tests again")
 
 
-def part_of(name: str, text: str, *, is_alone: bool = False) -> Part:
-    """The part that a JSON report holds.
+# --- parts as files
 
-    :param is_alone: a shard stands for its source; else what failed before and did not run ran in another one.
-    :raises RejectedError: for a text that is not a report, is cut off, has another version, or lacks the observation.
+
+def write(folder: Path, part: Part, name: str = "") -> Path:
+    """Write a part into a folder, in one step, beside others of any process.
+
+    :param name: without its suffix, of the file that is made or replaced; by default one that no other has.
+    :raises OSError: when it cannot be written.
     """
-    return _part_of(name, _parsed(text), is_alone=is_alone)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = (folder / f"{os.getpid()}-{number}{SUFFIX}" for number in _NUMBERS)
+    path = folder / f"{name}{SUFFIX}" if name else next(path for path in names if not path.exists())
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(encode(part))
+    temporary.replace(path)
+    return path
 
 
-def parts_of(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
+def read_folder(folder: Path) -> tuple[list[Part], list[tuple[str, str]]]:
+    """The parts in a folder, by the names of their files; and those that cannot be read, each with the reason."""
+    found: list[Part] = []
+    rejected: list[tuple[str, str]] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        try:
+            found.append(decode(path.read_bytes()))
+        except (OSError, RejectedError) as fault:
+            rejected.append((path.name, str(fault)))
+    return found, rejected
+
+
+def in_report(parts: Iterable[Part], unread: Iterable[tuple[str, str]] | None = None) -> dict[str, Any]:
+    """What a JSON report holds to be merged.
+
+    :param unread: for a merged report, the inputs that were not read.
+    """
+    packed: dict[str, Any] = {PARTS: [base64.b64encode(encode(each)).decode() for each in parts]}
+    return (
+        packed
+        if unread is None
+        else {**packed, UNREAD: [[_clean(name), _clean(why)] for name, why in unread]}
+    )
+
+
+def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
     """The parts that a JSON report holds, several if it is a merged one; and what was rejected when it was merged.
 
-    :raises RejectedError: as :func:`part_of`.
+    :raises RejectedError: for a text that is not a report, is cut off, has another version, or holds no parts.
     """
-    document = _parsed(text)
-    if REPORTS not in document:
-        return [_part_of(name, document)], []
-    inputs, rejected = (_objects(document.get(key)) for key in (REPORTS, UNREAD))
-    if [*inputs, *rejected] != [*_listed(document, REPORTS), *_listed(document, UNREAD)] or not (
-        inputs or rejected
-    ):
-        raise RejectedError("the reports in it cannot be read: give them instead")
-    parts = [_part_of(_text(each, "name") or name, each) for each in inputs]
-    return parts, [(_text(each, "name") or name, _text(each, "reason")) for each in rejected]
-
-
-def merged_document(parts: Iterable[Part], rejected: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """What a merged report holds to be merged again: the parts as they were read, not their sum."""
-    return {
-        REPORTS: [
-            {
-                "name": redact(each.name),
-                "run": each.run,
-                "incomplete": redact(each.observation.incomplete),
-                "observation": each.packed or packed(each.observation),
-            }
-            for each in parts
-        ],
-        UNREAD: [{"name": redact(name), "reason": redact(why)} for name, why in rejected],
-    }
-
-
-def _parsed(text: str) -> dict[str, Any]:
     try:
-        return parsed(text)
-    except ReportError as fault:
+        document = parsed(text)
+        packed = msgspec.convert(document.get(PARTS, []), list[bytes])
+        unread = msgspec.convert(document.get(UNREAD, []), list[tuple[str, str]])
+    except (ReportError, msgspec.MsgspecError) as fault:
         raise RejectedError(str(fault)) from fault
+    if not packed and not unread:
+        raise RejectedError("it has no parts; write it again with --loop-close-json of this version")
+    parts = [decode(each, name) for each in packed]
+    if UNREAD not in document and document.get("verdict") != "green":
+        # It knew more, such as what a detector of somebody else found.
+        why = str(document.get("incomplete") or document.get("stall_reason") or "not green")
+        parts = [_not_green(each, why) for each in parts]
+    return parts, unread
 
 
-def _listed(document: Mapping[str, Any], key: str) -> list[Any]:
-    return found if isinstance(found := document.get(key), list) else [None]
+def _not_green(part: Part, why: str) -> Part:
+    if report_of(part.observation).verdict != "green":
+        return part
+    return msgspec.structs.replace(part, observation=replace(part.observation, incomplete=why))
 
 
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+def of_junit(path: Path, root: str) -> Part:
+    """A file of JUnit XML; its source has the name of the file, because nothing else distinguishes them.
 
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    return found if isinstance(found := value.get(key), str) else ""
-
-
-def _part_of(name: str, document: Mapping[str, Any], *, is_alone: bool = False) -> Part:
-    """The part of a report, or of an input in a merged one."""
-    if not (observed := _text(document, "observation")):
-        raise RejectedError("it has no observation: write it again with --loop-close-json of this version")
-    progress = document.get("progress", document)
-    run = progress.get("run", 0) if isinstance(progress, dict) else 0
-    observation, why = unpacked(observed), _text(document, "incomplete") or _text(document, "stall_reason")
-    index, of = observation.provenance.shard
-    if not 0 <= index <= of <= _MOST_SHARDS:
-        raise RejectedError(f"there is no shard {index} of {of}")
-    is_whole = is_alone or not observation.provenance.shard[1]
-    is_red = is_whole and _own_verdict(document, observation) != "green"
-    if is_red and report_of(observation).verdict == "green":
-        # It knew more, such as failures of an earlier run that did not run again.
-        observation = replace(observation, incomplete=why or "not green")
-    return Part(name, digest(observed), observation, run if isinstance(run, int) else 0, observed)
-
-
-def _own_verdict(document: Mapping[str, Any], observation: Observation) -> object:
-    """That of the run itself: a report of several sources is as red as the worst of them.
-
-    :raises RejectedError: where the run is none of the sources, or failed in more than its own: an older merged report.
+    :param root: the folder of the project.
+    :raises OSError: when it cannot be read. :raises RejectedError: where it is not whole.
     """
-    rows = _objects(document.get("sources"))
-    if not rows:  # an input in a merged report has no verdict
-        return document.get("verdict", _text(document, "incomplete") or "green")
-    own = next((each for each in rows if each.get("source") == observation.source), None)
-    failed = own.get("failed", ()) if own is not None else None
-    tests = {safe(failure.nodeid) for failure in observation.failures} - {""}
-    if own is None or (
-        isinstance(failed, list) and tests - {each for each in failed if isinstance(each, str)}
-    ):
-        raise RejectedError("it was merged by an older version, without its inputs: give those instead")
-    return own.get("verdict", "green")
+    from loop_close.readers.junit_xml import merge_junit, read_junit
+    from loop_close.readers.junit_xml.case import test_of_case
+    from loop_close.readers.streams import observe_texts, with_junit
 
-
-def part_of_junit(name: str, observation: Observation, junit: JunitReading, root: str) -> Part:
-    """A JUnit file as a part: its source has the name of the file, as nothing else distinguishes them.
-
-    :param junit: what was read of it; ``root`` the folder of the project.
-    """
-    made = replace(observation, source=name.rpartition("/")[2].removesuffix(".xml") or "junit")
-    if junit.is_pytest:
+    with path.open("rb") as file:
+        junit = merge_junit([read_junit(str(path), iter(lambda: file.read(1 << 16), b""), root)])
+    if junit.problems:
+        raise RejectedError("; ".join(junit.problems))
+    nothing = replace(
+        observe_texts([], None, root=root), is_good_news=True
+    )  # a report says itself how it ended
+    made = replace(with_junit(nothing, junit), source=path.stem or "junit")
+    outcomes: dict[str, Outcome] = {}
+    if junit.is_pytest and len(junit.cases) >= junit.counts.collected:
         failing = {failure.nodeid for failure in junit.failures} - {""}
-        others = {
-            test_of_case(key, root): done for key, done in junit.cases.items() if {*done}.isdisjoint(_FAILED)
-        }
-        made = replace(
-            made,
-            rerun=("python", "-m", "pytest", "--loop-close"),
-            failed_option="--loop-close-failed",
-            tests=tuple(sorted(failing | others.keys()))
-            if len(junit.cases) >= junit.counts.collected
-            else (),
-            spared=tuple(sorted(test for test, done in others.items() if "passed" not in done)),
-        )
-    text = packed(made)
-    return Part(name, digest(text), made, packed=text)
+        outcomes = dict.fromkeys(sorted(failing), "failed")
+        for key, results in junit.cases.items():
+            outcomes.setdefault(test_of_case(key, root), "passed" if "passed" in results else "skipped")
+    return Part(observation=made, outcomes=outcomes, name=str(path))
 
 
-# --- which parts belong together
+def read_paths(
+    paths: Sequence[str], leave_out: Collection[str] = ()
+) -> tuple[list[Part], list[tuple[str, str]]]:
+    """The parts in reports, JUnit XML and parts, and in all such files below folders; and what was rejected.
+
+    :param leave_out: real paths of files that the command writes itself: in a folder they are of an earlier merge.
+    :raises RejectedError: where none of the paths holds a report.
+    """
+    found: list[Part] = []
+    rejected: list[tuple[str, str]] = []
+    files: list[Path] = []
+    for name in paths:
+        path = Path(name)
+        inside = _reports_below(path, leave_out) if path.is_dir() else [path] if path.exists() else []
+        if not inside:
+            rejected.append(
+                (name, "it holds no report, no JUnit XML" if path.is_dir() else "it does not exist")
+            )
+        files += inside
+    if not files:
+        raise RejectedError("; ".join(f"{name}: {why}" for name, why in rejected))
+    for path in files:
+        try:
+            parts, unread = _read_file(path)
+            found += parts
+            rejected += unread
+        except RejectedError as fault:
+            rejected.append((str(path), str(fault)))
+        except OSError as fault:
+            rejected.append((str(path), fault.strerror or str(fault)))
+    return found, rejected
 
 
-def of_one_run(parts: Sequence[Part], here: Provenance) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts of one commit and one CI run, and the others with what is wrong with them."""
-    kept, strangers = list(parts), []
-    for what, of in (("commit", _commit), ("CI run", _run)):
-        values = Counter(value for part in kept if (value := of(part.observation.provenance)))
-        if len(values) < 2:
-            continue
-        newest = {
-            value: max(_age(part) for part in kept if of(part.observation.provenance) == value)
-            for value in values
-        }
-        order = sorted(values, key=lambda value: (value == of(here), values[value], newest[value], value))
-        others = [part for part in kept if of(part.observation.provenance) not in ("", order[-1])]
-        kept = [part for part in kept if part not in others]
-        for part in others:
-            which = of(part.observation.provenance)
-            why = f"it is of {what} {which[:12]}, the others are of {order[-1][:12]}"
-            strangers.append((part.name, why + _failing_in_words(part.observation)))
-    return kept, strangers
+def _reports_below(top: Path, leave_out: Collection[str]) -> list[Path]:
+    """Parts, reports and JUnit XML, but not what ``emit`` wrote, which says in another format what a report says."""
+    found = []
+    for path in (Path(folder, file) for folder, _, files in os.walk(top) for file in files):
+        begin = ""
+        if path.suffix in _BEGINNINGS and path.is_file():
+            with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+                begin = file.read(_BEGINNING)
+        is_report = _BEGINNINGS.get(path.suffix, "-") in begin and not begin.startswith(BEGINNINGS)
+        if (is_report or path.suffix == SUFFIX) and os.path.realpath(path) not in leave_out:
+            found.append(path)
+    return sorted(found)[:_MOST_FILES]
 
 
-def _failing_in_words(seen: Observation) -> str:
-    """What failed in a run that is left out, as it may fail still; empty for nothing."""
-    tests = sorted({each.nodeid or each.message.partition("\n")[0][:100] for each in seen.failures})
-    if not tests:
-        return ""
-    more = f" and {len(tests) - _NAMED} more" if len(tests) > _NAMED else ""
-    return f"; {', '.join(tests[:_NAMED])}{more} failed in it"
-
-
-def _age(part: Part) -> tuple[int, float]:
-    """Greater for a newer one."""
-    run = _run(part.observation.provenance)
-    return int(run) if run.isdecimal() and len(run) < 20 else 0, part.written
-
-
-def _commit(made: Provenance) -> str:
-    return made.commit
-
-
-def _run(made: Provenance) -> str:
-    """The CI system's name for the run, without the attempt."""
-    return made.run_id.partition(".")[0]
-
-
-def _attempt(part: Part) -> int:
-    attempt = part.observation.provenance.run_id.partition(".")[2]
-    return int(attempt) if attempt.isdecimal() and len(attempt) < 10 else 0
-
-
-def by_source(parts: Sequence[Part]) -> dict[str, list[Part]]:
-    """The parts by the name of their source, with the interpreter and platform where several have one name."""
-    machines: dict[str, set[str]] = defaultdict(set)
-    for part in parts:
-        machines[part.observation.source].add(part.observation.provenance.machine)
-    found: dict[str, list[Part]] = defaultdict(list)
-    for part in parts:
-        source, machine = part.observation.source, part.observation.provenance.machine
-        is_shared_name = len(machines[source]) > 1 and machine and not source.endswith(machine)
-        found[f"{source}:{machine}" if is_shared_name else source].append(part)
-    named: dict[str, list[Part]] = {}
-    for source, parts in sorted(found.items()):
-        for name, group in _by_checkout(source, _latest(parts)):
-            # inputs of two merged reports may have one name; a source that is named so keeps it
-            names = chain((name,), (f"{name} {number}" for number in count(2)))
-            free = (n for n in names if n not in named and (n == source or n not in found))
-            named[next(free)] = group
-    return named
-
-
-def _by_checkout(source: str, parts: Sequence[Part]) -> Iterator[tuple[str, list[Part]]]:
-    """Runs of all tests that have one source are of several checkouts: each is named by its input."""
-    whole = [part for part in parts if not part.observation.provenance.shard[1]]
-    if len(whole) == len(parts) > 1:
-        yield from ((f"{source} ({part.name})", [part]) for part in whole)
-    else:
-        yield source, list(parts)
-
-
-def _latest(parts: Sequence[Part]) -> list[Part]:
-    """Of a shard that the CI system ran again, the last attempt."""
-    last: dict[tuple[int, int], int] = {}
-    for part in parts:
-        shard = part.observation.provenance.shard
-        last[shard] = max(last.get(shard, 0), _attempt(part))
-    return [part for part in parts if _attempt(part) == last[part.observation.provenance.shard]]
+def _read_file(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
+    if not path.is_file():  # a pipe would wait for a writer
+        raise RejectedError("it is not a regular file")
+    if path.stat().st_size > _MOST_OF_FILE:
+        raise RejectedError(f"it is larger than {_MOST_OF_FILE:,} bytes")
+    if path.suffix == ".xml":
+        return [of_junit(path, os.getcwd())], []
+    if path.suffix == SUFFIX:
+        return [decode(path.read_bytes(), str(path))], []
+    return of_report(str(path), path.read_text(encoding="utf-8-sig", errors="replace"))

@@ -83,9 +83,12 @@ def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def source_of(tool: str, environ: Mapping[str, str]) -> str:
-    """The name of what makes the run: ``pytest``, or ``pytest:py311`` in an environment of a runner or a job of CI."""
+    """The name of what makes the run: ``pytest@cpython-3.13``.
+
+    In an environment of a runner, or a job of CI, ``pytest:py311@cpython-3.11``.
+    """
     _, environment = runner_of(environ)
-    return f"{tool}:{environment}" if environment else tool
+    return f"{tool}{environment and f':{environment}'}@{interpreter()}"
 
 
 def interpreter() -> str:
@@ -147,7 +150,7 @@ def provenance_of(
     :param collected: number and digest of the tests, see :func:`digest_of`.
     """
     from loop_close.model import Provenance
-    from loop_close.workspace import commit_at_head
+    from loop_close.tree import commit_at_head
 
     runner, environment = runner_of(environ)
     run_id, commit = ci_run(environ)

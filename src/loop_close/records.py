@@ -132,9 +132,10 @@ class Run(Record, frozen=True):
 
     :ivar id: made on this machine, unique among all.
     :ivar check: the name of the check that ``loop-close check`` ran; empty for a plain run, which releases nothing.
-    :ivar command: the words of the command; of a plain pytest its arguments.
+    :ivar command: the words of the command; of a plain pytest ``pytest`` and its arguments.
     :ivar scope: how tests were chosen, as the user gave it; empty for all.
-    :ivar environment: digest of :class:`Environment`.
+    :ivar programs: the program of a check's command, and each interpreter whose pytest reported, as absolute paths.
+    :ivar environment: the digests of their :class:`Environment`, joined by ``+``.
     :ivar began: seconds since 1970; ``seconds``: how long it took.
     :ivar tree: digest of the project's files before it ran; ``tree_after`` after it.
     :ivar changed: files that differ between the two or were replaced meanwhile: then the run is void as a result.
@@ -157,6 +158,7 @@ class Run(Record, frozen=True):
     check: str = ""
     command: tuple[str, ...] = ()
     scope: str = ""
+    programs: tuple[str, ...] = ()
     environment: str = ""
     began: float = 0.0
     seconds: float = 0.0
@@ -211,15 +213,19 @@ class FailingTest(Record, frozen=True):
 class Effect(Record, frozen=True):
     """What a run changed in the loop. Tests by name, sorted.
 
-    :ivar fixed: failed before and passed now. ``broken``: fail now and were not known to fail.
+    :ivar fixed: failed before and passed now. ``broken``: fail now and were not known to fail; ``found``: those of
+        them that are not known to have passed.
+    :ivar flipped: passed and failed on the same code, now or before. They are in neither group above.
     :ivar changed: fail with another shape than before; ``moved``: with the same shape and another value.
     :ivar unresolved: fail as before. ``not_run``: known to fail and not run now.
     :ivar not_fixed: stopped failing without passing: skipped, expected to fail, or gone from a complete run.
-    :ivar failing: how many tests were known to fail after it.
+    :ivar failing: how many tests were known to fail after it, without flaky ones and failures of the infrastructure.
     """
 
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    flipped: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
@@ -233,7 +239,7 @@ class Step(Record, frozen=True):
 
     :ivar run: its number.
     :ivar is_attempt: the first run after an edit that ran a test known to fail.
-    :ivar advanced: for an attempt, why it advanced; empty if it did not.
+    :ivar advanced: why it advanced; empty if it did not. A later run of other tests may show that an edit did.
     :ivar state: digest of the failing tests with their shapes: equal states are the same failures.
     :ivar edits: since the run before.
     """

@@ -9,15 +9,15 @@ import pytest
 from loop_close.agent.guard import Limits
 from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.output import AgentOutput
-from loop_close.agent.strategies import parse_strategy
+from loop_close.agent.strategies import BUILT_IN, Breaker, Decision, ExitStrategy, parse_strategy
 from loop_close.agent.supervisor import ToolResult
-from loop_close.memory import Breaker, ChangedTest
+from loop_close.records import Objection, OldOutcome
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 STALLED = {"dev.loop-close/non-advancing": True}
 GREEN = RunOutcome(verdict="green", is_complete=True, meta={"dev.loop-close/non-advancing": False})
 RED = RunOutcome(
-    verdict="first-failure",
+    verdict="red",
     failing=2,
     is_complete=True,
     causes={"c1": "first"},
@@ -25,15 +25,16 @@ RED = RunOutcome(
     prompt="# Stall\n",
 )
 STILL = RunOutcome(
-    verdict="no-progress", failing=2, is_complete=True, is_edited=True, causes={"c1": "first"}, meta=STALLED
+    verdict="red", failing=2, is_complete=True, is_edited=True, causes={"c1": "first"}, meta=STALLED
 )
 HALF = Breaker(state="half_open", reason="no progress for 2 runs")
 OPEN = Breaker(state="open", reason="no progress for 3 runs")
 
 
-def done(*tests, kind="deleted"):
-    """What was done to tests."""
-    return tuple(ChangedTest(file="test_a.py", test=test, kind=kind) for test in tests)
+def done(*tests, outcome="missing"):
+    """What an objection says of old tests."""
+    old = tuple(OldOutcome(test=f"test_a.py::{test}", outcome=outcome) for test in tests)
+    return (Objection(check="tests", tests=old),)
 
 
 def loop(strategy="auto", limits=None, task=""):
@@ -94,6 +95,25 @@ def test_agent_that_says_so_is_done_over_a_green_run(text):
     told(judge, text)
     assert judge.tested(GREEN).action == "done"
     assert loop(task="x").tested(RED).action == "continue"
+
+
+THEIRS = ExitStrategy(name="theirs", decide=lambda standing: Decision(action="done", reason="enough"))
+LONG = (
+    "I looked at how commands are registered, and moved the options of the exporter.\n\n"
+    "The parser has its options now.\n"
+) * 20
+
+
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "fix_plan", "theirs"])
+def test_task_is_not_done_before_the_agent_says_so(strategy):
+    judge = AgentLoop(parse_strategy(strategy, (*BUILT_IN, THEIRS)), task="Add a command that exports CSV.")
+    judge.follow([("the exporter", True)])
+    told(judge, LONG)
+    decision = judge.tested(changed(GREEN, is_edited=True))
+    assert decision.action == "continue"
+    assert "the agent does not report completion" in decision.reason
+    told(judge, "The export is done.\n\n- [x] TASK_COMPLETE")
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "done"
 
 
 def test_threshold_of_auto_decides_where_the_message_tells_of_errors():
@@ -208,22 +228,21 @@ def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
 def test_green_runs_that_prove_nothing_are_a_circle():
     judge = loop()
     judge.tested(RED)
-    tested = changed(GREEN, tests=done("test_f"), is_edited=True)
+    tested = changed(GREEN, objections=done("test_f"), is_edited=True)
     decisions = []
     for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
         told(judge, text)
         decisions.append(judge.tested(tested))
     assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
-    assert decisions[-1].reason.endswith("deleted: test_a.py::test_f")
+    assert decisions[-1].reason.endswith("test_a.py::test_f: missing")
 
 
 @pytest.mark.parametrize(
     "tested",
     [
         RED,
-        changed(GREEN, missing=2),
         changed(GREEN, is_complete=False),
-        changed(GREEN, tests=done("test_f")),
+        changed(GREEN, objections=done("test_f")),
         changed(GREEN, verdict="error"),
         changed(GREEN, verdict=None),
     ],
@@ -237,25 +256,34 @@ def test_claim_over_what_is_not_proven_sends_back(tested):
     assert "the agent says it is done, but " in judge.prompt(tested, decision)
 
 
-def test_tampering_is_named_to_the_agent():
+def test_an_objection_is_named_to_the_agent():
     judge = loop()
     told(judge, "All tests pass, done.")
-    tested = changed(GREEN, tests=done(*(f"test_{n}" for n in range(5))))
+    tested = changed(GREEN, objections=done(*(f"test_{n}" for n in range(5))))
     text = judge.prompt(tested, judge.tested(tested))
-    assert "tests were tampered with: deleted: test_a.py::test_0, deleted: test_a.py::test_1" in text
+    assert "of the tests as they were: test_a.py::test_0: missing, test_a.py::test_1: missing" in text
     assert text.rstrip().endswith("2 more.")
 
 
-def test_tampering_is_reported_whatever_the_agent_says():
+def test_an_objection_is_reported_whatever_the_agent_says():
     judge = loop("circuit_breaker")
-    tested = changed(GREEN, tests=done("test_f", kind="not-run"))
+    tested = changed(GREEN, objections=done("test_f", outcome="skipped"))
     text = judge.prompt(tested, judge.tested(tested))
-    assert "- Tests were tampered with: no longer run: test_a.py::test_f.\n" in text
+    assert "- Of the tests as they were: test_a.py::test_f: skipped.\n" in text
+
+
+def test_changed_tests_that_could_not_be_run_are_an_objection_too():
+    judge = loop(task="Add a command.")
+    told(judge, "All tests pass, done.")
+    tested = changed(GREEN, objections=(Objection(check="tests", files=("test_a.py",)),))
+    decision = judge.tested(tested)
+    assert decision.action == "continue"
+    assert "of the tests as they were: changed: test_a.py" in decision.reason
 
 
 def test_breaker_that_was_open_before_gives_the_agent_its_turns():
     judge = loop()
-    stuck = changed(STILL, verdict="stuck", breaker=OPEN, meta={})
+    stuck = changed(STILL, breaker=OPEN, meta={})
     decisions = [judge.tested(changed(stuck, state="0"))]
     words = ("The rounding is new.", "Rewrote how prices are summed up.", "Perhaps it is the parser.")
     for number, text in zip("123", words, strict=True):
@@ -269,7 +297,7 @@ def test_runs_that_the_agent_makes_by_itself_open_no_breaker_on_its_first_turns(
     judge = loop()
     judge.tested(RED)
     told(judge, "I tried three things, and have one more idea.")
-    assert judge.tested(changed(STILL, verdict="stuck", breaker=OPEN)).action == "continue"
+    assert judge.tested(changed(STILL, breaker=OPEN)).action == "continue"
     told(judge, "One is fixed.")
     fewer = changed(STILL, failing=1, breaker=OPEN)
     assert judge.tested(fewer).action == "continue"
@@ -340,8 +368,7 @@ def test_steps_of_the_plan_are_the_root_causes():
 @pytest.mark.parametrize(
     "tested",
     [
-        changed(GREEN, is_edited=True, tests=done("t")),
-        changed(GREEN, is_edited=True, missing=1),
+        changed(GREEN, is_edited=True, objections=done("t")),
         changed(STILL, causes={}, failing=2, not_run=2),
     ],
 )

@@ -16,6 +16,7 @@ from loop_close.agent.response import (
 )
 from loop_close.agent.strategies import (
     BUILT_IN,
+    Breaker,
     Decision,
     ExitStrategy,
     FixPlan,
@@ -25,11 +26,10 @@ from loop_close.agent.strategies import (
     is_proven,
     parse_strategy,
 )
-from loop_close.memory import Breaker
 
 OPEN = Breaker(state="open", reason="3 runs without progress")
 GREEN = Standing(verdict="green", is_fresh=True, is_complete=True)
-RED = Standing(verdict="no-progress", failing=3, is_fresh=True, is_complete=True)
+RED = Standing(verdict="red", failing=3, is_fresh=True, is_complete=True)
 
 
 def said(text, **context):
@@ -53,11 +53,11 @@ def asked(strategy, standing, **changes):
         (Standing(), ("no tests have run",)),
         (RED, ("3 tests fail",)),
         (replace(RED, failing=1), ("1 test fails",)),
-        (replace(RED, failing=0), ("the last run is not green (no-progress)",)),
+        (replace(RED, failing=0), ("the last run is not green",)),
         (replace(GREEN, verdict="error"), ("the run ended in an error",)),
         (replace(GREEN, is_fresh=False), ("tests have not run since the last edit",)),
         (replace(GREEN, is_complete=False), ("the run is incomplete",)),
-        (replace(GREEN, tampered="test_a was deleted"), ("tests were tampered with: test_a was deleted",)),
+        (replace(GREEN, tampered="test_a was deleted"), ("of the tests as they were: test_a was deleted",)),
     ],
 )
 def test_what_keeps_a_run_from_proving(standing, expected):
@@ -82,11 +82,11 @@ def test_auto_over_green(analysis, action):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"verdict": "no-progress", "failing": 3}, "the agent says it is done, but 3 tests fail"),
+        ({"verdict": "red", "failing": 3}, "the agent says it is done, but 3 tests fail"),
         ({"is_fresh": False}, "the agent says it is done, but tests have not run since the last edit"),
         ({"is_complete": False}, "the agent says it is done, but the run is incomplete"),
         ({"verdict": None}, "the agent says it is done, but no tests have run"),
-        ({"tampered": "x"}, "the agent says it is done, but tests were tampered with: x"),
+        ({"tampered": "x"}, "the agent says it is done, but of the tests as they were: x"),
     ],
 )
 @pytest.mark.parametrize("strategy", ["auto", "done_signals"])
@@ -114,19 +114,21 @@ def test_auto_falls_back_to_the_breaker():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "action"),
+    ("verdict", "has_advanced", "action"),
     [
-        ("green", "stuck"),
-        ("no-progress", "stuck"),
-        ("error", "stuck"),
-        (None, "stuck"),
-        ("progress", "continue"),
-        ("first-failure", "continue"),
+        ("green", False, "stuck"),
+        ("red", False, "stuck"),
+        ("error", False, "stuck"),
+        (None, False, "stuck"),
+        ("red", True, "continue"),
     ],
 )
-def test_auto_believes_in_repeated_errors_where_the_runs_show_no_progress(verdict, action):
+def test_auto_believes_in_repeated_errors_where_the_runs_show_no_progress(verdict, has_advanced, action):
     stuck = said("Trying again.", error_history=("KeyError: 'a'",) * 3)
-    assert asked("auto", replace(RED, verdict=verdict), analysis=stuck).action == action
+    assert (
+        asked("auto", replace(RED, verdict=verdict, has_advanced=has_advanced), analysis=stuck).action
+        == action
+    )
 
 
 def test_auto_believes_a_proven_claim_after_repeated_errors():
@@ -138,7 +140,7 @@ def test_auto_believes_a_proven_claim_after_repeated_errors():
     ("analysis", "standing", "action"),
     [
         (WORD, GREEN, "done"),
-        (SILENT, GREEN, "done"),
+        (SILENT, GREEN, "continue"),
         (AnalysisResult(), GREEN, "continue"),
         (SILENT, RED, "continue"),
         (CLAIM, RED, "continue"),
@@ -156,8 +158,19 @@ def test_done_signals(analysis, standing, action):
     ],
 )
 def test_done_signals_fires_at_forty(parts, action):
-    analysis = AnalysisResult(parts=parts, confidence=confidence(parts))
+    claim = CompletionSignal(keywords=("done",))
+    analysis = AnalysisResult(completion_signal=claim, parts=parts, confidence=confidence(parts))
     assert asked("done_signals", GREEN, analysis=analysis).action == action
+
+
+def test_done_signals_without_a_completion_word_is_never_done():
+    parts = ConfidenceParts(quality=100, no_errors=100, tests=100)
+    analysis = AnalysisResult(parts=parts, confidence=100)
+    decision = asked("done_signals", GREEN, analysis=analysis)
+    assert (decision.action, decision.reason) == (
+        "continue",
+        "confidence is 100, but the agent does not report completion",
+    )
 
 
 def test_done_signals_over_red_name_confidence_and_failures():
@@ -197,7 +210,7 @@ COMPLETED, EXHAUSTED, NEW = step("a", attempts=1, completed=True), step("b", att
         ((COMPLETED,), GREEN, "done", "1 of 1 steps of the fix plan are completed, and the tests are green"),
         ((COMPLETED,), replace(GREEN, is_fresh=False), "continue", "since the last edit"),
         ((COMPLETED,), replace(GREEN, is_complete=False), "continue", "incomplete"),
-        ((COMPLETED,), replace(GREEN, tampered="x"), "continue", "tampered"),
+        ((COMPLETED,), replace(GREEN, tampered="x"), "continue", "of the tests as they were: x"),
         ((COMPLETED,), RED, "continue", "3 tests fail"),
         ((COMPLETED, EXHAUSTED), RED, "stuck", "1 of 2 steps of the fix plan are completed; 3 tests fail"),
         ((COMPLETED, EXHAUSTED), replace(RED, is_fresh=False), "continue", "since the last edit"),
@@ -346,7 +359,7 @@ STEPS = st.builds(FixStep, cause=st.text(max_size=3), completed=st.booleans(), a
 STANDINGS = st.builds(
     Standing,
     analysis=ANALYSES | st.just(CLAIM),
-    verdict=st.sampled_from([None, "green", "first-failure", "progress", "no-progress", "stuck", "error"]),
+    verdict=st.sampled_from([None, "green", "red", "error"]),
     failing=st.integers(0, 5),
     is_fresh=st.booleans(),
     is_complete=st.booleans(),

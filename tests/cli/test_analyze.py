@@ -239,7 +239,7 @@ def test_prompt_is_shown_whatever_the_locale(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "before", [None, "", "# Stall detected: old (exit 1)\n"], ids=["none", "empty", "ours"]
+    "before", [None, "", "# 1 test fails\n\n<!-- loop-close -->\n"], ids=["none", "empty", "ours"]
 )
 def test_output_goes_to_a_file(tmp_path, before):
     put(tmp_path, "log", CRASH)

@@ -183,26 +183,6 @@ def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
-def test_terminal_shows_a_bar_and_a_pipe_does_not(tmp_path, logs):
-    piped = analyze(tmp_path, logs, "--json")
-    assert piped.stderr == b""
-    with Terminal("analyze", logs, "--json", cwd=tmp_path, stdout=subprocess.PIPE) as terminal:
-        printed = terminal.process.stdout.read()
-        code, shown = terminal.ended()
-    assert code == 1
-    assert printed == piped.stdout
-    number = sum(1 for path in logs.rglob("*") if path.is_symlink() or not path.is_dir())
-    assert shown.startswith(b"\r\x1b[Kloop-close: [" + b" " * 24 + f"] 0 of {number:,} files".encode())
-    assert shown.endswith(b"\r\x1b[K")
-    assert b"\n" not in shown
-    with Terminal("analyze", logs, cwd=tmp_path, stderr=subprocess.PIPE) as terminal:
-        _, shown = terminal.ended()
-        assert terminal.process.stderr.read() == b""
-    assert b"loop-close: [" not in shown
-
-
-@pytest.mark.slow
 def test_log_at_which_a_process_dies_is_named_and_the_others_are_read(tmp_path):
     for number in range(12):
         put(tmp_path, f"logs/{number}.log", RED)
@@ -243,17 +223,16 @@ def workers_of(session):
 
 @pytest.mark.slow
 @on_linux
-def test_ctrl_c_ends_all_processes_and_says_nothing(tmp_path, heavy):
+def test_ctrl_c_ends_all_processes_and_says_how_far_it_came(tmp_path, heavy):
     with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
-        terminal.expect(b" red, ")
         session = terminal.process.pid
-        assert len(workers_of(session)) == 2
+        until(lambda: len(workers_of(session)) == 2)
         terminal.type(b"\x03")
         code, shown = terminal.ended()
         until(lambda: not [*processes_of(session)])
     assert code == 130
     assert b"Traceback" not in shown
-    assert shown.endswith(b"\r\x1b[K")
+    assert b"loop-close: interrupted after " in shown
 
 
 @on_linux

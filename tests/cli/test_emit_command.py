@@ -60,30 +60,8 @@ def test_a_file_is_written_and_replaced(project, tmp_path, name):
     assert [path.name for path in target.parent.iterdir()] == ["out"]
 
 
-def test_the_summary_ends_in_the_runs_before_where_they_are_recorded(tmp_path):
-    for name, content in FILES.items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "--loop-close", "--loop-close-json=report.json"]
-    for _ in range(2):
-        subprocess.run(command, cwd=tmp_path, env=ALONE, check=False, capture_output=True)
-    text = emit(tmp_path, "github-summary", "report.json")
-    assert "<details><summary>Runs 1 to 2</summary>" in text
-    assert "××  test_shop.py::test_total[3]" in text
-    assert text == emit(tmp_path, "github-summary", "-", data=(tmp_path / "report.json").read_bytes())
-    other = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    for number, test in ((1, "test_shop.py::test_total[3]"), (2, "test_shop.py::test_of_others")):
-        other["progress"]["run"], other["root_causes"][0]["tests"] = number, [test]
-        assert "<details><summary>Runs" not in emit(
-            tmp_path, "github-summary", "-", data=json.dumps(other).encode()
-        )
-    for other in ("report.json", "missing.json"):  # the same inputs again would be the same run
-        loop_close_here("merge", "report.json", other, "--json", "merged.json", cwd=tmp_path)
-    assert "<details><summary>Runs 1 to 2</summary>" in emit(tmp_path, "github-summary", "merged.json")
-
-
 def test_the_formats_can_be_read(project):
     assert json.loads(emit(project, "sarif", "report.json"))["version"] == "2.1.0"
-    assert json.loads(emit(project, "ctrf", "report.json"))["results"]["summary"]["failed"] == 1
     assert len(json.loads(emit(project, "gitlab", "report.json"))) >= 1
     assert len(ElementTree.fromstring(emit(project, "junit", "report.json")).findall(".//failure")) == 1
     assert emit(project, "github-annotations", "report.json").startswith("::error title=")

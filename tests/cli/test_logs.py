@@ -4,23 +4,18 @@ import io
 
 import pytest
 
-from loop_close.cli.analyze import ReadProgress, log_of
+from loop_close.cli.analyze import log_of
 from loop_close.log_files import TAIL, Tail
 from loop_close.readers.streams import MAX_STREAM
 from loop_close.text import decoded
 
 
-@pytest.fixture
-def silent():
-    return ReadProgress(io.StringIO())
-
-
-def read(tmp_path, silent, data, way):
+def read(tmp_path, data, way):
     path = tmp_path / "log"
     path.write_bytes(data)
     if way == "file":
-        return log_of(str(path), io.BytesIO(), silent)
-    return log_of("-", io.BytesIO(data), silent)
+        return log_of(str(path), io.BytesIO())
+    return log_of("-", io.BytesIO(data))
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 20, 21, 1_000])
@@ -53,17 +48,17 @@ def test_tail_of_two_byte_characters_is_read_as_such(encoding, size, piece):
 @pytest.mark.parametrize("way", ["file", "pipe"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("extra", [0, 1, 2, 3])
-def test_log_longer_than_the_tail_is_read_at_its_end(tmp_path, silent, way, encoding, extra):
+def test_log_longer_than_the_tail_is_read_at_its_end(tmp_path, way, encoding, extra):
     text = "x" * extra + "é\n" * (TAIL * 2 // 3) + "the end"
-    kept = read(tmp_path, silent, text.encode(encoding), way)
+    kept = read(tmp_path, text.encode(encoding), way)
     assert kept == text[-(MAX_STREAM + 1) :]
 
 
 @pytest.mark.parametrize("way", ["file", "pipe"])
-def test_short_log_is_read_whole(tmp_path, silent, way):
-    assert read(tmp_path, silent, b"", way) == ""
-    assert read(tmp_path, silent, b"\xff\xfe", way) == ""
-    assert read(tmp_path, silent, "a\r\né".encode(), way) == "a\r\né"
+def test_short_log_is_read_whole(tmp_path, way):
+    assert read(tmp_path, b"", way) == ""
+    assert read(tmp_path, b"\xff\xfe", way) == ""
+    assert read(tmp_path, "a\r\né".encode(), way) == "a\r\né"
 
 
 def test_invalid_text_is_read_with_replacements():

@@ -1,14 +1,12 @@
 """An agent for tests: a program that applies prepared edits and says prepared things, a turn after the other.
 
 It is called with the path of its script, a list of turns in JSON, the last of which is repeated. A turn has ``say``;
-``write``, files by path; ``remove``, folders; ``run``, commands as lists of words, run after that; ``exit``, its exit
-code; ``sleep``, seconds; ``spawn``, seconds that a process sleeps which it leaves behind. What it was given to read is
-kept beside the script, a file a turn.
+``write``, files by path; ``exit``, its exit code; ``sleep``, seconds; ``spawn``, seconds that a process sleeps which it
+leaves behind. What it was given to read is kept beside the script, a file a turn.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -24,14 +22,6 @@ def main():
     script.with_name(f"given-{len(done) + 1:02}.md").write_text(given, encoding="utf-8")
     for name, text in turn.get("write", {}).items():
         write(Path(name), text)
-    for name in turn.get("remove", []):
-        shutil.rmtree(name)
-    for words in turn.get("run", []):
-        done = subprocess.run(
-            [word.replace("PYTHON", sys.executable) for word in words], capture_output=True, check=False
-        )
-        with script.with_name("ran.txt").open("ab") as file:
-            file.write(b"%d\n" % done.returncode + done.stdout + done.stderr)
     if "spawn" in turn:
         child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({turn['spawn']})"])
         script.with_name("spawned").write_text(str(child.pid), encoding="utf-8")

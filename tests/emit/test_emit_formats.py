@@ -1,6 +1,5 @@
 """What holds in every format: the published schemas, hostile text, credentials, determinism."""
 
-import json
 import re
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -83,7 +82,7 @@ def test_no_credential_is_shown(name):
     exc = raised(f"Error[{secret}]", f"token {secret}")
     raw = {
         "source": secret,
-        "verdict": "first-failure",
+        "verdict": "red",
         "stall_reason": secret,
         "incomplete": secret,
         "run": {"interpreter": secret, "platform": "", "commit": secret},
@@ -112,7 +111,7 @@ def test_each_format_is_the_same_each_time_and_names_no_time(name):
     assert emitted(name, RED) == emitted(name, document(*reversed(many(3, places=2))))
 
 
-@pytest.mark.parametrize("name", ["gitlab", "sarif", "ctrf", "junit"])
+@pytest.mark.parametrize("name", ["gitlab", "sarif", "junit"])
 def test_a_run_that_is_not_whole_is_never_empty(name):
     for found in (NOTHING, CUT, document(exit_code=0, counts=Counts(passed=3), incomplete="shard 1 of 2")):
         text = emitted(name, found)
@@ -125,5 +124,4 @@ def test_thousands_of_tests_are_written_at_once():
     found = document(*many(1_500, places=2))
     for name in FORMATS:
         assert_valid(name, emitted(name, found))
-    assert len(json.loads(emitted("ctrf", found))["results"]["tests"]) == 3_000
     assert len(ElementTree.fromstring(emitted("junit", found)).findall(".//testcase")) == 3_000

@@ -28,7 +28,7 @@ TEXT = "".join(dump(report_document(report_of(observed(failure(), failure(nodeid
 
 def test_a_report_is_read():
     found = checked(parsed(TEXT))
-    assert (found["source"], found["verdict"]) == ("pytest", "first-failure")
+    assert (found["source"], found["verdict"]) == ("pytest", "red")
     assert [each["test"] for each in found["evidence"]] == ["t.py::b", failure().nodeid]
 
 

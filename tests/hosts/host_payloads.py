@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "payloads"
-REASON = '# 1 test fails\n\n`naïve` is not "naive"\n\nAll of it: nextprompt.md'
 BLANK = ("", "  \n\t")
 
 

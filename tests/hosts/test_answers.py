@@ -2,8 +2,9 @@
 
 import json
 
+import jsonschema
 import pytest
-from host_payloads import FOLDER
+from host_payloads import BLANK, FOLDER, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,74 @@ def strings(value):
         return [value]
     inside = value.values() if isinstance(value, dict) else ()
     return [text for each in inside for text in strings(each)]
+
+
+TEXT = '1 failed: "na\u00efve"\nAll of it: nextprompt.md'
+SHOWN = r"1 failed: \"na\u00efve\"\nAll of it: nextprompt.md"
+BLOCK = f'"decision":"block","reason":"{SHOWN}"'
+#: What Codex's schema of an answer to Stop says, in short.
+CODEX = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "continue": {"type": "boolean"},
+        "decision": {"const": "block"},
+        "reason": {"type": "string", "pattern": r".*\S.*"},
+        "stopReason": {"type": "string"},
+    },
+    "dependentRequired": {"decision": ["reason"]},
+}
+
+
+def context(event):
+    return f'{{"hookSpecificOutput":{{"hookEventName":"{event}","additionalContext":"{SHOWN}"}}}}'
+
+
+ENDED = f'{{"continue":false,"stopReason":"{SHOWN}"}}'
+CLINE = f'{{"cancel":false,"contextModification":"{SHOWN}"}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "go_on", "inform", "end"),
+    [
+        ("claude-Stop", f"{{{BLOCK}}}", context("Stop"), ENDED),
+        ("claude-SubagentStop", f"{{{BLOCK}}}", context("SubagentStop"), ENDED),
+        ("codex-Stop", f"{{{BLOCK}}}", "", ENDED),
+        ("gemini-AfterAgent", f'{{"decision":"deny","reason":"{SHOWN}"}}', "", ENDED),
+        ("openhands-Stop", f'{{"decision":"deny","additionalContext":"{SHOWN}"}}', "", ""),
+        ("cursor-stop", f'{{"followup_message":"{SHOWN}"}}', "", ""),
+        (
+            "copilot-Stop",
+            f'{{{BLOCK},"hookSpecificOutput":{{"hookEventName":"Stop",{BLOCK}}}}}',
+            "",
+            ENDED,
+        ),
+        ("cline-PostToolUse", CLINE, CLINE, ""),
+    ],
+)
+def test_exact_answers(name, go_on, inform, end):
+    host = host_named(name.partition("-")[0])
+    payload = host.read(recorded(name))
+    assert (host.go_on(payload, TEXT), host.inform(payload, TEXT), host.end(payload, TEXT)) == (
+        go_on,
+        inform,
+        end,
+    )
+    for blank in BLANK:
+        assert (host.go_on(payload, blank), host.inform(payload, blank)) == ("", "")
+
+
+def test_a_failed_tool_of_claude_code_is_told_beside_its_result():
+    host = host_named("claude")
+    payload = host.read(recorded("claude-PostToolUseFailure"))
+    assert host.inform(payload, TEXT) == context("PostToolUseFailure")
+
+
+def test_the_schema_of_codex_takes_the_answers():
+    host = host_named("codex")
+    payload = host.read(recorded("codex-Stop"))
+    for answer in (host.go_on, host.end):
+        jsonschema.validate(json.loads(answer(payload, TEXT)), CODEX)
 
 
 def test_line_is_compact_ascii():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from host_payloads import FOLDER
 
+from loop_close.cli.config_file import added
 from loop_close.cli.parser import parse
 from loop_close.hosts import all_hosts
 
@@ -18,8 +19,7 @@ TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in PAGES.glob("*.m
 AGENT = """\
 #!/bin/sh
 cat > prompt-$(ls prompt-* 2>/dev/null | wc -l)
-test -n "$FIXES" && echo 'TOTAL = 2' > shop.py
-true
+if test -n "$FIXES"; then echo 'TOTAL = 2' > shop.py; else echo "A$(ls prompt-* | wc -l) = 0" >> shop.py; fi
 """
 
 
@@ -35,10 +35,10 @@ def test_every_host_has_a_page_that_is_listed():
 
 @pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
 def test_page_shows_what_is_installed_and_where(host):
-    language = "sh" if host.config.is_program else "json"
-    assert host.config.fresh in blocks(host.name, language)
+    language = "sh" if host.config.script else "json"
+    assert added(host.name, host.config, None) in blocks(host.name, language)
     assert f"`{host.config.project}`" in TEXTS[host.name]
-    assert f"`~/{host.config.user}`" in TEXTS[host.name]
+    assert f"`~/{host.config.user or host.config.project}`" in TEXTS[host.name]
     assert f"`{host.config.project}`" in TEXTS["README"]
     assert TEXTS[host.name].startswith(f"# {host.title}\n")
 

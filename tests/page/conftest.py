@@ -7,22 +7,26 @@ from contextlib import contextmanager
 import pytest
 from timelines import cause, edited, entry, flickering, mark, suspect
 
-from loop_close.emit.timeline import timeline_of
+from loop_close.emit.timeline import timeline
 from loop_close.page import page_of
+from loop_close.records import Signal
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 A, B, C = (f"tests/test_cart.py::test_{name}" for name in ("total", "rate", "label"))
-FIRST = cause("aaaa1111", ("1a",), suspects=[suspect(), suspect("rate", 0.3)])
-SECOND = cause(
-    "bbbb2222",
-    ("1b",),
-    exception="KeyError",
+OF_TAX = {"exception": "KeyError", "message": "'DE'", "where": "src/tax.py:rate", "line": 4}
+#: What the report of the last run says of the root cause that is left.
+LATEST = cause(
+    C,
     message="'DE'",
     location={"file": "src/tax.py", "line": 4, "function": "rate"},
     suspects=[suspect("lookup", 0.8, file="src/tax.py")],
+)
+SIGNALS = (
+    Signal(kind="no-effective-edit", runs=(2, 3), explanation="runs 2 and 3"),
+    Signal(kind="repeated-failure", runs=(3, 4), explanation="C failed in runs 3 and 4"),
 )
 
 
@@ -116,9 +120,10 @@ def shown(chromium, tmp_path):
         finally:
             context.close()
 
-    def show(entries, project="shop", setup=lambda page: None, **options):
+    def show(entries, project="shop", setup=lambda page: None, latest=(LATEST,), signals=SIGNALS, **options):
         path = tmp_path / f"page-{len(opened)}.html"
-        path.write_text(page_of(timeline_of(entries, project)), encoding="utf-8")
+        found = timeline(entries, project, latest=latest, signals=signals)
+        path.write_text(page_of(found), encoding="utf-8")
         manager = in_browser(**options)
         page = manager.__enter__().new_page()
         setup(page)
@@ -136,30 +141,16 @@ def shown(chromium, tmp_path):
 
 @pytest.fixture(scope="session")
 def story():
-    """Six runs of two environments: two root causes come, one goes, with edits and signals on the way."""
+    """Six runs of two checks: two root causes come, one goes, with edits on the way."""
+    one, two = "pytest:py311", "pytest:py312"
+    of_tax = mark(C, "1b", **OF_TAX)
     return [
-        entry(1, source="pytest:py311"),
-        entry(2, mark(A), mark(B), source="pytest:py311", causes=[FIRST], edits=edited("total")),
-        entry(
-            3,
-            *(mark(A), mark(B), mark(C, "1b")),
-            source="pytest:py311",
-            causes=[FIRST, SECOND],
-            edits=edited("rate", kind="ineffective"),
-            signals=[("no-effective-edit", "runs 2 and 3")],
-        ),
-        entry(1, mark(C, "1b"), source="pytest:py312", causes=[SECOND]),
-        entry(
-            4,
-            mark(C, "1b"),
-            source="pytest:py311",
-            verdict="stuck",
-            causes=[SECOND],
-            outcomes={A: "passed", B: "skipped"},
-            edits=edited("lookup", file="src/tax.py"),
-            signals=[("repeated-failure", "C failed in runs 3 and 4")],
-        ),
-        entry(2, mark(C, "1b"), source="pytest:py312", causes=[SECOND]),
+        entry(1, check=one),
+        entry(2, mark(A), mark(B), check=one, edits=edited("total")),
+        entry(3, mark(A), mark(B), of_tax, check=one, edits=edited("rate", kind="ineffective")),
+        entry(1, of_tax, check=two),
+        entry(4, of_tax, check=one, passed=[A], skipped=[B], edits=edited("lookup", file="src/tax.py")),
+        entry(2, of_tax, check=two),
     ]
 
 

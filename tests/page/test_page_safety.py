@@ -6,8 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from timelines import cause, entry, mark, suspect
 
-from loop_close.emit.timeline import timeline_of
+from loop_close.emit.timeline import timeline
 from loop_close.page import page_of
+from loop_close.records import Signal
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
@@ -28,19 +29,22 @@ AXE_RULES = {"runOnly": {"type": "tag", "values": TAGS}}
 
 def hostile(text):
     """A run in which everything that is text is this text."""
-    plain = cause(
-        exception=text,
+    test = f"tests/test_a.py::test_x[{text}]"
+    latest = cause(
+        test,
         message=text,
         location={"file": text, "line": 1, "function": text},
         suspects=[suspect(text, 0.9, file=text, reasons=[text])],
     )
-    marks = [mark(f"tests/test_a.py::test_x[{text}]", exception=text, where=f"{text}:{text}", message=text)]
-    return [entry(n, *marks, source=text, causes=[plain], signals=[(text, text)]) for n in (1, 2)]
+    marks = [mark(test, exception=text, where=f"{text}:{text}", message=text)]
+    signals = [Signal(kind=text, runs=(2,), explanation=text)]
+    return [entry(n, *marks, check=text) for n in (1, 2)], {"latest": [latest], "signals": signals}
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_text(shown, text):
-    page = shown(hostile(text), project=text)
+    entries, more = hostile(text)
+    page = shown(entries, project=text, **more)
     dialogs = []
     page.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.cell.focus()
@@ -119,7 +123,7 @@ def test_nothing_else_runs_and_nothing_is_loaded(shown, story, server):
 
 def test_a_script_that_was_changed_does_not_run(chromium, tmp_path):
     path = tmp_path / "page.html"
-    text = page_of(timeline_of([entry(1, mark("t.py::a"))]))
+    text = page_of(timeline([entry(1, mark("t.py::a"))]))
     path.write_text(text.replace('"use strict";', '"use strict"; window.foreign = 1;', 1), encoding="utf-8")
     page = chromium.new_page()
     page.goto(path.as_uri())
@@ -155,4 +159,4 @@ def test_axe_finds_nothing_where_there_is_little_to_see(shown, entries):
 
 
 def test_the_page_of_500_runs_of_2000_tests_is_small(many):
-    assert len(page_of(timeline_of(many, "shop")).encode()) < 3_000_000
+    assert len(page_of(timeline(many, "shop")).encode()) < 3_000_000

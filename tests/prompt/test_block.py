@@ -6,19 +6,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import edited, known, loop, step
 from markdown_it import MarkdownIt
 from records import (
     SRC,
     TEST,
     any_text,
-    edited,
     failure,
     failures,
     frame,
     in_test,
-    known,
     observed,
-    progress,
     raised,
     source,
     verdict,
@@ -27,7 +25,6 @@ from records import (
 from loop_close.calls import Called, Calls, Swallowed
 from loop_close.detectors import Detector
 from loop_close.judge import report_of
-from loop_close.memory import Edits, Step
 from loop_close.model import Difference, Evidence, RootCause, Site, Suspect
 from loop_close.prompt.block import (
     LEGEND,
@@ -75,8 +72,7 @@ def cause_of(*found, suspects=()):
 def block(level, *found, suspects=(), beside=False, advisers=None, shown=(), loop=None, **fields):
     """The block of one root cause; ``beside`` another one."""
     cause = cause_of(*found, suspects=suspects)
-    fields.setdefault("rerun", ())  # no command that names the tests as well
-    report = replace(report_of(observed(*found, **fields)), causes=(cause,) * (1 + beside), progress=loop)
+    report = replace(report_of(observed(*found, **fields)), causes=(cause,) * (1 + beside), loop=loop)
     return block_lines(1, cause, level, report, advisers or {}, shown)
 
 
@@ -383,19 +379,18 @@ BEFORE, GONE, SINCE = (edited(diff=diff) for diff in ("+    line(11)", "+gone", 
     ],
 )
 def test_the_line_that_was_edited(steps, expected):
-    loop = progress(Step(run=4), *(Step(run=run, edits=edits) for run, edits in steps.items()))
+    so_far = loop(step(4), *(step(run, edits=edits) for run, edits in steps.items()))
     suspect = replace(TOTAL, edited=6)
-    assert edited_in(PLAIN, suspect, loop) == expected
+    assert edited_in(PLAIN, suspect, so_far) == expected
     assert edited_in(PLAIN, suspect, None) is None
-    assert edited_in(PLAIN, replace(suspect, edited=0), loop) is None
+    assert edited_in(PLAIN, replace(suspect, edited=0), so_far) is None
 
 
 @pytest.mark.parametrize("odd", [(0, 0, 0), (15, 3, 0)])
 def test_the_edited_line_is_marked_whatever_the_counts_say(odd):
     """It may decide in which line the failing tests go on."""
     suspect = replace(TOTAL, edited=6, odd=odd, source=source(*PLAIN, start=8))
-    loop = progress(Step(run=6, unresolved=1, edits=BEFORE), Step(run=7, unresolved=1))
-    lines = block(3, WRONG, suspects=[suspect], loop=loop)
+    lines = block(3, WRONG, suspects=[suspect], loop=loop(step(6, edits=BEFORE), step(7)))
     assert [int(line[1:5]) for line in lines if line.startswith(">")] == [11]
     assert any(LEGENDS["edited"] in line for line in lines)
 
@@ -404,8 +399,7 @@ def test_where_lines_were_removed_the_next_one_is_marked_as_such():
     context = "\n".join(f" {line}" for line in PLAIN[2:3])
     removed = edited(diff=f"{context}\n-    gone(11)\n {PLAIN[3]}")
     suspect = replace(TOTAL, edited=6, source=source(*PLAIN, start=8))
-    loop = progress(Step(run=6, unresolved=1, edits=removed), Step(run=7, unresolved=1))
-    lines = block(3, WRONG, suspects=[suspect], loop=loop)
+    lines = block(3, WRONG, suspects=[suspect], loop=loop(step(6, edits=removed), step(7)))
     assert [line.partition(" ")[2].strip() for line in lines if line.startswith(">")] == [f"11 {PLAIN[3]}"]
     assert any(LEGENDS["removed"] in line for line in lines)
 
@@ -545,14 +539,6 @@ def test_of_several_cases_that_of_the_proof_is_named(ids, frames, shown, tests):
     lines = block(3, *cases, suspects=[TOTAL])
     assert shown in lines
     assert tests in lines
-
-
-@pytest.mark.parametrize(("number", "named"), [(1, ""), (2, " `test_total`")])
-def test_the_only_test_is_not_named_twice(number, named):
-    exc = raised("KeyError", "'eu'", [in_test(source=TESTED), frame(line=10, source=BODY)])
-    cases = [failure(exc, nodeid=f"{TEST}::test_total{'_2' * n}") for n in range(number)]
-    lines = block(3, *cases, suspects=[TOTAL], rerun=("pytest",))  # the command names it
-    assert f"Shown by `tests/test_cart.py:5`{named}:" in lines
 
 
 def test_the_case_is_named_where_the_heading_is_the_place():
@@ -953,18 +939,6 @@ def test_each_test_once_and_cases_counted(nodeids, few, more):
     assert block(3, *found)[-1] == (more or few)
 
 
-def test_tests_that_the_command_names_are_not_listed():
-    few = [failure(raised(), f"t.py::{name}") for name in "ab"]
-    command = {"rerun": ("pytest", "--loop-close")}
-    assert block(3, *few)[-1] == "2 tests: `t.py::a`, `b`"
-    assert "2 tests" not in text(3, *few, **command)
-    assert "2 tests: `t.py::a`, `b`" in block(3, *few, beside=True, **command)
-    setup = [failure(raised(), "t.py::a", phase="setup")]
-    assert block(3, *setup, **command)[-1] == "Test (setup): `t.py::a`"
-    many = [failure(raised(), f"t.py::{n}" * 9) for n in range(9)]
-    assert block(3, *many, **command)[-1].startswith("9 tests: ")
-
-
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
@@ -1111,27 +1085,16 @@ def test_hostile_messages_of_other_exceptions_stay_in_their_line():
 
 FAILURE = failure(verdict())
 CAUSE = cause_of(FAILURE)
-STEPS = (Step(run=3), Step(run=4, edits=edited()), Step(run=5, edits=Edits(kind="none")))
+STEPS = (step(3), step(4, edits=edited()), step(5))
 
 
 def past(*tests, steps=STEPS, cause=CAUSE):
-    return list(past_lines(cause, progress(*steps, tests=tests)))
+    return list(past_lines(cause, loop(*steps, failing=tests)))
 
 
 def test_without_a_memory_there_is_nothing_to_say():
     assert list(past_lines(CAUSE, None)) == []
     assert attempts_at(CAUSE, None) == 0
-
-
-# The same fault in another block
-
-
-def lines_of(number, *suspects):
-    """The lines in the block of a root cause; one cause for each sequence of suspects."""
-    causes = tuple(cause_of(SHOWN, suspects=each) for each in suspects)
-    report = replace(report_of(observed(SHOWN)), causes=causes)
-    lines = block_lines(number, causes[number - 1], 2, report, {})
-    return [line for line in lines if "also the first place" in line]
 
 
 def test_an_assertion_of_the_code_under_test_without_a_message_is_named():
@@ -1181,60 +1144,6 @@ def test_a_later_root_cause_with_the_same_place_refers_to_the_first():
     assert not [line for line in block_lines(2, causes[1], 1, report, {}) if "same place" in line]
 
 
-def place(name, score):
-    return replace(TOTAL, function=name, line=ord(name) + 20, source=None, score=score)
-
-
-@pytest.mark.parametrize(
-    ("first", "others", "expected"),
-    [
-        # Near, and probable there.
-        (
-            [place("a", 0.5), place("b", 0.3)],
-            [[place("b", 0.9)]],
-            "`b()` is also the first place of root cause 2",
-        ),
-        (
-            [place("a", 0.4), place("c", 0.3), place("b", 0.2)],
-            [[place("b", 0.9)]],
-            "`b()` is also the first place of root cause 2",
-        ),
-        (
-            [place("a", 0.5), place("b", 0.3)],
-            [[place("b", 0.9)], [place("c", 0.9)], [place("b", 0.6), place("a", 0.1)]],
-            "`b()` is also the first place of root causes 2 and 4",
-        ),
-        (
-            [place("a", 0.5), replace(RATES, score=0.3)],
-            [[RATES]],
-            "`RATES` is also the first place of root cause 2",
-        ),
-        # Not near.
-        ([place("a", 0.7), place("b", 0.3)], [[place("b", 0.9)]], None),
-        # Not the first three.
-        ([*(place(n, 0.2) for n in "acd"), place("b", 0.2)], [[place("b", 0.9)]], None),
-        # Not probable there, and the first of none.
-        ([place("a", 0.5), place("b", 0.3)], [[place("b", 0.45)]], None),
-        ([place("a", 0.5), place("b", 0.3)], [[place("c", 0.9), place("b", 0.9)]], None),
-        ([place("a", 0.5)], [[place("b", 0.9)]], None),
-        ([], [[place("b", 0.9)], []], None),
-        # Of another function of that name.
-        ([place("a", 0.5), replace(place("b", 0.3), file="src/other.py")], [[place("b", 0.9)]], None),
-    ],
-)
-def test_a_place_that_is_the_first_one_of_another_root_cause_is_told(first, others, expected):
-    assert lines_of(1, first, *others) == ([f"{expected}: probably one fault."] if expected else [])
-
-
-def test_the_same_two_root_causes_are_told_once():
-    pair = ([place("a", 0.5), place("b", 0.4)], [place("b", 0.5), place("a", 0.4)])
-    assert lines_of(1, *pair) == ["`b()` is also the first place of root cause 2: probably one fault."]
-    assert lines_of(2, *pair) == []
-    assert lines_of(2, [place("a", 0.9)], [place("b", 0.5), place("a", 0.4)]) == [
-        "`a()` is also the first place of root cause 1: probably one fault."
-    ]
-
-
 def test_what_is_new_has_no_past():
     assert past() == []
     assert past(known(since=5)) == []
@@ -1253,28 +1162,26 @@ def test_values_of_another_test_are_named():
 
 
 def test_killed_runs_do_not_count():
-    steps = (Step(run=3), Step(run=4, is_killed=True), Step(run=5))
+    steps = (step(3), step(4, is_finished=False), step(5))
     assert past(known(since=3), steps=steps) == ["Failing for 2 runs, since run 3."]
 
 
 def test_what_had_passed_says_so():
-    assert past(known(since=5, was_broken=True)) == ["It had passed in this loop."]
+    assert past(known(since=5, had_passed=True)) == ["It had passed in this loop."]
 
 
 def test_of_several_tests_it_says_how_many():
     other = failure(verdict(), nodeid="t.py::test_other", message="a longer message")
     both = cause_of(FAILURE, other)
-    two = known(since=3, was_broken=True), known("t.py::test_other", since=5)
-    assert past(*two, cause=both) == [
-        "1 of 2 failing for 3 runs, since run 3. 1 of 2 had passed in this loop."
-    ]
-    two = [replace(each, since=5, was_broken=True) for each in two]
-    assert past(*two, cause=both) == ["All 2 had passed in this loop."]
+    two = known(since=3, had_passed=True), known("t.py::test_other", since=5)
+    assert past(*two, cause=both) == ["Failing for 3 runs, since run 3. 1 of 2 had passed in this loop."]
+    two = known(since=5, had_passed=True), known("t.py::test_other", since=5, had_passed=True)
+    assert past(*two, cause=both) == ["2 of 2 had passed in this loop."]
 
 
 def test_attempts_are_edits_that_it_survived():
-    assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=3)])) == 1
-    assert attempts_at(CAUSE, progress(*STEPS, tests=[known(since=4)])) == 0
+    assert attempts_at(CAUSE, loop(*STEPS, failing=[known(since=3)])) == 1
+    assert attempts_at(CAUSE, loop(*STEPS, failing=[known(since=4)])) == 0
 
 
 def test_hostile_values_stay_in_their_span():

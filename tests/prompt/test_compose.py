@@ -5,30 +5,28 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import edited, known, loop, step
 from markdown_it import MarkdownIt
 from records import (
     any_text,
-    edited,
     failure,
     failures,
     frame,
     hostile,
-    known,
     observed,
-    progress,
     raised,
     source,
 )
 
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Counts, Observation, Report
-from loop_close.progress.signals import SIGNALS
 from loop_close.prompt.compose import Section, compose, estimate_tokens
+from loop_close.prompt.loop import EXPERIMENTS
 from loop_close.prompt.sections import DEFAULT_SECTIONS
+from loop_close.records import CheckState, Edit, Edits, Objection, OldOutcome, Signal, State
 from loop_close.text import sanitize
 
-STUCK = sorted(kind for kind, rule in SIGNALS.items() if rule.only_without_progress)
+STUCK = sorted(kind for kind in EXPERIMENTS if "," not in kind)
 TITLES = [s.title for s in DEFAULT_SECTIONS if s.title]
 _BLOCK = re.compile(r"(\d+)\. ")
 
@@ -51,7 +49,7 @@ def check(text, budget):
     assert {tag for tag, _ in others} <= {"h2"}
     numbers = [int(found[1]) for found in (_BLOCK.match(content) for _, content in others) if found]
     assert numbers == list(range(1, len(numbers) + 1))
-    titles = [content for _, content in others[len(numbers) :]]  # the blocks come first
+    titles = [content for _, content in others if not _BLOCK.match(content)]
     assert titles == [t for t in TITLES if t in titles]
     assert not re.search(r"^\s*::|##\[|\x1b", text, re.MULTILINE)
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
@@ -99,28 +97,46 @@ _signals = st.lists(
 
 @st.composite
 def loops(draw, runs=5):
-    """The progress of a run that is one of the last of a loop."""
+    """A loop of so many runs."""
     steps = [
-        Step(
-            run=n,
-            unresolved=draw(st.integers(0, 3)),
-            fixed=draw(st.integers(0, 3)),
+        step(
+            n,
+            draw(st.integers(0, 3)),
             edits=draw(_edits),
-            advanced=draw(st.sampled_from(["", "fixed"])),
-            is_killed=draw(st.booleans()),
+            fixed=draw(st.lists(hostile, max_size=3).map(tuple)),
+            advanced=draw(st.sampled_from(["", "fewest"])),
+            is_finished=draw(st.booleans()),
         )
         for n in range(1, runs + 1)
     ]
-    return progress(
+    return loop(
         *steps,
-        tests=draw(_tests),
-        signals=draw(_signals),
-        breaker=draw(st.sampled_from(["closed", "half_open", "open"])),
-        green=draw(st.integers(0, 1)),
-        unresolved=("a",),
+        failing=draw(_tests),
+        stalled=draw(st.integers(0, 4)),
+        best=draw(st.none() | st.integers(1, 3)),
+        base=draw(st.integers(0, 1)),
     )
 
 
+_states = st.builds(
+    lambda reason, tests, diff: State(
+        verdict="objected",
+        reason=reason,
+        checks=(
+            CheckState(
+                name="tests",
+                command=("pytest",),
+                verdict="objected",
+                objection=Objection(check="tests", tests=tests, reason=reason, diff=diff),
+            ),
+        ),
+    ),
+    st.sampled_from(["", "No result on these files."]),
+    st.lists(st.builds(OldOutcome, test=hostile, outcome=st.just("failed"), reason=hostile), max_size=9).map(
+        tuple
+    ),
+    st.text("+-x\n", max_size=900).map(sanitize),
+)
 observations = st.builds(
     Observation,
     exit_code=st.sampled_from([None, 0, 1, 2, 3, -11]),
@@ -128,8 +144,7 @@ observations = st.builds(
     counts=st.builds(Counts, passed=st.integers(0, 3), failed=st.integers(0, 3), not_run=st.integers(0, 2)),
     incomplete=st.just("") | hostile,
     selection=st.just("") | hostile,
-    rerun=st.just(("pytest", "--loop-close")) | st.lists(hostile, max_size=3).map(lambda w: ("pytest", *w)),
-    failed_option=st.sampled_from(["", "--loop-close-failed"]),
+    rerun=st.sampled_from(["", "pytest --loop-close-failed"]),
 )
 
 
@@ -137,12 +152,15 @@ observations = st.builds(
 @given(
     observations,
     st.none() | loops() | loops(1),
+    st.lists(_signals, max_size=1),
     st.none() | _edits,
+    st.none() | _states,
     st.integers(400, 3000),
     st.sampled_from(["", ".loop-close/report.json"]),
 )
-def test_any_report_keeps_the_budget_and_its_shape(observation, loop, since, budget, full):
-    report = replace(report_of(observation), progress=loop, since_green=since)
+def test_any_report_keeps_the_budget_and_its_shape(observation, loop, signals, since, state, budget, full):
+    signals = tuple(each for found in signals for each in found)
+    report = replace(report_of(observation), loop=loop, signals=signals, since=since, state=state)
     text = composed(report, budget, full=full)
     check(text, budget)
     assert composed(report, budget, full=full) == text
@@ -163,13 +181,11 @@ def a_loop(number, runs):
         for n in range(number)
     ]
     since = edited(diff="-    old = 1\n+    new = 2\n     same = 3")
-    steps = [
-        Step(run=n, unresolved=number, edits=edited(f"f{n}", diff=f"-a{n}\n+b{n}\n+c{n}" if n > 1 else ""))
-        for n in range(1, runs + 1)
+    attempts = [
+        step(n, number, edits=edited(f"f{n}", diff=f"-a{n}\n+b{n}\n+c{n}")) for n in range(2, runs + 1)
     ]
-    breaker = "closed" if runs < 3 else "half_open" if runs == 3 else "open"
-    loop = progress(*steps, breaker=breaker, green=1, unresolved=("a",))
-    return replace(report_of(observed(*found)), progress=loop, since_green=since)
+    loop_so_far = loop(step(1, number), *attempts, stalled=runs - 1, best=number, base=1)
+    return replace(report_of(observed(*found)), loop=loop_so_far, since=since)
 
 
 @pytest.mark.large
@@ -190,14 +206,11 @@ def test_however_much_a_loop_has_to_say_the_root_cause_stays():
         kind="effective",
         edits=tuple(Edit(file=f"{'a' * 90}{n}.py", function="f" * 60, diff="+x" * 60) for n in range(9)),
     )
-    steps = [Step(run=n, unresolved=1, edits=wide) for n in range(1, 7)]
-    loop = progress(
-        *steps, breaker="half_open", signals=[Signal(kind=k, explanation="x" * 300) for k in STUCK]
-    )
+    signals = tuple(Signal(kind=k, explanation="x" * 300) for k in STUCK)
+    stuck = loop(*(step(n, edits=wide) for n in range(1, 7)), stalled=2, base=1)
     for budget in (400, 800, 2000):
-        text = composed(
-            replace(report_of(observed(failure(raised()))), progress=loop, since_green=wide), budget
-        )
+        report = replace(report_of(observed(failure(raised()))), loop=stuck, signals=signals, since=wide)
+        text = composed(report, budget)
         check(text, budget)
         assert "`bad`" in text or "ValueError: bad" in text
         assert "Rerun just the failing tests" in text
@@ -231,7 +244,7 @@ def test_budget(number, budget, word):
         )
         for n in range(number)
     ]
-    report = report_of(observed(*found, exit_code=1 if number else 5, failed_option="--loop-close-failed"))
+    report = report_of(observed(*found, exit_code=1 if number else 5))
     text = composed(report, budget)
     check(text, budget)
     if number:
@@ -266,14 +279,12 @@ def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
 
 def test_the_full_report_is_named_on_the_line_after_the_command():
     report = report_of(observed(failure(raised(message="a line\n" * 500))))
-    command = "Rerun just the failing tests: `pytest --loop-close tests/test_cart.py::test_total`"
+    command = "Rerun just the failing tests: `pytest --loop-close-failed`"
     pointer = "Full report: `.loop-close/report.json`\n"
     assert composed(report).endswith(f"\n\n{command}\n{pointer}")
     # Not so after a section of others: right after a list it would be part of the last item.
     last = section(lambda report, tokens: ["- something"], position=999)
     assert composed(report, sections=[*DEFAULT_SECTIONS, last]).endswith(f"\n\n- something\n\n{pointer}")
-    fenced = replace(report, observation=replace(report.observation, rerun=("pytest", "`")))
-    assert composed(fenced).endswith(f"\n```\n{pointer}")
 
 
 def test_lines_of_source_that_are_left_out_are_not_in_the_full_report():

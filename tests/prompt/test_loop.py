@@ -4,118 +4,102 @@ import pytest
 from called import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import edited, edits, edits_drawn, known, loop, step
 from markdown_it import MarkdownIt
-from records import SRC, any_text, edited, failure, known, observed, progress, raised, verdict
+from records import SRC, any_text, failure, observed, raised, verdict
 
 from loop_close.calls import Calls
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Signal, Step
 from loop_close.model import Suspect
-from loop_close.progress.signals import SIGNALS
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.loop import (
     DEFAULT,
     EXPERIMENTS,
+    HOW_IT_ENDS,
     attempt_lines,
+    changed_tests,
     counts,
     effect,
     place_of_edit,
-    since_green,
-    state_line,
+    since_done,
     state_lines,
 )
+from loop_close.records import CheckState, Edit, Edits, Effect, Objection, OldOutcome, Signal, State
 
 RED = report_of(observed(failure(raised())))
 GREEN = replace(RED, verdict="green", causes=())
-FIRST = Step(run=1, unresolved=2)
-LATER = Step(run=4, unresolved=2)
+FIRST = step(1, 2)
+LATER = step(4, 2)
 
 
-def in_loop(*steps, report=RED, since=None, green=0, **fields):
-    loop = progress(*steps, green=green, **fields)
-    return replace(report, progress=loop, since_green=since, green_run=green)
+def in_loop(*steps, report=RED, since=None, signals=(), **fields):
+    return replace(report, loop=loop(*steps, **fields), since=since, signals=tuple(signals))
 
 
-def edits(*found, omitted=0, kind="effective"):
-    return Edits(kind=kind, edits=tuple(found), omitted=omitted)
+# What changed since it was done
 
 
-# What changed since it was green
+def changed(*steps, base=7, **fields):
+    return list(since_done(in_loop(*steps, base=base, **fields), 400))
 
 
-def green(*steps, **fields):
-    return list(since_green(in_loop(*steps, **fields), 400))
+SINCE = "since run 7, when no test was known to fail"
 
 
 def test_without_a_loop_or_after_a_green_run_nothing_is_said_of_changes():
-    assert list(since_green(RED, 400)) == []
-    assert green(FIRST, LATER, report=GREEN, since=edited(diff="+1")) == []
+    assert list(since_done(RED, 400)) == []
+    assert changed(FIRST, LATER, report=GREEN, since=edited(diff="+1")) == []
 
 
-def test_the_diff_since_the_last_green_run():
-    since = edited(diff="-a\n+b")
-    assert green(FIRST, LATER, since=since, green=7) == [
-        "Changed since run 7, which was green: `total` in `src/shop/cart.py`",
+def test_the_diff_since_no_test_was_known_to_fail():
+    assert changed(FIRST, LATER, since=edited(diff="-a\n+b")) == [
+        f"Changed {SINCE}: `total` in `src/shop/cart.py`",
         *("```diff", "-a", "+b", "```"),
     ]
-    assert green(FIRST, LATER, since=since)[0].startswith("Changed since the last green run: ")
-
-
-def test_it_stays_the_same_in_every_later_run():
-    since = edited(diff="-a\n+b")
-    steps = [Step(run=n, unresolved=1, edits=edited("tax", diff=f"+{n}")) for n in range(2, 9)]
-    every = [green(FIRST, *steps[:n], since=since, green=1) for n in range(8)]
-    assert every == [every[0]] * 8
 
 
 @pytest.mark.parametrize(
     ("since", "expected"),
     [
-        (Edits(kind="none"), "No file of the project changed since run 3, which was green."),
-        (
-            Edits(kind="ineffective"),
-            "Only comments, formatting, docstrings or prose changed since run 3, which was green.",
-        ),
+        (Edits(kind="none"), f"No file of the project changed {SINCE}."),
+        (Edits(kind="ineffective"), f"Only comments, formatting, docstrings or prose changed {SINCE}."),
         (
             edits(Edit(file="a.md", is_effective=False)),
-            "Only comments, formatting, docstrings or prose changed since run 3, which was green.",
+            f"Only comments, formatting, docstrings or prose changed {SINCE}.",
         ),
     ],
 )
 def test_edits_that_cannot_count(since, expected):
-    assert green(FIRST, LATER, since=since, green=3) == [expected]
+    assert changed(FIRST, LATER, since=since) == [expected]
 
 
-@pytest.mark.parametrize("since", [None, Edits(kind="unknown")])
-def test_where_no_green_run_is_known_the_last_edit_is_shown(since):
-    two, three = (Step(run=n, unresolved=1, edits=edited(diff=f"+{n}\n+x")) for n in (2, 3))
-    assert green(FIRST, two, three, since=since) == [
+@pytest.mark.parametrize("fields", [{"since": None}, {"since": Edits()}, {"since": edited(), "base": 0}])
+def test_where_nothing_is_known_to_compare_with_the_last_edit_is_shown(fields):
+    two, three = (step(n, edits=edited(diff=f"+{n}\n+x")) for n in (2, 3))
+    assert changed(FIRST, two, three, **fields) == [
         "Last edit, before run 3: `total` in `src/shop/cart.py`",
         *("```diff", "+3", "+x", "```"),
     ]
-    assert green(FIRST, two, Step(run=3, unresolved=1, edits=Edits(kind="none")), since=since)[0].startswith(
-        "Last edit, before run 2"
-    )
+    assert changed(FIRST, two, step(3), **fields)[0].startswith("Last edit, before run 2")
 
 
 def test_a_change_that_the_table_shows_whole_is_not_shown_again():
-    assert green(FIRST, Step(run=2, unresolved=1, edits=edited(diff="-a\n+b"))) == []
-    assert green(FIRST, Step(run=2, unresolved=1)) == []
+    assert changed(FIRST, step(2, edits=edited(diff="-a\n+b"))) == []
 
 
 @pytest.mark.parametrize(
     ("found", "omitted", "expected"),
     [
-        ([Edit(file="a.py", function="f")], 0, "green: `f` in `a.py`"),
-        ([Edit(file="a.py", function="<module>"), Edit(file="b.toml")], 0, "green: `a.py`, `b.toml`"),
-        ([Edit(file="a.py", function="f"), Edit(file="b.md", is_effective=False)], 0, "green: `f` in `a.py`"),
+        ([Edit(file="a.py", function="f")], 0, ": `f` in `a.py`"),
+        ([Edit(file="a.py", function="<module>"), Edit(file="b.toml")], 0, ": `a.py`, `b.toml`"),
+        ([Edit(file="a.py", function="f"), Edit(file="b.md", is_effective=False)], 0, ": `f` in `a.py`"),
         ([Edit(file="a.py", function=f"f{n}") for n in range(5)], 0, "`f2` in `a.py` and 2 more"),
         ([Edit(file="a.py", function=f"f{n}") for n in range(2)], 7, "`f1` in `a.py` and 7 more"),
         ([Edit(file="a.py", function=f"f{n}") for n in range(5)], 7, "`f2` in `a.py` and 9 more"),
     ],
 )
 def test_what_was_edited_is_named_and_counted(found, omitted, expected):
-    (line,) = green(FIRST, LATER, since=edits(*found, omitted=omitted), green=3)
+    (line,) = changed(FIRST, LATER, since=edits(*found, omitted=omitted))
     assert line.endswith(expected)
 
 
@@ -140,7 +124,7 @@ def test_several_edits_share_the_room_the_likeliest_suspect_first():
     ]
     suspects = tuple(Suspect(file=SRC, line=1, function=name) for name in "cac")
     report = replace(RED, causes=(replace(RED.causes[0], suspects=suspects),))
-    assert green(FIRST, LATER, report=report, since=edits(*found), green=3)[1:] == [
+    assert changed(FIRST, LATER, report=report, since=edits(*found))[1:] == [
         "```diff",
         *("@@ c @@", *(f"+c {n}" for n in range(4))),
         *("@@ a @@", *(f"+a {n}" for n in range(4))),
@@ -153,13 +137,13 @@ def test_several_edits_share_the_room_the_likeliest_suspect_first():
 @pytest.mark.parametrize(("number", "expected"), [(15, "… 1 more line"), (30, "… 16 more lines")])
 def test_a_long_diff_is_cut_and_counted(number, expected):
     since = edited(diff="\n".join(f"+{n}" for n in range(number)))
-    assert green(FIRST, LATER, since=since)[-2:] == [expected, "```"]
+    assert changed(FIRST, LATER, since=since)[-2:] == [expected, "```"]
 
 
 @given(any_text, any_text)
 def test_a_diff_cannot_end_its_fence(diff, function):
     found = edits(Edit(file=SRC, function=function, diff=f"+{diff}"), Edit(file=SRC, function="g", diff="+1"))
-    lines = green(FIRST, LATER, since=found)
+    lines = changed(FIRST, LATER, since=found)
     tokens = MarkdownIt("commonmark").parse("\n".join(lines))
     assert {t.type for t in tokens} == {"paragraph_open", "inline", "paragraph_close", "fence"}
 
@@ -167,111 +151,81 @@ def test_a_diff_cannot_end_its_fence(diff, function):
 # The state, in one line
 
 
-@pytest.mark.parametrize(
-    ("step", "fields", "expected"),
-    [
-        (
-            Step(run=5, unresolved=1, advanced="fixed", edits=edited()),
-            {"fixed": ("a", "b"), "unresolved": ("c",)},
-            "Run 5, the 2nd of this loop: 2 fixed, 1 unresolved. Progress: more was fixed than broken.",
-        ),
-        (
-            Step(run=5, unresolved=1, advanced="elsewhere", elsewhere="mypy", edits=edited()),
-            {"unresolved": ("c",)},
-            "Run 5, the 2nd of this loop: 1 unresolved. Nothing changed here; `mypy` made progress.",
-        ),
-        (
-            Step(run=5, unresolved=1, edits=Edits(kind="none")),
-            {"unresolved": ("c",)},
-            "Run 5, the 2nd of this loop: 1 unresolved. No progress. "
-            "No file of the project changed since the run before.",
-        ),
-        (
-            Step(run=5, unresolved=3, edits=edited()),
-            {"new": ("a",), "broken": ("a",), "changed": ("b",), "not_run": ("c",), "breaker": "half_open"},
-            "Run 5, the 2nd of this loop: 1 new (1 had passed), 1 changed, 1 not run. "
-            "3 runs in a row without progress.",
-        ),
-        (
-            Step(run=5, unresolved=1, edits=Edits(kind="ineffective")),
-            {"not_fixed": ("a",), "unresolved": ("c",), "breaker": "open"},
-            "Run 5, the 2nd of this loop: 1 unresolved, 1 stopped failing without a fix. Stuck: 3 runs in a row "
-            "without progress. Only comments, formatting, docstrings or prose changed since the run before.",
-        ),
-    ],
-)
-def test_the_state_in_one_line(step, fields, expected):
-    assert state_line(progress(LATER, step, **fields)) == expected
-    assert next(state_lines(in_loop(LATER, step, **fields), 400)) == expected
+def state(*steps, **fields):
+    return list(state_lines(in_loop(*steps, **fields), 400))
 
 
 @pytest.mark.parametrize(
-    ("first", "runs", "expected"),
+    ("last", "fields", "expected"),
     [
-        *((1, n, f"Run {n} of this loop") for n in (2, 3, 21)),
-        *((9, n, f"Run {n + 8}, the {end} of this loop") for n, end in ((2, "2nd"), (3, "3rd"), (4, "4th"))),
-        *(
-            (9, n, f"the {end} of this")
-            for n, end in ((11, "11th"), (13, "13th"), (21, "21st"), (22, "22nd"))
+        (
+            step(5, edits=edited(), advanced="fewest", fixed=("a", "b"), unresolved=("c",)),
+            {"best": 1},
+            "Run 5: 2 fixed, 1 unresolved. Fewer fail than after any attempt before.",
         ),
-        *((9, n, f"the {end} of this") for n, end in ((100, "100th"), (101, "101st"), (111, "111th"))),
+        (
+            step(5, unresolved=("c",), edits=Edits(kind="none"), is_attempt=False),
+            {"stalled": 1, "best": 1},
+            "Run 5: 1 unresolved. 1 attempt in a row without fewer than 1 failing test."
+            " No file of the project changed since the run before.",
+        ),
+        (
+            step(5, 3, broken=("a",), changed=("b",), not_run=("c",), edits=edited()),
+            {"stalled": 1, "best": 2},
+            "Run 5: 1 new, 1 changed, 1 not run. 1 attempt in a row without fewer than 2 failing tests.",
+        ),
+        (
+            step(5, not_fixed=("a",), unresolved=("c",), edits=Edits(kind="ineffective")),
+            {"stalled": 3, "best": 1},
+            "Run 5: 1 unresolved, 1 stopped failing without passing. Stuck: 3 attempts in a row without fewer than 1"
+            " failing test. Only comments, formatting, docstrings or prose changed since the run before.",
+        ),
+        (step(5, edits=edited(), is_attempt=False), {}, "Run 5: no change."),
     ],
 )
-def test_a_run_goes_by_its_number(first, runs, expected):
-    steps = [Step(run=first + n, unresolved=1) for n in range(runs)]
-    assert expected in state_line(progress(*steps, unresolved=("a",)))
+def test_the_state_in_one_line(last, fields, expected):
+    assert state(LATER, last, **fields)[0] == expected
+
+
+def test_stuck_goes_by_the_setting():
+    def said(after):
+        found = in_loop(LATER, step(5, edits=edited()), stalled=4, best=1)
+        return next(state_lines(replace(found, stuck_after=after), 400))
+
+    assert "Stuck: 4 attempts" in said(4)
+    assert "Stuck" not in said(5)
 
 
 def test_the_first_run_of_a_loop_has_no_state():
-    assert list(state_lines(in_loop(LATER, new=("a",)), 400)) == []
+    assert state(LATER) == []
     assert list(state_lines(RED, 400)) == []
 
 
-def test_nothing_changed():
-    assert counts(progress(LATER)) == "no change"
-
-
-def test_the_words_of_the_breaker_are_no_words_of_the_prompt():
-    for state in ("closed", "half_open", "open"):
-        line = state_line(progress(LATER, Step(run=5), breaker=state))
-        assert "breaker" not in line
-        assert "half" not in line
-
-
-def test_green_says_what_had_been_broken():
-    tests = [known(f"t.py::test_{n}", "passed") for n in range(5)] + [known("t.py::gone", "gone")]
-    report = in_loop(LATER, Step(run=6, fixed=1), report=GREEN, tests=tests, fixed=("t.py::test_0",))
-    assert list(state_lines(report, 400)) == [
-        "5 tests that had failed pass after 2 runs: `t.py::test_0`, `t.py::test_1`, `t.py::test_2` and 2 more."
-    ]
-
-
-def test_a_green_subset_speaks_of_what_it_ran():
-    tests = [known("t.py::test_0", "passed", ran=6), known("t.py::test_1", "passed", ran=5)]
-    report = in_loop(LATER, Step(run=6, is_full=False), report=GREEN, tests=tests)
-    assert list(state_lines(report, 400)) == ["1 test that had failed passes after 2 runs: `t.py::test_0`."]
+def test_a_green_run_of_other_tests_says_that_some_did_not_run():
+    said = state(LATER, step(6, not_run=("t.py::a",)), report=GREEN)
+    assert said[0].startswith("Run 6: 1 not run.")
 
 
 # Signals, and what to do about them
 
-STEPS = (Step(run=1), Step(run=2, edits=edited()), Step(run=3, edits=edited("parse")))
+STEPS = (step(1), step(2, edits=edited()), step(3, edits=edited("parse")))
 
 
-def stuck(*steps, **fields):
-    return list(state_lines(in_loop(*(steps or STEPS), **fields), 400))[1:]
+def stuck(*steps, stalled=2, **fields):
+    return state(*(steps or STEPS), stalled=stalled, **fields)[1:]
 
 
 def test_while_it_advances_neither_is_said():
-    assert stuck() == []
+    assert stuck(stalled=1) == []
 
 
 def test_signals_in_a_line_each():
     signals = [
         Signal(kind="no-edit", explanation="nothing in 1"),
-        Signal(kind="flaky", is_on=False, explanation="not this one"),
+        Signal(kind="test-tampering", explanation="has a section of its own"),
         Signal(kind="regression", tests=("a`b", "c", "d"), explanation="fails\nagain"),
     ]
-    assert stuck(signals=signals) == [
+    assert stuck(stalled=1, signals=signals) == [
         "- No edit: nothing in 1.",
         "- Regression: ``a`b``, `c` and 1 more: fails again.",
     ]
@@ -281,82 +235,76 @@ def test_a_signal_about_every_failing_test_does_not_name_them():
     signals = [
         Signal(kind="repeated-failure", tests=("t.py::a", "t.py::b"), explanation="the same in 3 runs")
     ]
-    tests = [known("t.py::a"), known("t.py::b"), known("t.py::c", "passed")]
-    assert stuck(signals=signals, tests=tests) == [
+    tests = [known("t.py::a"), known("t.py::b")]
+    assert stuck(stalled=1, signals=signals, failing=tests) == [
         "- Repeated failure: all failing tests: the same in 3 runs."
     ]
 
 
-@pytest.mark.parametrize("kind", sorted(kind for kind, rule in SIGNALS.items() if rule.only_without_progress))
+@pytest.mark.parametrize("kind", [kind for kind in EXPERIMENTS if "," not in kind])
 def test_every_way_of_being_stuck_has_an_experiment(kind):
     signals = [Signal(kind=kind, tests=("t.py::test_a",))]
-    *_, said = stuck(breaker="half_open", signals=signals)
+    *_, said = stuck(signals=signals)
     assert "{" not in said
     assert said != DEFAULT
     assert len(said) > 40
 
 
 def test_without_a_signal_there_is_an_experiment_too():
-    assert stuck(breaker="half_open") == [DEFAULT.format(edited="`parse` (`src/shop/cart.py`)")]
+    assert stuck() == [DEFAULT.format(edited="`parse` (`src/shop/cart.py`)")]
 
 
 def test_values_that_follow_the_edits_ask_for_another_experiment():
-    steps = (*STEPS[:2], replace(STEPS[2], moved=1))
+    steps = (*STEPS[:2], step(3, edits=edited("parse"), moved=("t.py::a",)), step(4, edits=edited("tax")))
     signals = [Signal(kind="repeated-failure", runs=(1, 2, 3))]
-    assert "The value follows the edits of `parse`" in stuck(*steps, breaker="half_open", signals=signals)[-1]
-    assert "does not run in the failing test" in stuck(breaker="half_open", signals=signals)[-1]
+    assert "A value changed after an edit of `parse`" in stuck(*steps, signals=signals)[-1]
+    assert "does not run in the failing test" in stuck(signals=signals)[-1]
 
 
 @pytest.mark.parametrize(
-    ("hits", "moved", "said"),
+    ("hits", "said"),
     [
-        (((0, 1),), 0, "`parse` (`src/shop/cart.py`) runs in the failing tests"),
-        (((0, 1),), 1, "The value follows the edits of `parse`"),
-        (((1, 1),), 0, "`parse` (`src/shop/cart.py`) is not run by the failing tests"),
-        (((1, 1),), 1, "`parse` (`src/shop/cart.py`) is not run by the failing tests"),
-        (None, 0, "does not run in the failing test, or it is not the cause"),
+        (((0, 1),), "`parse` (`src/shop/cart.py`) runs in the failing tests"),
+        (((1, 1),), "`parse` (`src/shop/cart.py`) is not run by the failing tests"),
+        (None, "does not run in the failing test, or it is not the cause"),
     ],
 )
-def test_the_experiment_knows_what_failing_tests_run(hits, moved, said):
+def test_the_experiment_knows_what_failing_tests_run(hits, said):
     functions = called("parse", 1), called("other", 9)
     failed = {"t.py::a": hits} if hits is not None else {}
     report = report_of(
         observed(failure(verdict(), "t.py::a"), calls=Calls(functions=functions, failed=failed))
     )
-    steps = (*STEPS[:2], replace(STEPS[2], moved=moved))
     signals = [Signal(kind="repeated-failure", runs=(1, 2, 3))]
-    assert said in stuck(*steps, report=report, breaker="half_open", signals=signals)[-1]
+    assert said in stuck(report=report, signals=signals)[-1]
     # Only the tests that the signal is about count.
-    signals = [replace(signals[0], tests=("t.py::other",))]
+    signals = [Signal(kind="repeated-failure", tests=("t.py::other",))]
     if hits is not None:
-        line = stuck(*steps, report=report, breaker="half_open", signals=signals)[-1]
+        line = stuck(report=report, signals=signals)[-1]
         assert "`parse` (`src/shop/cart.py`) is not run by `t.py::other`, so edits of it" in line
 
 
 def test_edits_of_tests_are_no_suspects():
-    steps = (Step(run=1), Step(run=2, edits=edited(file="tests/test_a.py")))
-    assert stuck(*steps, breaker="half_open")[-1].startswith("Either the edited code is not the cause")
+    steps = (step(1), step(2, edits=edited(file="tests/test_a.py")))
+    assert stuck(*steps)[-1].startswith("Either the edited code is not the cause")
 
 
 def test_edits_before_the_last_progress_are_not_asked_about():
-    steps = (*STEPS, Step(run=4, advanced="fixed", edits=edited("kept")), Step(run=5, edits=edited("tax")))
-    assert "`tax`" in stuck(*steps, breaker="half_open")[-1]
-    steps = (*steps[:-1], Step(run=5))
-    assert "the edited code" in stuck(*steps, breaker="half_open")[-1]
+    steps = (*STEPS, step(4, advanced="fewest", edits=edited("kept")), step(5, edits=edited("tax")))
+    assert "`tax`" in stuck(*steps)[-1]
+    steps = (*steps[:-1], step(5))
+    assert "the edited code" in stuck(*steps)[-1]
 
 
 def test_a_person_is_asked_about_the_value_that_the_test_wants():
-    tests = [known(want="6", values=("7", "5"))]
-    experiment, question = stuck(breaker="open", tests=tests)
+    experiment, question = stuck(stalled=3, failing=[known(want="6", values=("7", "5"), ran=3)])
     assert experiment.startswith("Either `parse` (`src/shop/cart.py`) is not the cause")
-    assert (
-        question
-        == "For a person: is `6` right in `tests/test_cart.py::test_total`? The code returned `7`, `5`."
+    assert question == (
+        "For a person: is `6` right in `tests/test_cart.py::test_total`? The code returned `7`, `5`."
     )
     # Where it did not run, as behind -x, its value may be right by now.
-    found = in_loop(*STEPS, breaker="open", tests=tests)
-    found = replace(found, progress=replace(found.progress, not_run=("tests/test_cart.py::test_total",)))
-    assert "does the test ask for the right thing" in [*state_lines(found, 400)][-1]
+    question = stuck(stalled=3, failing=[known(want="6", values=("7", "5"), ran=2)])[-1]
+    assert "does the test ask for the right thing" in question
 
 
 @pytest.mark.parametrize(
@@ -369,7 +317,7 @@ def test_a_person_is_asked_about_the_value_that_the_test_wants():
     ],
 )
 def test_the_open_question_goes_by_the_signal(kind, question):
-    assert question in stuck(breaker="open", tests=[known()], signals=[Signal(kind=kind)])[-1]
+    assert question in stuck(stalled=3, signals=[Signal(kind=kind)])[-1]
 
 
 def test_the_catalogue_is_ours_and_names_what_it_may():
@@ -395,16 +343,18 @@ def rows(*steps, **fields):
 
 @pytest.mark.parametrize(
     "steps",
-    [(), (FIRST,), (FIRST, Step(run=2, unresolved=0, edits=edited()))],
-    ids=["no loop", "first run", "nothing fails any more"],
+    [(), (FIRST,), (FIRST, step(2))],
+    ids=["no loop", "first run", "no edit"],
 )
 def test_nothing_was_tried(steps):
     assert (table(*steps) if steps else list(attempt_lines(RED, 400))) == []
 
 
 def test_a_row_a_run():
-    step = Step(run=2, unresolved=1, fixed=1, edits=edited(diff="-a\n+b\n+c"))
-    assert table(FIRST, step) == [*HEAD, "| 2 | `total` | 1 fixed; 1 fails |"]
+    assert table(FIRST, step(2, fixed=("a",), edits=edited(diff="-a\n+b\n+c"))) == [
+        *HEAD,
+        "| 2 | `total` | 1 fixed; 1 fails |",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -431,86 +381,73 @@ def test_a_row_a_run():
     ],
 )
 def test_the_edit_of_a_run(step_edits, expected):
-    assert rows(FIRST, Step(run=2, unresolved=2, edits=step_edits)) == [
-        f"| 2 | {expected} | no change; 2 fail |"
-    ]
+    assert rows(FIRST, step(2, 2, edits=step_edits)) == [f"| 2 | {expected} | no change; 2 fail |"]
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
+    ("run", "expected"),
     [
-        (Step(run=1, fixed=2, new=3, broken=1, unresolved=4), "2 fixed, 1 broken, 2 new; 4 fail"),
-        (Step(run=1, changed=1, moved=2, unresolved=1), "1 changed, 2 with other values; 1 fails"),
-        (Step(run=1, unresolved=3), "no change; 3 fail"),
+        (step(1, 4, fixed=("a", "b"), broken=("c",)), "2 fixed, 1 new; 4 fail"),
+        (step(1, changed=("a",), moved=("b", "c")), "1 changed, 2 with other values; 1 fails"),
         (
-            Step(run=1, not_run=3, not_fixed=1, unresolved=0),
-            "1 stopped failing without a fix, 3 not run; 0 fail",
+            step(1, 0, not_run=("a",), not_fixed=("b",)),
+            "1 not run, 1 stopped failing without passing; 0 fail",
         ),
-        (Step(run=1, is_killed=True), "killed before its end"),
-        (
-            Step(run=1, unresolved=1, advanced="elsewhere", elsewhere="my|\npy"),
-            "progress in my| py; 1 fails",
-        ),
+        (step(1, 3), "no change; 3 fail"),
+        (step(1, is_finished=False), "killed before its end"),
     ],
 )
-def test_effect(step, expected):
-    assert effect(step) == expected
+def test_effect(run, expected):
+    assert effect(run) == expected
+
+
+def test_nothing_changed():
+    assert counts(Effect()) == "no change"
 
 
 def test_the_last_runs_are_shown_and_the_others_counted():
-    steps = [Step(run=n, unresolved=1, edits=edited()) for n in range(2, 12)]
+    steps = [step(n, edits=edited()) for n in range(2, 12)]
     found = rows(FIRST, *steps)
     assert [row[:4] for row in found[:6]] == ["| 6 ", "| 7 ", "| 8 ", "| 9 ", "| 10", "| 11"]
-    assert found[6:] == ["", "4 earlier runs left out."]
-    assert rows(FIRST, *steps[:7])[6:] == ["", "1 earlier run left out."]
+    assert found[6:] == ["", "4 earlier attempts left out."]
+    assert rows(FIRST, *steps[:7])[6:] == ["", "1 earlier attempt left out."]
 
 
 @pytest.mark.parametrize("tokens", [16, 40, 60, 80, 120, 400])
 def test_the_table_has_as_many_rows_as_there_is_room(tokens):
-    steps = [Step(run=n, unresolved=1, edits=edited(diff=f"-{'a' * 40}\n+{'b' * 40}")) for n in range(2, 8)]
+    steps = [step(n, edits=edited(diff=f"-{'a' * 40}\n+{'b' * 40}")) for n in range(2, 8)]
     found = table(FIRST, *steps, tokens=tokens)
     assert estimate_tokens("\n".join(found)) <= tokens
     shown = [row for row in found[2:] if row.startswith("| ")]
     assert shown == rows(FIRST, *steps)[len(steps) - len(shown) :][: len(shown)]
     assert bool(shown) == (tokens >= 80) or 40 <= tokens < 80
     if shown and len(shown) < len(steps):
-        assert found[-1].startswith(f"{len(steps) - len(shown)} earlier run")
+        assert found[-1].startswith(f"{len(steps) - len(shown)} earlier attempt")
 
 
-def test_the_first_run_is_shown_where_it_is_known_what_was_edited():
-    begun = Step(run=1, unresolved=1, edits=edited())
-    assert rows(begun, Step(run=2, unresolved=1))[0].startswith("| 1 | `total` |")
+def test_a_look_at_the_same_files_is_no_attempt():
+    assert rows(FIRST, step(2)) == []
+    assert rows(FIRST, step(2, is_finished=False)) == ["| 2 | nothing | killed before its end |"]
 
 
-def test_a_look_at_the_same_code_is_no_attempt():
-    look = Step(run=2, unresolved=2, is_counted=False, edits=Edits(kind="none"))
-    assert rows(FIRST, look) == []
-    assert rows(FIRST, replace(look, is_killed=True)) == ["| 2 | nothing | killed before its end |"]
-
-
-def test_the_code_of_an_earlier_run_is_known_again():
-    first = Step(run=1, unresolved=1, code="a")
-    other = Step(run=2, unresolved=1, code="b", edits=edited())
-    back = Step(run=3, unresolved=1, code="a", edits=edited())
+def test_the_files_of_an_earlier_run_are_known_again():
+    first, other, back = (
+        step(1, tree="a"),
+        *(step(n, tree=t, edits=edited()) for n, t in ((2, "b"), (3, "a"))),
+    )
     found = rows(first, other, back)
     assert "back to" not in found[0]
-    assert found[1] == "| 3 | `total`, back to the code of run 1 | no change; 1 fails |"
+    assert found[1] == "| 3 | `total`, back to the files of run 1 | no change; 1 fails |"
 
 
-def test_the_same_code_twice_in_a_row_is_no_return():
-    steps = [Step(run=n, unresolved=1, code="a", edits=Edits(kind="none")) for n in (1, 2, 3)]
-    assert not any("back to" in row for row in rows(*steps))
-
-
-_edit = st.builds(
-    Edit, file=any_text, function=any_text, diff=any_text | st.builds("-{}\n+{}".format, any_text, any_text)
-)
+def test_the_same_files_twice_in_a_row_are_no_return():
+    assert not any("back to" in row for row in rows(*(step(n, tree="a", edits=edited()) for n in (1, 2, 3))))
 
 
 @settings(max_examples=60)
-@given(st.lists(st.lists(_edit, min_size=1, max_size=3), min_size=1, max_size=4))
+@given(st.lists(edits_drawn, min_size=1, max_size=4))
 def test_whatever_was_edited_each_run_is_one_row_of_three_cells(found):
-    steps = [Step(run=n, unresolved=1, edits=edits(*each)) for n, each in enumerate(found, 2)]
+    steps = [step(n, edits=each) for n, each in enumerate(found, 2)]
     lines = table(FIRST, *steps, tokens=4000)
     assert all("\n" not in line for line in lines)
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
@@ -522,3 +459,44 @@ def test_whatever_was_edited_each_run_is_one_row_of_three_cells(found):
     cells = [t for t, before in zip(tokens[1:], tokens, strict=False) if before.type == "td_open"]
     assert {c.type for t in cells for c in t.children} <= {"text", "code_inline"}
     assert [t.content.rpartition("; ")[2] for t in cells[2::3]] == ["1 fails"] * len(steps)
+
+
+# The tests as they were
+
+
+def objected(**fields):
+    objection = Objection(check="tests", files=("tests/test_a.py",), **fields)
+    check = CheckState(name="tests", command=("pytest",), verdict="objected", objection=objection)
+    report = replace(GREEN, state=State(verdict="objected", checks=(check,)))
+    return list(changed_tests(report, 700))
+
+
+def test_an_objection_lists_the_old_tests_and_the_diff():
+    tests = [OldOutcome(test=f"t.py::test_{n}", outcome="failed", reason="assert 1 == 2") for n in range(9)]
+    tests[1] = OldOutcome(test="t.py::test_1", outcome="missing")
+    lines = objected(tests=tuple(tests), omitted=3, diff="-assert f() == 2\n+assert f()")
+    assert lines[:4] == [
+        "The tests as they were at the baseline do not pass on these files:",
+        "",
+        "- `t.py::test_0`: failed, `assert 1 == 2`",
+        "- `t.py::test_1`: missing",
+    ]
+    assert lines[10:] == [
+        "- and 4 more",
+        "",
+        HOW_IT_ENDS,
+        *("```diff", "-assert f() == 2", "+assert f()", "```"),
+    ]
+
+
+def test_an_objection_says_why_the_old_tests_did_not_run():
+    (said, *_) = objected(reason="they came from outside of the copy")
+    assert said == (
+        "`tests/test_a.py` changed since the baseline, and the tests as they were did not run:"
+        " `they came from outside of the copy`."
+    )
+
+
+def test_without_an_objection_there_is_no_section():
+    assert list(changed_tests(replace(GREEN, state=State(verdict="done")), 700)) == []
+    assert list(changed_tests(RED, 700)) == []

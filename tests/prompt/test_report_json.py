@@ -3,17 +3,19 @@ from dataclasses import replace
 from importlib import resources
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import edited, known, loop, step
 from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close
 from loop_close.calls import Calls, Swallowed
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Episode, Progress, Step
 from loop_close.model import Counts, Difference, EditsRun, Site
-from loop_close.prompt.report_json import SCHEMA, dump, report_document
+from loop_close.prompt.report_json import SCHEMA, dump, report_document, state_document
+from loop_close.records import CheckState, Edits, Loop, Objection, OldOutcome, Signal, State
 from loop_close.text import sanitize
 
 values = st.recursive(
@@ -132,17 +134,7 @@ def test_values_and_differences():
 def test_green():
     document = report_document(report_of(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
     VALIDATOR.validate(document)
-    assert (document["verdict"], document["decision"]) == ("green", {"action": "stop", "reason": "done"})
-
-
-def test_red_is_never_done():
-    for sample in [
-        observed(failure()),
-        observed(exit_code=5),
-        observed(exit_code=0),
-        observed(exit_code=None),
-    ]:
-        assert report_document(report_of(sample), "")["decision"]["reason"] != "done"
+    assert (document["verdict"], document["loop"], document["state"]) == ("green", None, None)
 
 
 def test_schema_is_one():
@@ -150,54 +142,59 @@ def test_schema_is_one():
     assert SCHEMA in json.dumps(VALIDATOR.schema)
 
 
-def test_edits_of_a_loop():
-    diff = "-    return 1\n+    return 2"
-    since = Edits(kind="effective", edits=(Edit(file="a.py", function="f", diff=diff),), omitted=2)
-    edits = (
-        Edit(file="a.py", function="f"),
-        Edit(file="a.py", function="<module>", change="added"),
-        Edit(file="b.txt", change="removed"),
-        Edit(file="c.py", is_effective=False),
+def test_the_schema_is_that_of_the_records():
+    _, records = msgspec.json.schema_components(
+        (Loop | None, tuple[Signal, ...], State | None, Edits | None), ref_template="#/$defs/{name}"
     )
-    steps = (
-        Step(run=4, new=1, unresolved=1, code="x", edits=Edits(kind="effective", edits=edits[:1])),
-        Step(run=5, changed=1, unresolved=1, code="y", edits=Edits(kind="effective", edits=edits, omitted=3)),
-        Step(run=6, unresolved=1, code="x", edits=Edits(kind="none")),
+    assert {name: VALIDATOR.schema["$defs"].get(name) for name in records} == json.loads(json.dumps(records))
+
+
+OBJECTION = Objection(check="tests", tests=(OldOutcome(test="t.py::a", outcome="failed"),))
+STATE = State(
+    verdict="objected",
+    reason="The old tests do not pass.",
+    command="loop-close check",
+    checks=(CheckState(name="tests", command=("pytest",), verdict="objected", run=5, objection=OBJECTION),),
+)
+
+
+def test_the_loop_and_the_state_are_their_records():
+    so_far = loop(
+        step(4), step(5, edits=edited(diff="-a\n+b"), fixed=("t.py::b",)), stalled=1, best=1, base=3
     )
-    progress = Progress(run=6, position=3, episode=Episode(first=4, steps=steps, runs=3), step=steps[-1])
-    report = replace(report_of(observed(failure())), since_green=since, green_run=3, progress=progress)
+    signal = Signal(kind="no-edit", runs=(4, 5), explanation="x")
+    report = replace(
+        report_of(observed(failure())), run=5, loop=so_far, signals=(signal,), state=STATE, since=edited()
+    )
     document = report_document(report, "")
     VALIDATOR.validate(document)
-    assert document["since_green"] == {
-        "run": 3,
-        "kind": "effective",
-        "edits": [{"file": "a.py", "function": "f", "change": "edited", "diff": diff}],
-        "omitted": 2,
+    assert document["number"] == 5
+    assert msgspec.convert(document["loop"], Loop) == so_far
+    assert msgspec.convert(document["signals"], list[Signal]) == [signal]
+    assert msgspec.convert(document["state"], State) == STATE
+    assert msgspec.convert(document["since"], Edits) == edited()
+
+
+def test_the_state_in_short():
+    so_far = loop(step(4), step(5, edits=edited()), failing=[known("t.py::a", since=4)], stalled=1, best=1)
+    assert state_document(STATE, so_far) == {
+        "verdict": "objected",
+        "reason": "The old tests do not pass.",
+        "command": "loop-close check",
+        "checks": json.loads(msgspec.json.encode(STATE.checks)),
+        "accepted": [],
+        "loop": {
+            "base": 0,
+            "runs": 2,
+            "attempts": 1,
+            "stalled": 1,
+            "best": 1,
+            "failing": [{"source": "pytest", "test": "t.py::a", "since": 4, "had_passed": False}],
+            "fixed": [],
+            "flaky": [],
+        },
     }
-    assert document["attempts"] == [
-        {
-            "run": 4,
-            "edited": ["f in a.py"],
-            "same_code_as": None,
-            "effect": "1 new; 1 fails",
-            "failing": 1,
-        },
-        {
-            "run": 5,
-            "edited": ["f in a.py", "a.py (added)", "b.txt (removed)", "3 more"],
-            "same_code_as": None,
-            "effect": "1 changed; 1 fails",
-            "failing": 1,
-        },
-        {
-            "run": 6,
-            "edited": ["nothing"],
-            "same_code_as": 4,
-            "effect": "no change; 1 fails",
-            "failing": 1,
-        },
-    ]
-    assert (document["edited_functions"], document["edits_not_run"]) == (None, [])
+    assert state_document(State(verdict="done"), None)["loop"] is None
 
 
 def test_edited_functions_that_no_test_ran():
@@ -206,7 +203,6 @@ def test_edited_functions_that_no_test_ran():
     VALIDATOR.validate(document)
     assert document["edited_functions"] == 2
     assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]
-    assert (document["since_green"], document["attempts"]) == (None, [])
 
 
 def test_exceptions_that_were_handled():

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from loops import edited, loop, step
 from markdown_it import MarkdownIt
 from records import (
     SRC,
@@ -11,10 +12,8 @@ from records import (
     frame,
     hostile,
     in_test,
-    known,
     observed,
     origin,
-    progress,
     raised,
     source,
     verdict,
@@ -23,11 +22,18 @@ from records import (
 from loop_close.calls import Called, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import report_of
-from loop_close.memory import Step
-from loop_close.model import Counts, Evidence, OtherRun, Provenance, SourceResult, Suspect, Warned
+from loop_close.model import Counts, Evidence, SourceResult, Suspect, Warned
 from loop_close.prompt.block import LEGEND
 from loop_close.prompt.compose import estimate_tokens
-from loop_close.prompt.sections import DEFAULT_SECTIONS, MAX_BLOCKS, built_in, in_numbers, root_causes
+from loop_close.prompt.sections import (
+    DEFAULT_SECTIONS,
+    MAX_BLOCKS,
+    built_in,
+    in_numbers,
+    in_short,
+    root_causes,
+)
+from loop_close.records import CheckState, Objection, OldOutcome, State
 
 BY_ID = {s.id: s for s in DEFAULT_SECTIONS}
 
@@ -40,9 +46,8 @@ def test_ids_and_positions_are_unique_and_in_order():
     assert [s.id for s in DEFAULT_SECTIONS] == [
         *(
             "title",
-            "since-green",
-            "tests",
-            "unedited-tests",
+            "since-done",
+            "old-tests",
             "sources",
             "loop",
             "facts",
@@ -50,18 +55,16 @@ def test_ids_and_positions_are_unique_and_in_order():
             "root-causes",
             "shared",
         ),
-        *("attempts", "other-findings", "known", "next-step"),
+        *("attempts", "other-findings", "next-step"),
     ]
     positions = [s.position for s in DEFAULT_SECTIONS]
     assert positions == sorted(set(positions))
     assert [s.id for s in DEFAULT_SECTIONS if s.tokens == 0] == ["root-causes"]
     assert [s.title for s in DEFAULT_SECTIONS if s.title] == [
-        "Tests that were changed",
-        "Tests that pass without an edit of source",
+        "The tests as they were",
         "Other agents",
         "Earlier attempts",
         "Other findings",
-        "Known failures",
     ]
 
 
@@ -190,7 +193,7 @@ def test_a_title_where_nothing_failed(sample, expected):
 
 
 def test_where_nothing_is_known_the_title_says_so():
-    (line,) = rendered("title", report_of(observed(exit_code=None, expects_tests=False, rerun=())))
+    (line,) = rendered("title", report_of(observed(exit_code=None, expects_tests=False, rerun="")))
     assert line.endswith("(exit code unknown)")
     assert "no-patterns" not in line
 
@@ -248,96 +251,48 @@ SAID_NO_CALLS = "Call data is missing or partial: `Python 3.11 has no sys.monito
         (observed(exit_code=5, **NO_CALLS), []),
         (observed(exit_code=5, asks_for_calls=True, **NO_CALLS), [SAID_NO_CALLS]),
         (
-            observed(failure(raised()), calls=Calls(failed={"a": (), "b": ()}, omitted=3)),
-            ["Calls were recorded in 2 of 5 failing tests."],
-        ),
-        (observed(failure(raised()), calls=Calls(failed={"a": ()})), []),
-        (
-            observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefgh", ()), omitted=1)),
-            ["Calls were recorded in 8 of 9 failing tests."],
-        ),
-        (observed(failure(raised()), calls=Calls(failed=dict.fromkeys("abcdefghi", ()), omitted=1)), []),
-        (
-            observed(expects_tests=False, rerun=()),
+            observed(expects_tests=False, rerun=""),
             ["The output matches no known pattern. Read the log, starting at the end."],
         ),
-        (observed(exit_code=0, expects_tests=False, rerun=()), ["The output shows no failure: proceed."]),
+        (observed(exit_code=0, expects_tests=False, rerun=""), ["The output shows no failure: proceed."]),
     ],
 )
 def test_what_to_know_of_the_run(sample, expected):
     assert rendered("facts", report_of(sample)) == expected
 
 
-@pytest.mark.parametrize(("score", "is_said"), [(0.4, True), (0.6, False)])
-@pytest.mark.parametrize("omitted", [0, 1])
-def test_tests_that_were_passed_over_are_counted_where_no_suspect_is_probable(score, is_said, omitted):
-    calls = Calls(failed={"a": ()}, passed=7, passed_over=3, omitted=omitted)
-    report = suspected(
-        report_of(observed(failure(raised()), calls=calls)),
-        Suspect(file="a.py", line=1, function="f", score=score),
-    )
-    tests = f"only 1 of {1 + omitted} failing tests" if omitted else "the failing test"
-    said = f"To save time, lines were recorded in {tests} and 7 passing ones."
-    if omitted:
-        said += " The command below records all failing tests."
-    is_said |= bool(omitted)  # a suspect may then be that of other tests
-    assert rendered("facts", report) == [f"{said} `--loop-close-suspects on` records all."] * is_said
-
-
-def test_failing_tests_that_were_passed_over_are_recorded_by_the_next_command():
-    calls = Calls(passed=1234, passed_over=3, omitted=1)
-    said = "To save time, lines were recorded in 1,234 passing tests and not in the failing test."
-    more = "The command below records it, so that the next prompt names suspects."
-    assert rendered("facts", report_of(observed(failure(raised()), calls=calls))) == [f"{said} {more}"]
+@pytest.mark.parametrize(
+    ("calls", "score", "tests"),
+    [
+        (Calls(failed={"a": (), "b": ()}, omitted=3), 0.4, "2 of 5 failing and 0 passing tests"),
+        (
+            Calls(failed={"a": ()}, passed=1234, passed_over=900),
+            0.4,
+            "1 of 1 failing and 1,234 passing tests",
+        ),
+        (Calls(failed={"a": ()}, passed=7, passed_over=3), 0.6, ""),
+        (Calls(failed={"a": ()}, passed=99, passed_over=3), 0.4, ""),
+        (Calls(failed=dict.fromkeys("abcdefghi", ()), omitted=1), 0.4, ""),
+    ],
+)
+def test_how_many_tests_were_recorded_is_said_where_more_may_help(calls, score, tests):
+    report = report_of(observed(failure(raised()), calls=calls))
+    report = suspected(report, Suspect(file="a.py", line=1, function="f", score=score))
+    said = f"Lines were recorded in {tests}; `--loop-close-suspects on` records all."
+    assert rendered("facts", report) == [said] * bool(tests)
 
 
 def test_that_calls_are_not_known_is_said_once_in_a_loop():
     report = report_of(observed(failure(raised()), **NO_CALLS))
-    first = replace(report, progress=progress(Step(run=4, unresolved=1)))
-    later = replace(report, progress=progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1)))
+    first = replace(report, loop=loop(step(4)))
+    later = replace(report, loop=loop(step(4), step(5)))
     assert rendered("facts", first) == [SAID_NO_CALLS]
     assert rendered("facts", later) == []
 
 
-def test_other_sources_and_the_history_have_their_lines():
-    report = replace(
-        report_of(observed(failure(raised()))),
-        others=(
-            OtherRun(source="mypy", run=3, verdict="stuck", is_current=True),
-            OtherRun(source="a`\nb", run=1, verdict="first-failure", is_current=True),
-            OtherRun(source="ruff", run=2, verdict="error", is_current=False),
-            OtherRun(source="ty", run=9, verdict="green", is_current=True),
-            OtherRun(
-                source="merge",
-                run=2,
-                verdict="error",
-                is_current=False,
-                left=(("a`b", "not run here since", ""),),
-            ),
-        ),
-        notes=("the history `x` is broken\n# h",),
-    )
-    assert rendered("facts", report) == [
-        "Not green in the merged reports: ``a`b`` (not run here since).",
-        "Not green on the same files: `mypy` (stuck in its run 3), ``a` b`` (first-failure in its run 1).",
-        "Not green, and not run on these files: `ruff` (error in its run 2).",
-        "Note: ``the history `x` is broken # h``",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("expects_tests", "current", "is_said"),
-    [(False, False, True), (False, True, False), (True, False, False)],
-)
-def test_that_tests_have_to_run_is_said_by_runs_of_other_tools(expects_tests, current, is_said):
-    others = tuple(
-        OtherRun(source=name, run=1, verdict="green", is_current=is_current)
-        for name, is_current in (("pytest:py311", False), ("pytest:py312", current), ("mypy", False))
-    )
-    seen = observed(exit_code=0, source="ruff", expects_tests=expects_tests, rerun=())
-    report = replace(report_of(seen), others=others)
-    said = "The tests have not run since the last edit: `pytest:py311`, `pytest:py312`."
-    assert (said in rendered("facts", report)) is is_said
+def test_a_note_on_the_history_is_one_line():
+    report = replace(report_of(observed(failure(raised()))), notes=("the history `x` is broken\n# h",))
+    assert rendered("facts", report) == ["Note: ``the history `x` is broken # h``"]
 
 
 # Other findings
@@ -381,102 +336,74 @@ def test_faults_of_extensions_are_signals():
 
 # The command
 
-
-def test_the_command_that_runs_what_failed():
-    assert rendered("next-step", report_of(observed(exit_code=0, counts=Counts(passed=1)))) == []
-    assert rendered("next-step", report_of(observed(failure(raised(), "t.py::a")))) == [
-        "Rerun just the failing tests: `pytest --loop-close t.py::a`"
-    ]
-    assert rendered("next-step", report_of(observed(exit_code=5))) == [
-        "Rerun the tests: `pytest --loop-close`"
-    ]
-    checked = observed(*CHECKED, expects_tests=False, rerun=("mypy", "src"))
-    assert rendered("next-step", report_of(checked)) == ["Rerun the same command: `mypy src`"]
+NO_RESULT = State(verdict="unknown", reason="No result on these files: tests.", command="loop-close check")
+GREEN = report_of(observed(exit_code=0, counts=Counts(passed=1)))
+RED = report_of(observed(failure(raised(), "t.py::a")))
+RERUN = "Rerun just the failing tests: `pytest --loop-close-failed`"
+CHECK = "Whether the work is done: `loop-close check`"
 
 
-def test_a_command_that_is_long_or_has_backticks_or_several_lines_has_a_block_of_its_own():
-    def command(*words):
-        return rendered("next-step", report_of(observed(*CHECKED, expects_tests=False, rerun=words)))
-
-    words = "Rerun the same command:"
-    assert command("mypy", "x" * 195) == [f"{words} `mypy {'x' * 195}`"]
-    assert command("mypy", "x" * 196) == [words, "```sh", f"mypy {'x' * 196}", "```"]
-    assert command("mypy", "a`b") == [words, "```sh", "mypy 'a`b'", "```"]
-    assert command("mypy", "```") == [words, "````sh", "mypy '```'", "````"]
-    assert command("mypy", "two  spaces") == [words, "```sh", "mypy 'two  spaces'", "```"]
-    sources = [
-        SourceResult(source=name, verdict="stuck", observation=observed(*CHECKED, rerun=(name, "src")))
-        for name in ("mypy", "ty")
-    ]
-    of_one, of_both = (
-        rendered("next-step", replace(report_of(observed(*CHECKED)), sources=tuple(sources[:number])))
-        for number in (1, 2)
-    )
-    assert of_one == ["Rerun what fails: `mypy src`"]
-    assert of_both == ["Rerun what fails:", "```sh", "mypy src", "ty src", "```"]
-
-
-def test_the_root_is_named_where_it_is_not_the_folder_of_the_command_or_above():
-    beside = observed(failure(raised(), "t.py::a"), root="../con`fig")
-    assert rendered("next-step", report_of(beside)) == [
-        "Rerun just the failing tests, from the root, ``../con`fig``: `pytest --loop-close t.py::a`"
-    ]
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (GREEN, []),
+        (replace(GREEN, state=State(verdict="done")), []),
+        (replace(GREEN, state=NO_RESULT), [f"No result on these files: tests. {CHECK}"]),
+        (RED, [RERUN]),
+        (replace(RED, state=NO_RESULT), [RERUN, CHECK]),
+        (report_of(observed(exit_code=5)), []),
+        (
+            report_of(observed(failure(raised()), rerun="")),
+            ["Run the failing command again to verify the fix."],
+        ),
+        (replace(report_of(observed(*CHECKED, rerun="")), state=NO_RESULT), [CHECK]),
+        (
+            report_of(observed(exit_code=0, counts=Counts(passed=1), selection="-k a")),
+            ["The other tests did not run."],
+        ),
+    ],
+)
+def test_the_commands(report, expected):
+    assert rendered("next-step", report) == expected
 
 
-def test_where_no_command_is_known():
-    assert rendered("next-step", report_of(observed(failure(raised()), rerun=()))) == [
-        "Run the failing command again to verify the fix."
-    ]
-    assert rendered("next-step", report_of(observed(rerun=()))) == []
+def test_each_red_source_has_its_command_once():
+    def source_of(name, rerun):
+        return SourceResult(source=name, verdict="red", observation=observed(failure(raised()), rerun=rerun))
 
-
-def test_what_is_red_and_did_not_run_on_these_files_has_its_commands():
-    def other(name, **fields):
-        made = Provenance(runner="tox", environment=name)
-        seen = observed(
-            exit_code=1, provenance=made, rerun=("tox", "-e", name, "--loop-close"), failed_option=""
-        )
-        return OtherRun(
-            source=f"tox:{name}", run=1, verdict="error", is_current=False, **{"observation": seen, **fields}
-        )
-
-    left = (("a", "not run here since", "pytest --loop-close"), ("b", "it is of x", ""))
-    others = (other("lint"), other("types"), other("merge", observation=None, left=left))
-    said = [
-        "Rerun what is not green and did not run on these files:",
-        "```sh",
-        "tox -e lint,types --loop-close",
-        "pytest --loop-close",
-        "```",
-    ]
-    green = replace(report_of(observed(exit_code=0, counts=Counts(passed=2))), others=others)
-    assert rendered("next-step", green) == said
-    red = replace(report_of(observed(failure(raised()))), others=others)
-    own, blank, *rest = rendered("next-step", red)
-    assert own.startswith("Rerun just the failing tests: ")
-    assert (blank, rest) == ("", said)
-
-
-def test_tests_that_failed_before_and_did_not_run_are_the_ones_to_run():
-    loop = progress(Step(run=4, unresolved=1), Step(run=5, unresolved=1), not_run=("t.py::a",))
-    report = replace(
-        report_of(observed(exit_code=0, counts=Counts(passed=2))), verdict="no-progress", progress=loop
-    )
-    assert rendered("next-step", report) == [
-        "Run the tests that failed before and did not run now: `pytest --loop-close t.py::a`"
+    sources = (source_of("a", "tox -e a"), source_of("b", "tox -e b"), source_of("c", "tox -e a"))
+    assert rendered("next-step", replace(RED, sources=sources)) == [
+        "Rerun just the failing tests: `tox -e a`, `tox -e b`"
     ]
 
 
-@pytest.mark.parametrize("shard", [(), ("--splits=2", "--group", "1")])
-def test_after_a_green_subset_the_others_are_to_be_run(shard):
-    loop = progress(Step(run=4, unresolved=1), Step(run=5, is_full=False), tests=[known(status="passed")])
-    seen = observed(exit_code=0, counts=Counts(passed=2), rerun=("pytest", "--loop-close", *shard))
-    report = replace(report_of(seen), progress=loop)
-    assert rendered("next-step", report) == [
-        "The other tests did not run. All of them: `pytest --loop-close`"
-    ]
-    skipped = replace(report, observation=replace(seen, skipped="no python3.8"))
-    assert rendered("next-step", skipped) == [], "an environment that is skipped has none"
+# In one line of the terminal
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (GREEN, "the tests pass: 1 passed"),
+        (
+            replace(RED, loop=loop(step(1))),
+            "1 test failure; look first at src/shop/cart.py:10 total() (56 %)",
+        ),
+        (
+            replace(RED, loop=loop(step(1), step(2, edits=edited()), stalled=1, best=1)),
+            "1 test failure; look first at src/shop/cart.py:10 total() (56 %); run 2: 1 attempt in a row"
+            " without fewer than 1 failing test",
+        ),
+    ],
+)
+def test_in_short(report, expected):
+    assert in_short(report) == expected
+
+
+def test_in_short_a_green_run_says_how_many_of_the_tests_as_they_were_fail():
+    objection = Objection(check="tests", tests=(OldOutcome(test="t.py::a", outcome="failed"),), omitted=2)
+    check = CheckState(name="tests", command=("pytest",), verdict="objected", objection=objection)
+    report = replace(GREEN, state=State(verdict="objected", checks=(check,)))
+    assert in_short(report) == "the tests pass: 1 passed; of the tests as they were, 3 fail"
 
 
 # Root causes within what they may cost

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from loop_close.judge import report_of
-from loop_close.model import Collision, Failure, MachineCount, Observation, OtherAttempt, SharedFacts
+from loop_close.model import Failure, MachineCount, Observation, OtherAttempt, SharedFacts
 from loop_close.prompt.report_json import shared_document
 from loop_close.prompt.shared import shared_lines
 
@@ -65,16 +65,9 @@ def test_attempts(fields, said):
     assert lines(report(attempts=[attempt(**fields)])) == [f"- Another agent {said}"]
 
 
-def test_machines_and_collisions():
-    found = report(
-        machines=[MachineCount(cause="", failing=3, machines=5, commit="0123456789abcdef")],
-        collisions=[Collision(cause="", runs=2, machines=("ci", "b"))],
-    )
-    assert lines(found) == [
-        "- Failed only while another agent's run overlapped (`ci`, `b`), in 2 runs, and passed on the same"
-        " files without: a collision, not an attempt.",
-        "- Fails on 3 of 5 machines since commit `0123456789ab`.",
-    ]
+def test_machines():
+    found = report(machines=[MachineCount(cause="", failing=3, machines=5, commit="0123456789abcdef")])
+    assert lines(found) == ["- Fails on 3 of 5 machines since commit `0123456789ab`."]
 
 
 def test_each_line_names_its_cause_where_there_are_several():
@@ -87,10 +80,9 @@ def test_hostile_names_stay_names():
     found = report(
         attempts=[attempt(machine=HOSTILE, branch=HOSTILE, edits=edits)],
         machines=[MachineCount(cause="", failing=1, machines=2, commit=HOSTILE)],
-        collisions=[Collision(cause="", runs=1, machines=(HOSTILE,))],
     )
     said = lines(found)
-    assert len(said) == 3
+    assert len(said) == 2
     assert max(map(len, said)) < 1_000
     text = "\n".join([*said, repr(shared_document(found))])
     assert not {"\x1b", "\u202e"} & {*text}

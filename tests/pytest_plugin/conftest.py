@@ -17,9 +17,7 @@ from loop_close import capture
 
 # What an inner run imports is unloaded after it; what is there before stays, and is not loaded again each time.
 for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
-    if not _module.name.startswith(
-        ("loop_close.mcp_server", "loop_close.tox_plugin")
-    ):  # need what may not be there
+    if not _module.name.startswith(("loop_close.mcp", "loop_close.tox")):  # need what may not be there
         importlib.import_module(_module.name)
 
 #: Plugins that take time to load and are not part of most runs; PYTEST_ADDOPTS does not show in the command.

@@ -91,12 +91,6 @@ def test_the_option_names_the_ci_system_and_wins(run, summary):
     assert summary.read_text() == ""
 
 
-def test_the_command_to_rerun_does_without_it(run):
-    rerun = run(RED, "--loop-close-ci=off").rerun
-    assert "--loop-close-ci" not in rerun
-    assert rerun.endswith(" test_a.py::test_a")
-
-
 def test_github_without_a_step_summary(run):
     done = run(RED, "--loop-close-ci=github")
     assert len(commands(done)) == 1

@@ -59,7 +59,7 @@ def test_only_our_files_are_left(run):
     }
     assert names == {"nextprompt.md", "report.json", ".loop-close"}
     kept = {path.name for path in (done.folder / ".loop-close").iterdir()}
-    assert kept == {"report.json", "failed.txt", ".gitignore", "reports"}
+    assert kept == {"report.json", "failed.txt", ".gitignore"}
     assert (done.folder / ".loop-close" / ".gitignore").read_text() == "*\n"
 
 
@@ -71,7 +71,7 @@ def test_two_reports_are_the_same(run):
     done = run({"test_a.py": FAILING})
     kept = json.loads((done.folder / ".loop-close" / "report.json").read_text())
     wanted = done.report
-    assert wanted.pop("observation"), "what merging needs"
+    assert wanted.pop("parts"), "what merging needs"
     assert kept == wanted
 
 
@@ -136,7 +136,7 @@ def pytest_unconfigure(config):
 #: Parts of the sequence, each of which may fail.
 PARTS = [
     ("app", "report_of"),
-    ("app", "save"),
+    ("app", "write_report"),
     ("app", "compose"),
     ("causes", "group"),
     ("judge", "run_detectors"),
@@ -146,7 +146,7 @@ PARTS = [
 @pytest.fixture
 def put_back(monkeypatch):
     """What a conftest of an inner run replaces is there again afterwards."""
-    for module, name in [*PARTS, ("prompt", "counts_in_words")]:
+    for module, name in PARTS:
         owner = import_module(f"loop_close.{module}")
         monkeypatch.setattr(owner, name, getattr(owner, name))
 
@@ -172,76 +172,11 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    module, name = ("prompt", "counts_in_words") if source == FINE else ("app", "report_of")
+    module, name = "app", "report_of"
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status
     assert done.title == f"# loop-close could not read this run (exit {status})"
-
-
-MIXED = """
-import pytest
-def test_fine(): pass
-@pytest.mark.skip
-def test_skipped(): pass
-@pytest.mark.xfail
-def test_expected(): assert 0
-@pytest.mark.xfail
-def test_unexpected(): pass
-"""
-
-
-@pytest.mark.parametrize("source", [FINE, MIXED, MIXED.replace("def test_fine(): pass", "")])
-@pytest.mark.parametrize("more", [(), ("-k", "not skipped"), ("-m", "not slow")])
-def test_green_prompt_is_the_same_on_the_way_that_loads_little(run, source, more):
-    little = run({"test_a.py": source}, *more, asked=("--loop-close",))
-    full = run({"test_a.py": source}, *more, asked=("--loop-close", "--loop-close-json=report.json"))
-    assert little.prompt == full.prompt
-    assert little.summary == full.summary
-    assert little.prompt.startswith("# The tests pass: ")
-
-
-LOADED = """
-import atexit, sys
-
-def report():
-    print("LOADED", *sorted(sys.modules))
-    ours = [module for name, module in sys.modules.items() if name.startswith("loop_close.")]
-    values = {id(value): value for module in ours for value in vars(module).values()}.values()
-    patterns = (each for each in values if type(each).__name__ == "_Uncompiled")
-    print("COMPILED", sum(len(vars(each)) > 2 for each in patterns))  # what was used of one is kept in it
-
-atexit.register(report)
-"""
-
-
-WITH_WARNINGS = """
-import pytest
-class TestNotCollected:
-    def __init__(self): pass
-@pytest.mark.of_no_plugin
-def test_fine(): pass
-"""
-
-
-@pytest.mark.parametrize(
-    ("source", "more"),
-    [(FINE, ()), (FINE, ("-k", "not slow")), (FINE, ("-m", "not slow")), (WITH_WARNINGS, ())],
-)
-def test_green_run_loads_neither_records_nor_detectors(pytester, source, more):
-    pytester.makepyfile(conftest=LOADED, test_a=source)
-    done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio", *more)
-    loaded = next(line for line in done.outlines if line.startswith("LOADED")).split()
-    ours = [name for name in loaded if name.startswith("loop_close")]
-    assert "loop_close.pytest_plugin.session" in ours
-    heavy = (
-        *("app", "capture", "causes", "detectors", "emit", "facts", "judge", "memory", "merge", "model"),
-        *("progress", "prompt.", "readers", "syntax", "text."),
-    )
-    assert [n for n in ours if n.removeprefix("loop_close.").startswith(heavy)] == []
-    assert len(ours) <= 42
-    compiled = next(line for line in done.outlines if line.startswith("COMPILED"))
-    assert compiled == f"COMPILED {len(more) // 2}"  # words that select tests are looked into
 
 
 UNREADABLE = """

@@ -124,8 +124,8 @@ def test_lines_are_short_and_plain_whatever_a_test_is_called(run):
 
 
 def test_a_loop_says_where_it_is(run):
-    assert "of this loop" not in run(SHOP, remembers=True).summary[0]
+    assert "; run 1" not in run(SHOP, remembers=True).summary[0]
     done = run({}, remembers=True)
-    assert re.search(r"; run 2 of this loop: \S", done.summary[0])
+    assert re.search(r"; run 2: \S", done.summary[0])
     fixed = run({"shop.py": "def cost(kg):\n    return kg\n"}, remembers=True)
     assert fixed.summary == ["loop-close: the tests pass: 3 passed"]

@@ -88,7 +88,7 @@ def test_end_of_a_red_log_is_red_over_exit_code_0(text, lines):
 @pytest.mark.parametrize("code", [0, None])
 def test_last_lines_say_that_something_failed(text, reason, code):
     made = close_loop(text, exit_code=code)
-    assert (made.verdict, made.stall_reason) == ("first-failure", reason)
+    assert (made.verdict, made.stall_reason) == ("red", reason)
 
 
 @pytest.mark.parametrize(
@@ -146,5 +146,5 @@ _FINDING = """\
 def test_pieces_of_json_of_ruff_are_not_green(first, last, number, code):
     whole = "[\n" + ",\n".join(_FINDING.format(n) for n in range(3)) + "\n]"
     report = close_loop("\n".join(whole.split("\n")[first:last]), exit_code=code)
-    assert report.verdict == "first-failure"
+    assert report.verdict == "red"
     assert report.stall_reason == f"{number} lint error{'s' * (number > 1)} detected"

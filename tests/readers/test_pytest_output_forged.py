@@ -81,7 +81,7 @@ PROGRESS = "tests/test_b.py .........    [100%]\n\n"
 )
 def test_a_run_around_another_hides_none_of_its_failures(text):
     assert A in names(text)
-    assert close_loop(text).verdict == "first-failure"
+    assert close_loop(text).verdict == "red"
 
 
 def test_a_run_in_the_output_of_a_test_is_text():
@@ -117,7 +117,7 @@ def test_a_quoted_run_alone_is_read_and_not_certain():
     reading = read(fenced(red()))
     assert [f.nodeid for f in reading.failures] == [A]
     assert not reading.is_certain
-    assert close_loop(fenced(red()), exit_code=1).verdict == "first-failure"
+    assert close_loop(fenced(red()), exit_code=1).verdict == "red"
     assert close_loop(fenced(red()), exit_code=0).evidence == ()
 
 
@@ -125,7 +125,7 @@ def test_a_quoted_red_run_beside_a_green_one_makes_it_uncertain():
     for text in (fenced(red()) + green(), green() + fenced(red())):
         assert (names(text), read(text).is_certain) == ([A], False)
         assert close_loop(text, exit_code=0).evidence == ()
-        assert close_loop(text).verdict == "first-failure"
+        assert close_loop(text).verdict == "red"
 
 
 def test_a_quoted_run_beside_a_red_one_is_read():
@@ -287,7 +287,7 @@ def test_time_is_linear(pieces):
 def test_terminal_that_is_resized_while_tests_run_hides_no_failure(above):
     text = start() + PROGRESS + above + ruler("1 failed, 8 passed in 0.12s", width=100)
     assert read(text).counts.failed == 1
-    assert close_loop(text).verdict == "first-failure"
+    assert close_loop(text).verdict == "red"
 
 
 def test_run_that_was_stopped_in_a_resized_terminal_is_incomplete():

@@ -122,7 +122,7 @@ def test_binary_data_is_not_green(stream):
 @pytest.mark.parametrize("code", [0, 1, None])
 def test_failures_that_are_only_counted_are_failures(code):
     report = report_of(observe(NO_SUMMARY, exit_code=code))
-    assert report.verdict == "first-failure"
+    assert report.verdict == "red"
     assert report.stall_reason == "3 test failures detected"
     assert "3 failing tests counted in the output" in report.evidence[0].snippet
 
@@ -153,8 +153,7 @@ def test_green_file_does_not_make_up_for_a_red_exit_code():
 
 def test_file_that_only_counts_failures_is_red():
     assert (
-        report_of(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict
-        == "first-failure"
+        report_of(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict == "red"
     )
 
 

@@ -1,13 +1,14 @@
-import sys
-from pathlib import Path
-
 import pytest
 
-# The benchmarks make large histories; a plain ``pytest`` does not have the folder it is started in.
-sys.path.append(str(Path(__file__).parent.parent.parent))
+from loop_close.store import Store
 
 
 @pytest.fixture
 def path(tmp_path):
-    (tmp_path / ".loop-close").mkdir()
     return tmp_path / ".loop-close" / "history.sqlite3"
+
+
+@pytest.fixture
+def store(path):
+    with Store.open(path) as opened:
+        yield opened

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loop_close.edits import diff_of
 from loop_close.syntax import body_line, body_start, edited_at
-from loop_close.workspace.edits import diff_of
 
 LONG = "x" * 300
 

@@ -1,9 +1,9 @@
-"""Whether the loop of an agent may go on: its limits and repetitions, and the gate that answers the hooks of hosts."""
+"""Whether the loop of an agent may go on: its limits and repetitions."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from loop_close.agent import (
     is_finite,
 )
 from loop_close.lazy import dataclass
-from loop_close.text import cut, listed, one_line
+from loop_close.text import cut
 
 LimitName = Literal["iterations", "runtime", "cost", "failures"]
 
@@ -264,14 +264,14 @@ class SafetyGuard:
 
 def output_of(text: str) -> Output:
     """What to keep of an output, in linear time: without credentials and invisible characters."""
-    from loop_close.text.redact import clean  # late: the gate of a hook needs no credentials
+    from loop_close.text.redact import clean  # late: few loops need it
 
     return Output(text=clean(cut(text, _LONGEST)), length=len(text))
 
 
 def find_loop(output: Output, kept: Iterable[Output], threshold: float) -> LoopFound | None:
     """The similarity to the latest kept output that reaches the threshold; None if none does."""
-    from loop_close.text.normalize import ratio  # late, as above
+    from loop_close.text.normalize import ratio  # late, too
 
     for earlier in reversed(list(kept)):
         short, long = sorted((output.length, earlier.length))
@@ -282,195 +282,3 @@ def find_loop(output: Output, kept: Iterable[Output], threshold: float) -> LoopF
         if similarity >= threshold:
             return LoopFound(similarity=similarity)
     return None
-
-
-# --- the gate: what a host is answered whose agent wants to stop
-
-#: ``nothing``: let it stop. ``go_on``: it is to read the text and work on. ``end``: the loop is over, for a person.
-AnswerKind = Literal["nothing", "go_on", "end"]
-
-#: So often in a row an agent is sent back, as long as no run in between advanced.
-CAP = 5
-_NAMED = 3
-#: Why an agent is sent back that edited functions that no test runs.
-NOT_RUN = "edited functions were not run"
-#: Why it is sent back if tests were changed, and it cannot be decided whether they still demand the same.
-ASKED = "tests were changed"
-#: Why it may stop if all that fails failed before its session.
-BEFORE = "failures of before the session"
-#: Why it is sent back if a required source is not green on these files.
-REQUIRED = "a required source is not green"
-#: Why it is sent back if the history of runs was removed.
-LOST = "the history of runs was removed"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GateAnswer:
-    """The answer to the host.
-
-    :ivar text: facts for the agent (``go_on``) or for the person (``end``).
-    :ivar why: for a log, in a few words.
-    """
-
-    kind: AnswerKind
-    text: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Situation:
-    """What is known when an agent wants to stop.
-
-    :ivar run: the number of the last run, 0 if none is remembered; ``source`` whose.
-    :ivar standing: ``green``, ``failing`` or ``stuck``.
-    :ivar is_running: a run is in progress, and its result is unknown.
-    :ivar killed: the number of the source's last run if that was killed before its end; else 0.
-    :ivar stuck: why the loop is to end (the breaker, or an exit strategy); empty if it is not.
-    :ivar edited: project files that differ from what the last run of all tests saw, by path; None if it is unknown.
-        ``is_seen``: the last run of tests, of some of them or cut short, saw them as they are; ``is_partly_green``: no
-        test that it chose failed.
-    :ivar prompt: the next prompt; ``prompt_file`` is its path.
-    :ivar command: what runs the tests.
-    :ivar blocks: how often in a row the agent was sent back in this session.
-    :ivar not_run: which edited functions no test ran, in words; empty if that is not reported.
-    :ivar tampered: what was done to tests and is neither undone nor accepted, in words; empty for nothing.
-    :ivar question: about changes to tests that cannot be decided, for once; empty if there is none.
-    :ivar lost: what is known if the history was removed while the agent was at work; empty if it was not.
-    :ivar before: that all failures were there before the session, in words; empty if they were not.
-        ``is_before_reported``: the agent was sent back for it. ``older``: the same of some of them.
-    :ivar missing: which required sources are not known to be green on these files, in words; empty for none.
-    :ivar is_again: it only goes on because it was sent back; ``is_unmoved``: no run and no edit since.
-    """
-
-    run: int = 0
-    source: str = ""
-    standing: str = "green"
-    is_running: bool = False
-    killed: int = 0
-    stuck: str = ""
-    edited: Sequence[str] | None = None
-    is_seen: bool = False
-    is_partly_green: bool = False
-    prompt: str = ""
-    prompt_file: str = ""
-    command: str = "pytest --loop-close"
-    blocks: int = 0
-    not_run: str = ""
-    tampered: str = ""
-    question: str = ""
-    lost: str = ""
-    before: str = ""
-    older: str = ""
-    is_before_reported: bool = False
-    missing: str = ""
-    is_again: bool = False
-    is_unmoved: bool = False
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether a run has to come first."""
-        is_red = self.standing != "green" and not self.is_partly_green
-        return needs_run(self.edited, is_red=is_red, is_seen=self.is_seen)
-
-
-def needs_run(edited: Sequence[str] | None, *, is_red: bool, is_seen: bool) -> bool:
-    """Whether tests have to run before more is said: a run that failed on these very files says what is wrong.
-
-    :param edited: since all tests ran; ``is_seen``: the last run saw even that, ``is_red`` if a test of it failed.
-    """
-    return bool(edited) and not (is_red and is_seen)
-
-
-def answer(situation: Situation) -> GateAnswer:
-    """The answer to the host: nothing if the agent may stop. The first rule that applies decides.
-
-    - Nothing is remembered, or a run is under way: the agent may stop.
-    - The loop is stuck, and nothing was edited since: it ends.
-    - All that fails failed before the session, and the agent knows: it may stop, and the person is informed.
-    - It was sent back as often as the cap says, or did nothing since it was sent back: it may stop, as a gate has to
-      end by itself. A person then gets the changes to tests.
-    - The history was removed, the last run was killed, or files were edited since: it gets the command. The same if
-      only some tests ran since the edit, and pass.
-    - The last run is red, or tests were tampered with: it gets the next prompt.
-    - The last run is green, and changed tests may demand less: it is asked.
-    - The last run is green, and no test ran some of the edited functions: it gets their names.
-    - The last run is green, and a required source is not: it gets its name.
-    """
-    if not situation.run and not situation.lost:
-        return GateAnswer(kind="nothing", why="no runs recorded")
-    if situation.is_running:
-        return GateAnswer(kind="nothing", why="a run is in progress")
-    if situation.stuck and not situation.is_stale:
-        return GateAnswer(kind="end", text=_stuck(situation), why="the loop is stuck")
-    if situation.before and situation.is_before_reported:
-        return GateAnswer(kind="end", text=f"loop-close: {situation.before}", why=BEFORE)
-    if situation.blocks >= CAP:
-        return _let_go(situation, f"sent back {situation.blocks} times in a row")
-    if situation.is_again and situation.is_unmoved:
-        return _let_go(situation, "no run and no edit since it was sent back")
-    if situation.lost:
-        text = f"{situation.lost}\n\nTo run the tests: {one_line(situation.command, 300)}"
-        return GateAnswer(kind="go_on", text=text, why=LOST)
-    if situation.killed:
-        return GateAnswer(kind="go_on", text=_killed(situation), why="the last run was killed")
-    if situation.is_stale:
-        return GateAnswer(kind="go_on", text=_stale(situation), why="edited since the last run")
-    if situation.standing != "green":
-        return GateAnswer(kind="go_on", text=_red(situation), why="the last run is red")
-    if situation.question:
-        return GateAnswer(kind="go_on", text=f"The tests pass.\n\n{situation.question}", why=ASKED)
-    if situation.not_run:
-        return GateAnswer(kind="go_on", text=f"The tests pass. {situation.not_run}", why=NOT_RUN)
-    if situation.missing:
-        return GateAnswer(kind="go_on", text=f"The tests pass. {situation.missing}", why=REQUIRED)
-    return GateAnswer(kind="nothing", why="green, no edits since")
-
-
-def _let_go(situation: Situation, why: str) -> GateAnswer:
-    """Let it stop, with a message to a person about what was done to tests."""
-    if not situation.tampered or situation.is_stale:
-        return GateAnswer(kind="nothing", why=why)
-    text = (
-        f"loop-close: tests are not what they were when the loop began ({one_line(situation.tampered, 500)})."
-        " A person decides: loop-close accept shows the changes, and accepts them."
-    )
-    return GateAnswer(kind="end", text=text, why=why)
-
-
-def _stuck(situation: Situation) -> str:
-    return f"loop-close: the loop is stuck ({one_line(situation.stuck, 300)}). {_where(situation)}"
-
-
-def _killed(situation: Situation) -> str:
-    return (
-        f"Run {situation.killed} of {one_line(situation.source, 80)} was killed before it finished, so the result"
-        f" of the current code is unknown. To run the tests: {one_line(situation.command, 300)}"
-    )
-
-
-def _stale(situation: Situation) -> str:
-    named = listed(sorted(situation.edited or ()), _NAMED, lambda path: one_line(path, 120))
-    command = one_line(situation.command, 300)
-    if situation.is_seen:
-        return (
-            f"Not all tests have run since the last edit: {named} changed after the last run of all tests. Those"
-            f" that ran since then pass. To run them all: {command}"
-        )
-    return (
-        f"The tests have not run since the last edit: {named} changed after the last run. Its result does not"
-        f" apply to the current code. To run the tests: {command}"
-    )
-
-
-def _red(situation: Situation) -> str:
-    """The prompt, the file's path last; where the prompt is gone, what is known of the run."""
-    about = (
-        situation.prompt.strip() or f"Run {situation.run} of {one_line(situation.source, 80)} has failures."
-    )
-    known = situation.before or situation.older
-    before = f"{known}\n\n" if known else ""
-    return f"{before}{about}\n\n{_where(situation)}"
-
-
-def _where(situation: Situation) -> str:
-    return f"Full report: {one_line(situation.prompt_file, 300)}" if situation.prompt_file else ""

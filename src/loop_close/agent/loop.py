@@ -13,6 +13,8 @@ from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.response import AnalysisContext, AnalysisResult, lines_of
 from loop_close.agent.strategies import (
     FIX_PLAN,
+    NOT_REPORTED,
+    Breaker,
     Decision,
     ExitStrategy,
     FixPlan,
@@ -27,9 +29,8 @@ from loop_close.agent.strategies import (
 )
 from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
 from loop_close.lazy import dataclass
-from loop_close.memory import Breaker, ChangedTest
 from loop_close.model import Verdict
-from loop_close.progress.tampering import KINDS, open_changes
+from loop_close.records import Objection
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 
@@ -63,9 +64,8 @@ class RunOutcome:
     :ivar failing: number of failing tests.
     :ivar is_complete: the run was finished.
     :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
-    :ivar tests: changes to tests since the loop began; ``changes``: the same as Markdown.
+    :ivar objections: what keeps green checks from being done; ``changes``: the same as Markdown.
     :ivar not_run: number of tests that failed before in this loop and did not run now.
-    :ivar missing: how many fewer tests ran than before, if nothing else reports them.
     :ivar causes: description of each root cause by its id, the first to fix first.
     :ivar state: a digest of the failures; ``meta``: whether the run made progress, by the keys of results.
     :ivar prompt: the next prompt.
@@ -78,9 +78,8 @@ class RunOutcome:
     is_complete: bool = False
     is_edited: bool = False
     has_advanced: bool = False
-    tests: tuple[ChangedTest, ...] = ()
+    objections: tuple[Objection, ...] = ()
     changes: str = ""
-    missing: int = 0
     not_run: int = 0
     breaker: Breaker = _CLOSED
     causes: Mapping[str, str] = field(default_factory=dict)
@@ -97,14 +96,17 @@ class RunOutcome:
 
     @property
     def doubt(self) -> str:
-        """Open changes to tests, in words; empty if each is undone, accepted, or was asked about."""
-        changed = open_changes(self.tests)
-        named = [f"{KINDS.get(each.kind, 'changed')}: {one_line(each.id, 120)}" for each in changed]
-        more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-        fewer = (
-            [f"{self.missing} fewer test{'s' * (self.missing != 1)} ran than before"] if self.missing else []
-        )
-        return ", ".join((*named[:_NAMED], *more, *fewer))
+        """The tests as they were that do not pass, or why they did not run, in words; empty without an objection."""
+        if not self.objections:
+            return ""
+        tests = [test for each in self.objections for test in each.tests]
+        named = [f"{one_line(each.test, 120)}: {each.outcome}" for each in tests]
+        named += [one_line(each.reason, 200) for each in self.objections if each.reason]
+        if not named:
+            files = [one_line(file, 120) for each in self.objections for file in each.files]
+            named = [f"changed: {file}" for file in files] or ["changed"]
+        more = len(named) - _NAMED + sum(each.omitted for each in self.objections)
+        return ", ".join((*named[:_NAMED], *([f"{more} more"] if more > 0 else [])))
 
 
 def result_of(outcome: RunOutcome, tool: str, turn: int) -> ToolResult:
@@ -158,7 +160,8 @@ class AgentLoop:
     """The state of a loop, from turn to turn.
 
     A loop gets in turns the outcome of the tests (:meth:`tested`) and the agent's output (:meth:`answered`). It reads
-    no clock and runs nothing; it can be saved after each step and resumed.
+    no clock and runs nothing; it can be saved after each step and resumed. With a task it is not done before the
+    agent's last message has a completion word or marker, whatever the strategy decides.
 
     :param strategy: decides when the loop ends.
     :param limits: what the loop may spend.
@@ -259,6 +262,8 @@ class AgentLoop:
         if self._error and decision.action != "stuck":  # what a failed turn claims does not count
             reason = "; ".join((self._error, *doubts(standing)))
             decision = replace(decision, action="continue", reason=reason)
+        if self._task and decision.action == "done" and not standing.analysis.completion_signal.keywords:
+            decision = replace(decision, action="continue", reason=f"{decision.reason}, but {NOT_REPORTED}")
         # Green tests are not all if there is a task or a plan, or if the agent says that it is not done.
         has_more = self._task or self._own.steps or standing.analysis.completion_signal.qualifiers
         if decision.action != "done" and not has_more and is_proven(standing):
@@ -303,7 +308,7 @@ class AgentLoop:
             facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
             facts.append("A step counts as completed once its box is checked in the file of the plan.")
         if outcome.doubt and outcome.doubt not in decision.reason:
-            facts.append(f"Tests were tampered with: {outcome.doubt}.")
+            facts.append(f"Of the tests as they were: {outcome.doubt}.")
         if self._work and self._work[-1].startswith(f"turn {self.turns}: "):
             facts.append(f"The agent's own account of {self._work[-1]}.")
         facts += [*decision.warnings, *self._facts]
@@ -375,6 +380,7 @@ class AgentLoop:
             analysis=self._analysis,
             verdict=outcome.verdict,
             failing=outcome.failing,
+            has_advanced=outcome.has_advanced,
             is_fresh=True,
             is_complete=outcome.is_complete,
             tampered=outcome.doubt,
@@ -426,8 +432,8 @@ def _prompt(outcome: RunOutcome) -> str:
     if outcome.verdict != "green" or not outcome.doubt:
         return outcome.prompt
     text = (
-        f"# The tests pass, but tests were changed\n\n{outcome.doubt}.\n\nThe loop is not done until these tests are"
-        " restored, run, and pass."
+        f"# The tests pass, but not the tests as they were\n\n{outcome.doubt}.\n\nThe loop is not done until these"
+        " pass, or a person accepts the new ones (`loop-close accept`)."
     )
     return f"{text}\n\n{outcome.changes}" if outcome.changes else text
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from loop_close.agent import WHOLE, StateError, check_whole, checked_state
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
 from loop_close.lazy import dataclass
-from loop_close.memory import Breaker
 from loop_close.text import fault_text, one_line
 
 if TYPE_CHECKING:
@@ -17,9 +16,25 @@ if TYPE_CHECKING:
 
 
 _NOTHING_SAID = AnalysisResult()
-_CLOSED = Breaker()
+#: The reason where the agent's message has no completion word or marker.
+NOT_REPORTED = "the agent does not report completion"
 
 Action = Literal["continue", "done", "stuck"]
+BreakerState = Literal["closed", "half_open", "open"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Breaker:
+    """Whether the loop should go on: ``half_open`` before the last attempt that it allows, ``open`` if it is stuck.
+
+    :ivar reason: why it is not closed, in words; empty while it is.
+    """
+
+    state: BreakerState = "closed"
+    reason: str = ""
+
+
+_CLOSED = Breaker()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,9 +58,10 @@ class Standing:
 
     :ivar analysis: of the agent's message; empty without a message.
     :ivar verdict: of the last run; None without a run. ``failing``: number of tests that still fail after it.
+    :ivar has_advanced: that run reached fewer failures than before, or is the first one that fails.
     :ivar is_fresh: no project file was edited since that run.
     :ivar is_complete: that run finished, and it selected every test.
-    :ivar tampered: in words, how tests were changed so that they no longer fail; empty if they were not.
+    :ivar tampered: in words, which of the tests as they were do not pass; empty without an objection.
     :ivar iteration: the number of the turn, from 1.
     :ivar fix_plan: None if no plan is kept.
     """
@@ -53,6 +69,7 @@ class Standing:
     analysis: AnalysisResult = _NOTHING_SAID
     verdict: Verdict | None = None
     failing: int = 0
+    has_advanced: bool = False
     is_fresh: bool = False
     is_complete: bool = False
     tampered: str = ""
@@ -67,7 +84,7 @@ def doubts(standing: Standing) -> tuple[str, ...]:
         _verdict(standing),
         "" if standing.is_fresh or standing.verdict is None else "tests have not run since the last edit",
         "" if standing.is_complete or standing.verdict is None else "the run is incomplete",
-        f"tests were tampered with: {standing.tampered}" if standing.tampered else "",
+        f"of the tests as they were: {standing.tampered}" if standing.tampered else "",
     )
     return tuple(filter(None, said))
 
@@ -84,11 +101,7 @@ def _verdict(standing: Standing) -> str:
         return ""
     if standing.failing:
         return f"{standing.failing} {'test fails' if standing.failing == 1 else 'tests fail'}"
-    return (
-        "the run ended in an error"
-        if standing.verdict == "error"
-        else f"the last run is not green ({standing.verdict})"
-    )
+    return "the run ended in an error" if standing.verdict == "error" else "the last run is not green"
 
 
 def contradiction(standing: Standing) -> str:
@@ -139,7 +152,7 @@ def _decide_auto(standing: Standing) -> Decision:
     stopped = _decide_circuit_breaker(standing)
     if stopped.action == "stuck":
         return stopped
-    if analysis.stuck_signal.detected and standing.verdict not in ("progress", "first-failure"):
+    if analysis.stuck_signal.detected and not standing.has_advanced:
         repeated = analysis.stuck_signal.repeated_patterns or ("the same error",)
         return Decision(action="stuck", reason=f"the agent repeats itself: {repeated[0]}")
     return Decision(action="continue", reason=_why_not(standing, reached))
@@ -154,7 +167,7 @@ def _why_not(standing: Standing, reached: float) -> str:
     if signal.keywords:
         said = f"the agent reports completion ({signal.keywords[0]})"
         return f"{said}, but the confidence is {reached:g}, below {ENOUGH:g}"
-    return "the agent does not report completion"
+    return NOT_REPORTED
 
 
 AUTO = ExitStrategy(
@@ -192,7 +205,10 @@ _ENOUGH_SIGNALS = 40.0
 
 
 def _decide_done_signals(standing: Standing) -> Decision:
-    """Done when the confidence reaches 40 and the run shows it: a green run counts as tests that pass."""
+    """Done when the confidence reaches 40, a completion word is among the signals, and the run shows it.
+
+    A green run counts as tests that pass.
+    """
     analysis, signal, against = standing.analysis, standing.analysis.completion_signal, doubts(standing)
     reached = analysis.confidence
     if not against:
@@ -200,12 +216,14 @@ def _decide_done_signals(standing: Standing) -> Decision:
     is_enough = reached >= _ENOUGH_SIGNALS
     if is_enough and signal.qualifiers:
         reason = f"the agent itself says it is not done: {signal.qualifiers[0]}"
-    elif is_enough and not against:
-        return Decision(action="done", reason=f"confidence is {reached:g}, and the tests are green")
     elif is_enough and signal.keywords:
+        if not against:
+            return Decision(action="done", reason=f"confidence is {reached:g}, and the tests are green")
         reason = contradiction(standing)
     elif against:
         reason = f"confidence is {reached:g}; {'; '.join(against)}"
+    elif is_enough:
+        reason = f"confidence is {reached:g}, but {NOT_REPORTED}"
     else:
         reason = f"confidence is {reached:g}, below {_ENOUGH_SIGNALS:g}"
     return Decision(action="continue", reason=reason)
@@ -214,7 +232,7 @@ def _decide_done_signals(standing: Standing) -> Decision:
 DONE_SIGNALS = ExitStrategy(
     name="done_signals",
     decide=_decide_done_signals,
-    description="stop as done when the confidence reaches 40 and the tests are green; no exact wording needed",
+    description="stop as done when the agent reports completion, the confidence reaches 40 and the tests are green",
 )
 
 

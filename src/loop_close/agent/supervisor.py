@@ -8,10 +8,10 @@ from dataclasses import field
 from typing import Any, Literal
 
 from loop_close.agent import WHOLE, ByName, Or, StateError, check_whole, checked_state
+from loop_close.keys import is_infrastructure_text
 from loop_close.lazy import dataclass
-from loop_close.memory import Progress, Step
-from loop_close.progress.compare import counted_steps
-from loop_close.progress.fingerprints import is_infrastructure_text
+from loop_close.loop import is_stuck
+from loop_close.records import Loop
 from loop_close.text import code, cut, digest, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
@@ -423,37 +423,39 @@ OWN_KEY = NON_ADVANCING_KEYS[1]
 INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
 
 
-def is_non_advancing(progress: Progress | None) -> bool:
-    """Whether a run made no progress, by the history and not by any text.
+def is_non_advancing(loop: Loop | None, stuck_after: int = 3) -> bool:
+    """Whether the last run made no progress, by the loop and not by any text.
 
-    :param progress: of the run; None if it was not recorded.
-    :returns: False if nothing fails, if the run advanced, for the first attempt of an episode, and for infrastructure
-        failures. True for an attempt that did not advance, and for any run while the breaker is open.
+    :param loop: with the run; None if it was not recorded.
+    :returns: False if nothing fails, if the run advanced, if it was no attempt, and for infrastructure failures. True
+        for an attempt that did not advance, and for any run of a loop that is stuck.
     """
-    if progress is None or not progress.step.unresolved or progress.step.advanced:
+    if loop is None or not loop.failing or not loop.steps or loop.steps[-1].advanced:
         return False
-    if _failed_by_infrastructure(progress.step):
-        return False
-    if progress.breaker.state == "open":
-        return True
-    return progress.step.is_counted and len(counted_steps(progress.episode.steps)) > 1
+    return not _failed_by_infrastructure(loop) and (is_stuck(loop, stuck_after) or loop.steps[-1].is_attempt)
 
 
-def progress_meta(progress: Progress | None, *, is_green: bool) -> dict[str, bool]:
+def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
     """The ``_meta`` of a result that reports a run, for our supervisor or another one.
 
     :param is_green: of the run itself: a run may be red without a failure that is known by name.
     :returns: both keys with true if the run made no progress; our own with false if it advanced or nothing fails; the
         infrastructure keys with true for an infrastructure failure; else nothing.
     """
-    if is_non_advancing(progress):
+    if is_non_advancing(loop, stuck_after):
         return dict.fromkeys(NON_ADVANCING_KEYS, True)
-    if progress is None or not (is_green or progress.step.unresolved):
+    if loop is None or not (is_green or loop.failing):
         return {}
-    if progress.step.unresolved and _failed_by_infrastructure(progress.step):
+    if loop.failing and _failed_by_infrastructure(loop):
         return dict.fromkeys(INFRASTRUCTURE_KEYS, True)
-    return {OWN_KEY: False} if progress.step.advanced or not progress.step.unresolved else {}
+    has_advanced = bool(loop.steps) and bool(loop.steps[-1].advanced)
+    return {OWN_KEY: False} if has_advanced or not loop.failing else {}
 
 
-def _failed_by_infrastructure(step: Step) -> bool:
-    return step.is_killed or (bool(step.infrastructure) and not step.is_counted)
+def _failed_by_infrastructure(loop: Loop) -> bool:
+    """Whether the last run was killed, or is no attempt as what failed in it is the machine's."""
+    if not loop.steps:
+        return False
+    last = loop.steps[-1]
+    is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran == last.run)
+    return not last.is_finished or (is_of_machine and not last.is_attempt)

@@ -28,8 +28,8 @@ from loop_close.facts import (
     origins,
 )
 from loop_close.lazy import NamedTuple
-from loop_close.memory import Edit, Episode
 from loop_close.model import Failure, Origin, Raised, RootCause
+from loop_close.records import Edit, Loop
 from loop_close.syntax import MAKERS
 from loop_close.syntax.meaning import MODULE
 
@@ -68,16 +68,16 @@ class Clue:
     is_test: bool = False
 
 
-def clues(failures: Sequence[Failure], episode: Episode | None = None) -> dict[Name, Clue]:
+def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, Clue]:
     """What the failures of one cause say, by function.
 
-    :param episode: what is remembered of the loop, this run included.
+    :param loop: the runs since the project was last done, this run included.
     """
     found: dict[Name, Clue] = {}
     for failure in failures:
         _from_frames(failure, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
-    edited = edited_before(failures, episode) if episode is not None else {}
+    edited = edited_before(failures, loop) if loop is not None else {}
     for (file, function), (run, edit, share, is_missed) in edited.items():
         clue = _clue(found, file, function)
         clue.edited, clue.edited_share = run, share

@@ -9,9 +9,10 @@ from loop_close.causes.grouping import miscalled
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import Name, base_name, innermost, is_a, last_name, links, qualname, test_function
 from loop_close.lazy import NamedTuple
-from loop_close.memory import Edit, Episode
 from loop_close.model import Failure, Frame, Raised
+from loop_close.records import Edit, Loop
 from loop_close.syntax.meaning import MODULE
+from loop_close.text.redact import clean
 
 _CONFTEST = "conftest.py"
 
@@ -29,16 +30,16 @@ class EditBefore(NamedTuple):
     is_missed: bool
 
 
-def edited_before(failures: Sequence[Failure], episode: Episode) -> dict[Name, EditBefore]:
+def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, EditBefore]:
     """Functions, class bodies and module bodies, by file and qualified name.
 
     Of test code only what the failing tests may use: their own functions, code beside them, helpers that are
     no tests, and the conftests above them. New test code is left out, as its failures say what is still to be done;
     but not a new fixture or helper that raised the exception.
     """
-    before = [_runs_before(failure, episode) for failure in failures]
+    before = [_runs_before(failure, loop) for failure in failures]
     found: dict[Name, EditBefore] = {}
-    for step in episode.steps:
+    for step in loop.steps:
         share = sum(step.run in runs for runs in before) / len(failures)
         for edit in step.edits.edits if share else ():
             may_miss = is_gone(edit) or edit.change == "edited"
@@ -142,19 +143,18 @@ def _is_beside(file: str, failure: Failure) -> bool:
     return file == failure.file or (name == _CONFTEST and is_above)
 
 
-def _runs_before(failure: Failure, episode: Episode) -> set[int]:
+def _runs_before(failure: Failure, loop: Loop) -> set[int]:
     """The runs from the one in which a failure began back to the one after which all tests had last run.
 
     A failure that is another one than before began twice: when the test did, and when it became what it is.
     """
-    known = episode.tests.get(failure.nodeid)
-    if known is None:
-        return set()
-    became = {form.runs[0] for form in known.forms if form.shape == known.mark.shape and form.runs}
+    test = clean(failure.nodeid)
+    known = {each.since for each in loop.failing if each.test == test}
+    became = [step.run for step in loop.steps if test in step.effect.changed][-1:] if known else []
     runs = set()
-    for since in {known.since} | became:
-        for step in reversed(episode.steps):
-            if step.run < since and step.is_full:
+    for since in known.union(became):
+        for step in reversed(loop.steps):
+            if step.run < since and not step.scope and step.is_finished:
                 break
             if step.run <= since:
                 runs.add(step.run)

@@ -27,8 +27,8 @@ from loop_close.causes.rank import LEAST_FIRST, NONE, Scored, found_for, is_odd,
 from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
 from loop_close.facts import Name, base_name, innermost, is_assertion, links, origins
 from loop_close.lazy import dataclass
-from loop_close.memory import Episode
 from loop_close.model import Evidence, Failure, RootCause, Suspect
+from loop_close.records import Loop
 
 # Of the root causes that may be one with another, more than these change next to nothing.
 _AVERAGED = 2
@@ -79,17 +79,17 @@ def _joined(causes: Sequence[RootCause], group: Group) -> RootCause:
 
 
 def located(
-    causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None = None
+    causes: Sequence[RootCause], calls: Calls | None, loop: Loop | None = None
 ) -> tuple[RootCause, ...]:
     """The causes with their suspects.
 
     Where calls are known, of one kind those come first whose first suspect explains most failures.
 
     :param calls: what the tests called; None where that is not known.
-    :param episode: what is remembered of the loop, this run included.
+    :param loop: the runs since the project was last done, this run included.
     """
     first = causes[:_LOCATED]
-    named = map(suspects_among, _scores(first, calls, episode))
+    named = map(suspects_among, _scores(first, calls, loop))
     found = (*map(_located, first, named), *causes[_LOCATED:])
     if calls is None:
         return found
@@ -102,13 +102,13 @@ def _explained(cause: RootCause) -> float:
     return len(cause.evidence) * (cause.suspects[0].score if cause.suspects else LEAST_FIRST)
 
 
-def _scores(causes: Sequence[RootCause], calls: Calls | None, episode: Episode | None) -> Iterator[Scored]:
+def _scores(causes: Sequence[RootCause], calls: Calls | None, loop: Loop | None) -> Iterator[Scored]:
     """The candidates of each, those of one that may be one with others judged by the failures of these as well."""
     counted = Counted(calls) if calls is not None else None
 
     @cache
     def scores(group: Group) -> Scored:
-        return scored(found_for(_joined(causes, group), counted, episode))
+        return scored(found_for(_joined(causes, group), counted, loop))
 
     near = _near(causes, calls, scores)
     for i in range(len(causes)):

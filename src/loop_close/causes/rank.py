@@ -20,8 +20,8 @@ from loop_close.causes.candidates import (
 from loop_close.causes.clues import clues, is_named, none_before_tests, swallowed_in
 from loop_close.causes.spectrum import Counted, Spectrum, spectra
 from loop_close.facts import base_name, is_syntax_error
-from loop_close.memory import Episode
 from loop_close.model import RootCause, Suspect
+from loop_close.records import Loop
 
 #: Candidates of a root cause, each with its probability, the largest first.
 Scored = Sequence[tuple[float, Candidate]]
@@ -139,14 +139,14 @@ def is_odd(spectrum: Spectrum) -> bool:
     return 2 * spectrum.failed >= spectrum.of_failed and tells_apart
 
 
-def found_for(cause: RootCause, counted: Counted | None, episode: Episode | None = None) -> list[Candidate]:
+def found_for(cause: RootCause, counted: Counted | None, loop: Loop | None = None) -> list[Candidate]:
     """All candidates for the failures of a cause, by place; none where Python says which line it cannot parse."""
     failures = [e.failure for e in cause.evidence if e.failure is not None]
     if all(is_syntax_error(failure.raised) for failure in failures):
         return []
     tests = frozenset(failure.nodeid for failure in failures)
     about_modules = {failure.nodeid for failure in failures if failure.phase == "collect"}
-    found = clues(failures, episode)
+    found = clues(failures, loop)
     unwound = {name for name, clue in found.items() if clue.framed}
     counted_tests = tests - about_modules if is_named(cause) else tests
     spectrum = spectra(counted, counted_tests, unwound) if counted is not None else []

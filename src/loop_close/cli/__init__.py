@@ -8,6 +8,7 @@ import os
 import select
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import BinaryIO, TextIO
 
 from loop_close.lazy import dataclass
@@ -24,8 +25,8 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
 
     :param arguments: its words, without the program's name; None for those of the process.
     :param streams: what to read and write; None for those of the process.
-    :returns: the exit code: 0 green, 1 failing, 3 stuck (``status``), 64 wrong usage, 70 internal error;
-        that of ``run`` is the exit code of the command it ran.
+    :returns: the exit code: that of the command (``run`` gives that of what it ran), 64 wrong usage, 70 internal
+        error.
     """
     is_process = arguments is None and streams is None
     words, streams = list(sys.argv[1:] if arguments is None else arguments), streams or Streams.of_process()
@@ -51,9 +52,8 @@ def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
     if is_process:
         gc.disable()  # it is over before there is anything to collect
         os.environ[INSIDE] = "hook"  # for what an exit strategy starts
-    from loop_close.cli.hook import asked
-
-    code = asked(name, streams)
+    # By its name: the hook is built on the commands, and no command is built on the hook.
+    code: int = import_module("loop_close.hook").asked(name, streams)
     if is_process:
         os._exit(code)  # what is said is written, and to take down what was loaded takes a tenth of the time
     return code

@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,9 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
-from loop_close.choice import start_of
 from loop_close.cli import UsageError, read_input
-from loop_close.cli.project import Project, project_at, targets_of, words_of
-from loop_close.cli.strategies import strategy_named
+from loop_close.cli.project import Project, project_at, targets_of
+from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
 from loop_close.lazy import dataclass
 
@@ -26,8 +26,6 @@ PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
 _STEP = re.compile(r"\s{0,8}(?:[-*+]|\d{1,3}[.)])\s+(?:\[(?P<box>[ xX]?)\]\s+)?(?P<text>\S.*)")
 _SHELLS = ("sh", "bash", "dash", "zsh", "fish", "ksh", "cmd", "cmd.exe", "powershell", "pwsh")
 _LARGEST_TASK = 1_000_000
-# As the thresholds have it, where the settings say nothing.
-_PATIENCE = 3
 #: Options by the names of what they set.
 _LIMITS = {
     "max_iterations": "max_iterations",
@@ -43,22 +41,19 @@ class Plan:
     """What to do.
 
     :ivar project: with its settings at the start of the loop: the agent can edit them.
-    :ivar test: the words of the tests' command; ``agent`` those of the agent's.
-    :ivar agent_seconds: that a turn may take; ``test_seconds`` that the tests may; infinite for no limit.
-    :ivar patience: unproductive turns allowed before the breaker may stop the loop.
+    :ivar agent: the words of the agent's command.
+    :ivar agent_seconds: that a turn may take; ``test_seconds`` that the checks may; infinite for no limit.
     :ivar given: what of it a loop that is gone on with goes on with.
     """
 
     project: Project
     targets: Targets
-    test: list[str]
     agent: list[str]
     task: str
     strategy: ExitStrategy
     limits: Limits
     agent_seconds: float
     test_seconds: float
-    patience: int
     given: Mapping[str, str]
     steps_file: str = ""
 
@@ -73,10 +68,11 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
 
     :raises UsageError: for what cannot be done.
     """
-    place = project_at(Path.cwd())  # it raises if the history is off: such a loop would go in circles
+    place = project_at(Path.cwd())
+    if place.history is None:
+        raise UsageError("drive needs the history of runs: [tool.loop-close] history is 'off'")
     settings = place.settings
     _check_kept(options, saved)
-    test = options.test or saved.get("test") or settings.test_command
     agent = options.agent or saved.get("agent")
     if not agent:
         raise UsageError("drive needs the agent's command, for example: --agent 'claude -p'")
@@ -90,7 +86,6 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
         )
     numbers = _numbers(options, saved)
     given = {
-        "test": test,
         "agent": agent,
         "task": os.path.abspath(task) if task else "",
         "strategy": strategy,
@@ -99,14 +94,12 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
     return Plan(
         project=place,
         targets=targets_of(place.root),
-        test=words_of(test, "--test"),
         agent=_agent_words(agent),
         task=_text_of(task),
         strategy=strategy_named(strategy, place.root),
         limits=_limits(numbers),
         agent_seconds=numbers.get("agent_timeout", math.inf),
         test_seconds=numbers.get("test_timeout", math.inf),
-        patience=min(int(settings.thresholds.get("open_after", _PATIENCE)), _PATIENCE),
         steps_file=given["plan"],
         given={**given, **{name: f"{number}" for name, number in numbers.items()}},
     )
@@ -114,7 +107,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str]) -> Plan:
 
 def _check_kept(options: argparse.Namespace, saved: Mapping[str, str]) -> None:
     """Raise where a loop is gone on with of which something that counts was not kept, and is not given again."""
-    for name in ("test", "agent", "task") if saved else ():
+    for name in ("agent", "task") if saved else ():
         if name not in saved and not getattr(options, name):
             raise UsageError(
                 f"the last loop's --{name} contains a credential and was not saved: give it again"
@@ -122,7 +115,7 @@ def _check_kept(options: argparse.Namespace, saved: Mapping[str, str]) -> None:
 
 
 def _agent_words(command: str) -> list[str]:
-    words = words_of(command, "--agent")
+    words = _words_of(command)
     shells = [
         name for name in map(os.path.basename, words) if name in _SHELLS
     ]  # also behind env, timeout, nice
@@ -196,10 +189,15 @@ def _number(name: str, text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
-def runs_pytest(words: list[str]) -> int:
-    """The index of the name of pytest in the words; -1 where they run something else."""
-    at = start_of(words)
-    return at if os.path.basename(words[at]) in ("pytest", "py.test") else -1
+def _words_of(command: str) -> list[str]:
+    """The words of the agent's command, as a shell splits them; nothing in them is expanded."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--agent is not a valid command line: {error}") from None
+    if not words:
+        raise UsageError("--agent is empty")
+    return words
 
 
 # --- the agent's command for one turn: its words, and what it reads

@@ -13,10 +13,8 @@ from typing import TextIO
 from loop_close.agent.loop import AgentLoop, RunOutcome
 from loop_close.agent.strategies import FixPlan
 from loop_close.cli import OutputError, Streams, columns_of
-from loop_close.cli.recorded import loop_words, shown
-from loop_close.conventions import is_test_file
-from loop_close.memory import Edits
-from loop_close.prompt.loop import plain_line
+from loop_close.records import State
+from loop_close.text import one_line
 
 _BOLD, _PLAIN, _CLEAR = "\x1b[1m", "\x1b[0m", "\r\x1b[K"
 _FIRST, _NEXT = 1.0, 1.0
@@ -165,13 +163,14 @@ def spelled(seconds: float) -> str:
 
 _SHOWN = 8
 _MAX_STEPS = 12
-# A hint is called "look" itself.
-_STATES = {"open": "  ", "asked": "look: ", "hint": ""}
 _ENDED = {
     "done": "done",
-    "stuck": "stuck",
-    "limit": "limit reached",
-    "interrupted": "interrupted",
+    "failing": "NOT done: limit reached",
+    "unknown": "NOT done: limit reached",
+    "stuck": "NOT done: stuck",
+    "objected": "NOT done: a person must accept changed tests",
+    "unavailable": "NOT done: the agent is unavailable",
+    "interrupted": "NOT done: interrupted",
 }
 
 
@@ -184,21 +183,12 @@ def trend(failing: Sequence[int]) -> str:
     return f"{more}{' → '.join(map(str, moved[-_SHOWN:]))} failing"
 
 
-def state_line(loop: AgentLoop, outcome: RunOutcome) -> str:
-    """The state of the loop after a run of the tests, in words."""
-    breaker = f"; {loop_words(outcome.breaker)}" if outcome.breaker.state != "closed" else ""
-    if not outcome.is_complete:
-        return f"the run did not finish{breaker}"
-    if outcome.doubt and outcome.verdict == "green":
-        return f"green, but tests were changed: {shown(outcome.doubt)}"
-    if not outcome.is_counted:
-        return f"the run is red, but no failing test is known{breaker}"
-    return f"{trend(loop.failing)}{_unmoved(loop.failing)}{breaker}"
-
-
-def _unmoved(failing: Sequence[int]) -> str:
-    same = next((n for n, count in enumerate(reversed(failing)) if count != failing[-1]), len(failing)) - 1
-    return f", the same as {same} run{'s' * (same != 1)} before" if same > 0 and failing[-1] else ""
+def state_line(loop: AgentLoop, state: State) -> str:
+    """The state of the loop after the checks, in words."""
+    known = f"; {trend(loop.failing)}" if loop.failing else ""
+    return one_line(
+        f"{state.verdict}: {state.reason}{known}" if state.reason else f"{state.verdict}{known}", 300
+    )
 
 
 def turn_label(loop: AgentLoop) -> str:
@@ -207,39 +197,14 @@ def turn_label(loop: AgentLoop) -> str:
     return f"turn {loop.turns + 1}" + ("" if most == float("inf") else f" of {most:g}")
 
 
-def summary_lines(loop: AgentLoop, ended: str, reason: str) -> Iterator[str]:
-    """How the loop ended, in lines."""
+def summary_lines(loop: AgentLoop, ended: str, reason: str, state: State) -> Iterator[str]:
+    """How the loop ended, in lines; each file that a person accepted is named."""
     turns = f"{loop.turns} turn{'s' * (loop.turns != 1)}"
-    yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(loop.runtime)}: {shown(reason, 600)}"
+    yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(loop.runtime)}: {one_line(reason, 600)}"
     if loop.failing:
         yield f"  {trend(loop.failing)}" + (f"; cost {loop.cost:.2f}" if loop.cost else "")
+    yield from (f"  accepted by a person: {one_line(path, 200)}" for path in state.accepted[:_SHOWN])
     yield from (f"  {line}" for line in _steps(loop.plan))
-
-
-def warning_lines(outcome: RunOutcome, edits: Edits | None, *, is_lost: bool = False) -> Iterator[str]:
-    """What a person should look at.
-
-    :param edits: of a loop that is done, all that was edited in it; None if that is unknown, or it is not done.
-    :param is_lost: the history was taken away during the loop.
-    """
-    if outcome.doubt:
-        yield f"  tests are not as they were: {shown(outcome.doubt)}"
-    for change in outcome.tests:
-        if change.state in _STATES:
-            yield f"  {_STATES[change.state]}{shown(plain_line(change), 600)}"
-    if any(change.is_open for change in outcome.tests):
-        yield "  to see the changes, and to accept them: loop-close accept"
-    if is_lost:
-        yield "  look: the history of runs was removed during the loop; what was edited in it is not known"
-    if edits is None:
-        return
-    if outcome.edits_not_run:
-        yield f"  look: {outcome.edits_not_run}"
-    files = sorted({edit.file for edit in edits.edits if edit.is_effective})
-    if not files:
-        yield "  look: nothing was edited; a test that fails now and then may be all there was"
-    elif all(map(is_test_file, files)):
-        yield f"  look: only tests were edited: {shown(', '.join(files[:_SHOWN]))}"
 
 
 def next_step_lines(outcome: RunOutcome, prompt_file: str, work: Sequence[str] = ()) -> Iterator[str]:
@@ -252,7 +217,7 @@ def next_step_lines(outcome: RunOutcome, prompt_file: str, work: Sequence[str] =
         yield from (f"    {line}" for line in outcome.attempts)
     if work:
         yield "  what the agent said it did:"
-        yield from (f"    {shown(line, 200)}" for line in work)
+        yield from (f"    {one_line(line, 200)}" for line in work)
     yield f"  the next prompt: {prompt_file}"
     yield "  to go on with this loop, at a limit with a higher one: loop-close drive --resume"
 
@@ -268,6 +233,6 @@ def _steps(plan: FixPlan) -> Iterator[str]:
             else "open"
         )
         tries = f" after {step.attempts} attempt{'s' * (step.attempts != 1)}" if step.attempts else ""
-        yield f"{number}. {state}{tries}: {shown(step.description or step.cause, 160)}"
+        yield f"{number}. {state}{tries}: {one_line(step.description or step.cause, 160)}"
     if len(plan.steps) > _MAX_STEPS:
         yield f"… and {len(plan.steps) - _MAX_STEPS} more"

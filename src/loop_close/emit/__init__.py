@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif", "ctrf", "junit")
+FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif", "junit")
 #: How a file in one of the formats begins: no other file is replaced.
 BEGINNINGS = (
     *(
@@ -17,7 +17,6 @@ BEGINNINGS = (
     ),
     '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
     '{"tool": {"driver": {"name": "loop-close"',
-    '{\n"reportFormat": "CTRF", "specVersion": "0.0.0", "generatedBy": "loop-close"',
     '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="loop-close"',
 )
 
@@ -33,7 +32,6 @@ def emitted(name: str, document: dict[str, Any], held: int = 0, history: Sequenc
     writers = {
         "gitlab": formats.gitlab,
         "sarif": formats.sarif,
-        "ctrf": formats.ctrf,
         "junit": formats.junit,
     }
     if name == "github-summary":

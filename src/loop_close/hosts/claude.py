@@ -10,48 +10,30 @@ that asked the subagent is at work.
 
 from __future__ import annotations
 
-from loop_close.hosts import (
-    LIMIT,
-    START,
-    HookInput,
-    HookLocation,
-    Host,
-    Payload,
-    answer_line,
-    answer_with,
-    end_run,
-    fitted,
-    group_of,
-    handler_of,
-    json_config,
-)
+from typing import Any
 
-_STOPS = ("Stop", "SubagentStop")
-_FAILURE = "PostToolUseFailure"
+import msgspec
+
+from loop_close import hosts
+from loop_close.hosts import LIMIT, START, Config, Host, Payload, answer_line, answer_with, fitted
 
 
-def payload_of(sent: HookInput) -> Payload:
-    """What Claude Code sends to a hook."""
-    event = sent.event("hook_event_name", (*_STOPS, _FAILURE, START))
-    return Payload(
-        session=sent.session(),
-        cwd=sent.folder("cwd"),
-        event=event,
-        is_stop=event in _STOPS,
-        is_start=sent.is_start(event),
-        is_again=sent.flag("stop_hook_active"),
-        is_interrupted=sent.flag("is_interrupt"),
-        is_waiting=_is_waiting(sent) or (event == "Stop" and bool(sent.text("agent_id"))),
-        message=sent.text("last_assistant_message"),
-    )
+class _Sent(hosts.Sent, frozen=True):
+    is_interrupt: bool = False
+    background_tasks: tuple[Any, ...] = ()
+    session_crons: tuple[Any, ...] = ()
 
-
-def _is_waiting(sent: HookInput) -> bool:
-    """Whether anything else than the agent itself is under way, and would wake it."""
-    agent = sent.text("agent_id")
-    tasks = sent.items("background_tasks")
-    others = [task for task in tasks if not (agent and isinstance(task, dict) and task.get("id") == agent)]
-    return bool(others or sent.items("session_crons"))
+    def payload(self) -> Payload:
+        """Waiting is who would be woken by anything else than itself."""
+        own = self.agent_id
+        others = [
+            t for t in self.background_tasks if not (own and isinstance(t, dict) and t.get("id") == own)
+        ]
+        return msgspec.structs.replace(
+            super().payload(),
+            is_interrupted=self.is_interrupt,
+            is_waiting=bool(others or self.session_crons or (self.event == "Stop" and own)),
+        )
 
 
 def _context(payload: Payload, text: str) -> str:
@@ -60,24 +42,19 @@ def _context(payload: Payload, text: str) -> str:
     return answer_line({"hookSpecificOutput": context}) if text.strip() else ""
 
 
-_block = answer_with(lambda text: {"decision": "block", "reason": text})
-
-
-def _go_on(payload: Payload, reason: str) -> str:
-    """Send the agent back to work; after a tool it works on anyway, and reads the reason."""
-    return (_block if payload.is_stop else _context)(payload, reason)
-
-
 HOST = Host(
     name="claude",
     title="Claude Code",
-    payload_of=payload_of,
-    go_on=_go_on,
+    sent=_Sent,
+    stops=("Stop", "SubagentStop"),
+    others=("PostToolUseFailure", START),
+    go_on=answer_with(lambda text: {"decision": "block", "reason": text}),
     inform=_context,
-    end=end_run,
-    config=json_config(
-        HookLocation(host="claude", entry=group_of(handler_of("claude"))),
+    end=hosts.end_run,
+    config=Config(
         project=".claude/settings.json",
+        events=(START, "Stop"),
+        entry=hosts.group_of("claude"),
         home="CLAUDE_CONFIG_DIR",
     ),
 )

@@ -3,59 +3,41 @@
 That page as of November 2026. An event that is named ``Stop``, and not ``agentStop``, is sent with its name, and VS
 Code's own agents run it, too (https://code.visualstudio.com/docs/agents/reference/hooks-reference, of 29 July 2026).
 These read an answer in ``hookSpecificOutput``; Copilot's command line and cloud agent read it at the top, and end
-themselves after 8 blocks in a row. What the agent said is only in a transcript, except for a subagent, at whose end
-the hooks of ``Stop`` run first and then those of ``SubagentStop``.
+themselves after 8 blocks in a row. At the end of a subagent the hooks of ``Stop`` run first and then those of
+``SubagentStop``.
 """
 
 from __future__ import annotations
 
-from loop_close.hosts import (
-    LIMIT,
-    START,
-    HookInput,
-    HookLocation,
-    Host,
-    Payload,
-    answer_line,
-    end_run,
-    fitted,
-    handler_of,
-    json_config,
-)
+import msgspec
 
-_EVENTS = ("Stop", "SubagentStop", START)
+from loop_close import hosts
+from loop_close.hosts import LIMIT, START, Config, Host, Payload, answer_line, fitted
 
 
-def payload_of(sent: HookInput) -> Payload:
-    """What Copilot sends to a hook, in either spelling of its keys."""
-    event = _event(sent)
-    agent = sent.text("agent_id") or sent.text("agentId")
-    return Payload(
-        session=" ".join(filter(None, (sent.needed("session_id", "sessionId"), agent))),
-        cwd=sent.folder("cwd"),
-        event=event,
-        is_stop=event != START,
-        is_start=sent.is_start(event),
-        is_again=sent.flag("stop_hook_active") if "stop_hook_active" in sent else None,
-        is_waiting=event == "Stop"
-        and bool(agent),  # the agent that asked it is at work, and may want no edits of it
-        message=sent.text("last_assistant_message") or sent.text("response"),
-    )
+class _Sent(hosts.Sent, frozen=True):
+    hookEventName: str = ""  # noqa: N815  # Copilot has both spellings
+    sessionId: str = ""  # noqa: N815
+    agentId: str = ""  # noqa: N815
+    response: str | None = None
+    stopReason: str | None = None  # noqa: N815
 
+    @property
+    def event(self) -> str:
+        """One that is configured as ``agentStop`` or ``sessionStart`` is sent without its name."""
+        if name := self.hook_event_name or self.hookEventName:
+            return name
+        if self.response is not None:
+            return "SubagentStop"
+        return "Stop" if self.stopReason is not None else START if self.source else ""
 
-def _event(sent: HookInput) -> str:
-    """What happened; an event that is configured as ``agentStop`` or ``sessionStart`` is sent without its name.
-
-    :raises PayloadError: for an event that is not answered.
-    """
-    keys = ("hook_event_name", "hookEventName")
-    named = [key for key in keys if sent.text(key)]
-    if named:
-        return sent.event(named[0], _EVENTS)
-    for key, event in (("response", "SubagentStop"), ("stopReason", "Stop"), ("source", START)):
-        if key in sent:
-            return event
-    return sent.needed(*keys)
+    def payload(self) -> Payload:
+        """The agent that asked a subagent is at work when this ends, and may want no edits of it."""
+        agent = self.agent_id or self.agentId
+        plain = msgspec.structs.replace(self, session_id=self.session_id or self.sessionId, agent_id=agent)
+        return msgspec.structs.replace(
+            super(_Sent, plain).payload(), is_waiting=self.event == "Stop" and bool(agent)
+        )
 
 
 def _go_on(payload: Payload, reason: str) -> str:
@@ -69,13 +51,16 @@ def _go_on(payload: Payload, reason: str) -> str:
 HOST = Host(
     name="copilot",
     title="GitHub Copilot",
-    payload_of=payload_of,
+    sent=_Sent,
+    stops=("Stop", "SubagentStop"),
     go_on=_go_on,
-    end=end_run,  # the command line lets the agent stop, and does not show the reason
-    config=json_config(
-        HookLocation(host="copilot", entry=handler_of("copilot"), beside={"version": 1}),
+    end=hosts.end_run,  # the command line lets the agent stop, and does not show the reason
+    config=Config(
         project=".github/hooks/loop-close.json",
         user=".copilot/hooks/loop-close.json",
+        events=(START, "Stop"),
+        entry=hosts.handler_of("copilot"),
+        beside={"version": 1},
         home="COPILOT_HOME",
     ),
 )

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,16 @@ from loop_close import files
 from loop_close.emit.charts import TEXT_RUNS, history_lines
 from loop_close.emit.report import ReportError, checked, parsed
 from loop_close.emit.timeline import (
-    FAILING,
-    MAX_RUNS,
     OUTCOMES,
     VERDICTS,
-    RunEntry,
     Timeline,
     TimelineCause,
     run_lengths,
-    timeline_of,
+    source_of,
+    timeline,
 )
 from loop_close.prompt.place import percent
-from loop_close.store import reader
-from loop_close.store.reader import HistoryReader
-from loop_close.text import one_line
+from loop_close.records import Run, Signal, State
 
 #: How a page of ours begins: no other file is replaced.
 BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
@@ -41,95 +37,54 @@ _MARK = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
 def read_timeline(
-    path: Path,
+    runs: Sequence[Run],
     root: Path,
+    *,
     source: str | None = None,
     limit: int = RUNS,
-    read: Callable[..., Any] = reader.read,
+    state: State | None = None,
+    signals: Sequence[Signal] = (),
 ) -> Timeline:
-    """The last runs of a history.
+    """The last of these runs, as the page shows them.
 
     :param root: the project's root, whose report of the last run says more of its root causes.
-    :param source: only runs of this source; None for all.
-    :param limit: how many runs at most.
-    :param read: what opens the history, as :func:`loop_close.store.reader.read` does.
+    :param source: only runs of this check or source; None for all.
+    :param state: what the gate says; ``signals`` those of the loop.
     """
-    limit = min(limit, MAX_RUNS)
-    entries, omitted = read(path, lambda history: _entries(history, source, limit), source)
-    return timeline_of(entries, root.name, _latest(root, entries), omitted)
+    chosen = [run for run in runs if source in (None, source_of(run))]
+    shown, omitted = chosen[-limit:], max(0, len(chosen) - limit)
+    latest = latest_causes(root, shown)
+    return timeline(shown, root.name, state=state, signals=signals, latest=latest, omitted=omitted)
 
 
-def lines_of_runs(
-    path: Path,
-    root: Path,
-    source: str,
-    run: tuple[int, Collection[str]] | None = None,
-    read: Callable[..., Any] = reader.read,
-) -> list[str]:
-    """The trend and the heat map of a source's last runs, as Markdown; empty if there is nothing to compare.
-
-    :param run: number and failing tests of the run that has to be the last; None: any.
-    """
-    timeline = read_timeline(path, root, source, TEXT_RUNS, read)
-    if run is not None:
-        failed = {test.name for test in timeline.tests if test.cells[-1] in FAILING}
-        if timeline.runs[-1].number != run[0] or failed.isdisjoint(one_line(name, 300) for name in run[1]):
-            return []
-    return history_lines(timeline, next(iter(timeline.sources), source))  # its name as it is shown
-
-
-def _entries(history: HistoryReader, source: str | None, limit: int) -> tuple[list[RunEntry], int]:
-    """The last runs, and how many there are before them."""
-    rows = history.rows(source, limit)
-    known = {
-        (run.source, run.number): run
-        for name in dict.fromkeys(row.source for row in rows)
-        for run in history.recorded(name, limit)
-    }
-    entries = [
-        RunEntry(
-            source=row.source,
-            number=row.number,
-            state=row.state,
-            started=row.started,
-            ended=row.ended,
-            passed=row.passed,
-            skipped=row.skipped,
-            failures=row.failures,
-            summary=row.summary,
-            run=known.get((row.source, row.number)) if row.state == "done" else None,
-        )
-        for row in rows
-    ]
-    return entries, history.count(source) - len(entries)
-
-
-def _latest(root: Path, entries: Sequence[RunEntry]) -> dict[str, Any]:
-    """The root causes by id of the report that the last run left; none of another run, or if it cannot be read."""
+def latest_causes(root: Path, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The root causes of the report in the state folder; empty if it is of another run, or cannot be read."""
     path = root / files.REPORT
     try:
         if not path.is_file() or path.stat().st_size > _MAX_REPORT:  # a pipe would wait for a writer
-            return {}
+            return []
         plain = parsed(path.read_text(encoding="utf-8", errors="replace"))
         document = checked(plain)
     except (OSError, ReportError):
-        return {}
-    run = plain["progress"].get("run") if isinstance(plain.get("progress"), Mapping) else None
-    last = next((e for e in reversed(entries) if e.source == document["source"] and e.run is not None), None)
-    if last is None or last.number != run:
-        return {}
-    return {cause["id"]: cause for cause in document["root_causes"]}
+        return []
+    is_of_last = bool(runs) and plain.get("number") == runs[-1].number
+    return list(document["root_causes"]) if is_of_last else []
 
 
-def page_of(timeline: Timeline) -> str:
+def lines_of_runs(runs: Sequence[Run], source: str) -> list[str]:
+    """The trend and the heat map of a source's last runs, as Markdown; empty if there is nothing to compare."""
+    return history_lines(timeline([run for run in runs if source_of(run) == source][-TEXT_RUNS:]), source)
+
+
+def page_of(shown: Timeline) -> str:
     """The page: the same timeline gives the same bytes. It loads nothing, and nothing in it but its script runs."""
     style, script = _asset("page.css"), _asset("page.js")
     parts = {
         "style-hash": _hash(style),
         "script-hash": _hash(script),
-        "title": timeline.project or "Tests",
+        "title": shown.project or "Tests",
         "style": style,
-        "data": _island(_document(timeline)),
+        "data": _island(_document(shown)),
         "script": script,
     }
     # In one pass: what is put in is never read as a part of the template.
@@ -155,7 +110,7 @@ def _island(document: Mapping[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _document(timeline: Timeline) -> dict[str, Any]:
+def _document(shown: Timeline) -> dict[str, Any]:
     """The timeline in few bytes: texts that come again are numbers, cells are run lengths."""
     texts: dict[str, int] = {}
     runs = [
@@ -172,18 +127,19 @@ def _document(timeline: Timeline) -> dict[str, Any]:
             [texts.setdefault(each, len(texts)) for each in run.edits],
             [texts.setdefault(": ".join(each), len(texts)) for each in run.signals],
         ]
-        for run in timeline.runs
+        for run in shown.runs
     ]
     return {
-        "project": timeline.project,
-        "sources": timeline.sources,
+        "project": shown.project,
+        "state": shown.state,
+        "sources": shown.sources,
         "outcomes": {letter: list(words) for letter, words in OUTCOMES.items()},
         "verdicts": dict(VERDICTS),
         "runs": runs,
         "texts": list(texts),
-        "tests": [[test.name, run_lengths(test.cells), _lengths(test.causes)] for test in timeline.tests],
-        "causes": [_cause(each) for each in timeline.causes],
-        "leftOut": timeline.left_out,
+        "tests": [[test.name, run_lengths(test.cells), _lengths(test.causes)] for test in shown.tests],
+        "causes": [_cause(each) for each in shown.causes],
+        "leftOut": shown.left_out,
     }
 
 

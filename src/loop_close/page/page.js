@@ -87,7 +87,7 @@
   const spoken = (verdict) => verdict.replace("-", " ");
   const runName = (run) => (hasMany ? `${data.sources[run.source]} ${run.number}` : `run ${run.number}`);
   const initial = (source) => (source < 26 ? String.fromCharCode(65 + source) : "+");
-  const isBad = (verdict) => ["stuck", "error", "no-progress", "first-failure"].includes(verdict);
+  const isBad = (verdict) => ["red", "void", "unfinished"].includes(verdict);
 
   // --- the map: a canvas for what is in view, real elements for its labels and the cell in focus
 
@@ -100,7 +100,7 @@
   function readColours() {
     const probe = el("i");
     map.append(probe); // where the colours of high contrast, which has none for outcomes, are not forced
-    const names = ["paper", "panel", "line", "ink", "quiet", "accent", "wash", "band", "on-band", ..."FEKPQSN", ...[..."FEKPQSN"].map((l) => `on-${l}`)];
+    const names = ["paper", "panel", "line", "ink", "quiet", "accent", "wash", "band", "on-band", ..."FEPQSN", ...[..."FEPQSN"].map((l) => `on-${l}`)];
     for (const name of names) {
       probe.style.color = `var(--${name})`;
       colours[name] = getComputedStyle(probe).color;
@@ -197,7 +197,7 @@
       text(pen, data.outcomes[letter][1], left + (width - gap) / 2, top + ROW / 2 + 0.5, colours[`on-${letter}`], 11, letter === "F");
       return;
     }
-    const part = { F: [0, 1], E: [0, 1], K: [0, 0.5], P: [0.3, 0.4], Q: [0.42, 0.16], S: [0.7, 0.3], X: [0.7, 0.3], N: [0.45, 0.1] }[letter];
+    const part = { F: [0, 1], E: [0, 1], P: [0.3, 0.4], Q: [0.42, 0.16], S: [0.7, 0.3], X: [0.7, 0.3], N: [0.45, 0.1] }[letter];
     if (letter === "N") pen.fillStyle = colours["on-N"];
     pen.fillRect(left, top + 1 + part[0] * high, width - gap, part[1] * high);
     if (letter === "E") {
@@ -224,8 +224,8 @@
       if (tall && width >= 18) text(pen, String(run.failing), middle, base - tall - 7, colours.quiet, 10);
       const lane = AXIS + TREND + LANE / 2;
       const loud = isBad(run.verdict) ? colours.F : colours.quiet;
-      if (width >= 8) text(pen, data.verdicts[run.verdict], middle, lane, loud, 11, run.verdict === "stuck");
-      else if (run.verdict !== "green") square(pen, middle, lane, run.verdict === "stuck" ? 3 : 1, loud);
+      if (width >= 8) text(pen, data.verdicts[run.verdict], middle, lane, loud, 11, run.verdict === "done");
+      else if (run.verdict !== "green") square(pen, middle, lane, 1, loud);
       if (run.edit === "effective" || run.edit === "ineffective") triangle(pen, middle, lane + LANE, Math.min(width / 2 - 0.5, 4.5), run.edit === "effective");
       if (run.signals.length) diamond(pen, middle, lane + 2 * LANE, Math.min(width / 2, 4.5));
       if (hasMany && width >= 8) text(pen, initial(run.source), middle, lane + 3 * LANE, colours.quiet, 10);
@@ -435,7 +435,7 @@
   const edited = (run) => ({ unknown: "not known", none: "nothing", ineffective: "comments or formatting", effective: "" })[run.edit] ?? "";
 
   function sliceOfRun(index) {
-    const run = runs[index], found = tests.filter((test) => FAILING.includes(test.letters[index]) || test.letters[index] === "K");
+    const run = runs[index], found = tests.filter((test) => FAILING.includes(test.letters[index]));
     const facts = [`${runName(run)}, ${when(run)}: ${spoken(run.verdict)}`, `${many(run.passed, "test")} passed`, run.skipped && `${run.skipped} skipped`, run.seconds && `${run.seconds} s`,
       run.edits.length && `edited before it: ${run.edits.join("; ")}`, run.signals.length && `signals: ${run.signals.join("; ")}`];
     set(byId("caption"), facts.filter(Boolean).join(" · "));
@@ -561,7 +561,7 @@
     byId("source").append(el("option", { value: "-1" }, hasMany ? `all ${sources.length} sources` : sources[0] ?? "none"));
     if (hasMany) byId("source").append(...sources.map((name, i) => el("option", { value: String(i) }, name)));
     const [olderRuns, moreTests, moreCauses] = data.leftOut;
-    const facts = runs.length ? [many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, ...(causes.some((each) => each.isCheck) ? ["test or finding", "tests and findings"] : ["test"]))} failed at least once; others have no row`,
+    const facts = runs.length ? [data.state, many(runs.length, "run"), [...new Set([when(runs[0]), when(runs.at(-1))])].join(" to "), `${many(tests.length, ...(causes.some((each) => each.isCheck) ? ["test or finding", "tests and findings"] : ["test"]))} failed at least once; others have no row`,
       olderRuns && `${many(olderRuns, "older run")} not shown`, moreTests && `${many(moreTests, "test")} not shown`, moreCauses && `${many(moreCauses, "root cause")} not shown`] : [];
     set(byId("facts"), facts.filter(Boolean).join(" · "));
     const used = Object.keys(data.outcomes).filter((letter) => letter !== "." && tests.some((test) => test.letters.includes(letter)));

@@ -24,7 +24,6 @@ _NAME = 256
 _PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
 # What a renderer may take for emphasis or for a link.
 _MARKUP = lazy.pattern(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
-_BETWEEN = lazy.pattern(r"(,? )")
 _EMPTY = lazy.pattern(
     r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
 )  # pytest's advice is of no use to who reads a file
@@ -110,34 +109,20 @@ def plain(text: str, limit: int = 120) -> str:
     return shown if _PLAIN.fullmatch(shown) and not _MARKUP.search(shown) else code(shown, limit)
 
 
-def plain_words(text: str) -> str:
-    """A sentence in which each word that may mean something in markdown, such as a test's id, is a code span."""
-    return "".join(plain(each, 160) if each.strip(", ") else each for each in _BETWEEN.split(text))
-
-
 _MOST_NAMED = 5
 
 
-def green_title(counts: Counts, known: str, *, has_tests: bool = True, known_failing: int = 0) -> str:
+def green_title(counts: Counts, known: str, *, has_tests: bool = True) -> str:
     """The heading.
 
     :param known: the exit code in words, for a command that runs no tests.
-    :param known_failing: how many tests failed and do not count.
     """
     if not has_tests:
         return f"# No failure ({known})"
     said = counts_in_words(
         passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
     )
-    if known_failing:
-        but = f"The tests pass but for {known_words(known_failing)}: "
-        said = but + said.removeprefix("The tests pass: ")
     return f"# {said}".removesuffix(": ")
-
-
-def known_words(number: int) -> str:
-    """``2 known failures``; empty for none."""
-    return f"{number:,} known failure{'s' * (number != 1)}" if number else ""
 
 
 def failing(tests: int, subtests: int) -> str:

@@ -47,11 +47,9 @@ from loop_close.prompt.place import (
     frames_of,
     how_sure,
     name_of,
-    names_tests,
     percent,
     probable_place,
     representative,
-    shared_place,
 )
 from loop_close.prompt.source import MARKED, NOT_RUN, function_rows, statement_rows
 from loop_close.syntax.meaning import MODULE
@@ -102,7 +100,7 @@ def block_lines(
     :param advisers: by kind of evidence, the detectors whose advice is worth its words.
     :param shown: (file, function, first line) of the functions whose source the prompt shows in other blocks.
     """
-    failure, at = representative(cause), probable_place(cause, report.progress)
+    failure, at = representative(cause), probable_place(cause, report.loop)
     # Of a single cause the title says it all but the probability.
     is_alone = len(report.causes) == 1
     heading = [] if is_alone else [f"## {number}. {_headline(cause, at)}"]
@@ -113,11 +111,7 @@ def block_lines(
     lines = [*heading, *_where(cause, report), *why, *_findings(cause)]
     rows = [*_source(cause, at, report, level)] if level >= 2 and at.source_key not in shown else []
     lines += rows
-    # Tests are not listed that the command names.
-    is_listed = not (is_alone and names_tests(report.observation))
-    is_listed |= any(failure.phase not in ("call", "collect") for failure in _failures(cause))
-    is_only = not is_listed and len(_failures(cause)) == 1
-    lines += _proof(cause, at, level, is_only=is_only, has_source=bool(rows))
+    lines += _proof(cause, at, level, has_source=bool(rows))
     path = _path_to(failure.raised, at)
     if not same and (level >= 2 or (cause.suspects and cause.suspects[0].score < PROBABLE)):
         lines += _others(cause, path)  # before all that names functions which are less likely
@@ -131,16 +125,14 @@ def block_lines(
         lines += other_lines(cause)
         lines += _more_sources(cause, report, shown, _MORE_BODY[level]) if not same else ()
         lines += _advice(cause, advisers)
-    lines += _one_fault(number, report)
-    if is_listed:
-        named = _named_test(cause, at, level, is_alone=is_alone)
-        lines += filter(None, [row_of_tests(_failures(cause), level, failure, named)])
-    return [*lines, *past_lines(cause, report.progress)]
+    named = _named_test(cause, at, level, is_alone=is_alone)
+    lines += filter(None, [row_of_tests(_failures(cause), level, failure, named)])
+    return [*lines, *past_lines(cause, report.loop)]
 
 
 def brief_line(number: int, cause: RootCause, report: Report) -> str:
     """The root cause in one line of a list."""
-    failure, at = representative(cause), probable_place(cause, report.progress)
+    failure, at = representative(cause), probable_place(cause, report.loop)
     line = _line_of_test(failure, at)
     shown = f", shown by {line}" if line and at.score is not None and at.score < PROBABLE else ""
     tests = row_of_tests(_failures(cause), 0, failure)
@@ -234,17 +226,8 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
     if not report.sources:
         return
     failing, passing = sides(cause, report)
-    tests = {failure.nodeid for failure in _failures(cause)}
-    before = [each for each in passing if not tests.isdisjoint(each.observation.passed_before)]
-    passes = [
-        f"; {how} {spans([each.source for each in found], _MAX_SOURCES)}{when}"
-        for found, how, when in (
-            ([each for each in passing if each not in before], "passes on", ""),
-            (before, "passed on", " before the last edit"),
-        )
-        if found
-    ]
-    yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{''.join(passes)}."
+    passes = f"; passes on {spans([each.source for each in passing], _MAX_SOURCES)}" if passing else ""
+    yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{passes}."
     if passing and (packages := package_differences(failing, passing)):
         yield f"Installed only where it fails: {', '.join(map(_contained, packages))}."
 
@@ -413,12 +396,9 @@ def _lines_alike(cause: RootCause, suspect: Suspect, report: Report) -> frozense
     return frozenset(line for line, *_ in takewhile(lambda each: each[1:] == suspect.odd[1:], after))
 
 
-def _proof(
-    cause: RootCause, at: ProbablePlace, level: int, *, is_only: bool, has_source: bool
-) -> Iterator[str]:
+def _proof(cause: RootCause, at: ProbablePlace, level: int, *, has_source: bool) -> Iterator[str]:
     """One failing test: its statement, what it got, the values of the names in it.
 
-    :param is_only: it is the only one, which the command names.
     :param has_source: the source of the place is shown, with the statement if the line that counts is the test's.
     """
     failure = representative(cause)
@@ -431,11 +411,7 @@ def _proof(
     case = _case_of(failure, cause, level)
     if case and function in ("", MODULE, qualname(failure.nodeid)):
         names.append(span(f"{qualname(failure.nodeid)}{case}"))
-    elif (
-        (line or case)
-        and function not in ("", MODULE)
-        and not (is_only and function == qualname(failure.nodeid))
-    ):
+    elif (line or case) and function not in ("", MODULE):
         names.append(span(function, _NAME))
         names += [f"in {span(f'{qualname(failure.nodeid)}{case}')}"] if case else []
     if names:
@@ -567,16 +543,6 @@ def _others(cause: RootCause, path: tuple[str, Frame] | None) -> Iterator[str]:
         file = each.file
     if shown:
         yield f"Other places: {', '.join(shown)}."
-
-
-def _one_fault(number: int, report: Report) -> Iterator[str]:
-    """That another root cause probably has the same fault, where it has another first place."""
-    found = shared_place(report.causes, number)
-    if found is not None:
-        each, (*numbers, last) = found
-        name = each.constant or (f"{each.function}()" if each.function != MODULE else each.file)
-        others = f"s {', '.join(map(str, numbers))} and {last}" if numbers else f" {last}"
-        yield f"{span(name, 80)} is also the first place of root cause{others}: probably one fault."
 
 
 def _is_in(frame: Frame, suspect: Suspect) -> bool:

@@ -23,8 +23,8 @@ from loop_close.facts import (
     test_function,
     values,
 )
+from loop_close.keys import comparison
 from loop_close.model import Difference, Failure, Raised, Report, RootCause
-from loop_close.progress.fingerprints import comparison
 from loop_close.prompt import MAX_LINE, line_of, message_lines, safe, short, span, spans
 from loop_close.text import MAX_MESSAGE, cut_apart, fence, one_line
 

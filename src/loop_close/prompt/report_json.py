@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
 from loop_close.calls import Calls, Swallowed
 from loop_close.causes.clues import swallowed_for
 from loop_close.facts import differences, failure_place, innermost, links, values
-from loop_close.memory import GROUPS, TAMPERING, Breaker, Edit, Progress, Signal, Step
 from loop_close.model import (
-    Collision,
     Evidence,
     MachineCount,
     Observation,
@@ -23,13 +23,11 @@ from loop_close.model import (
     SourceResult,
     Suspect,
 )
-from loop_close.progress.compare import same_code_as, worth_telling
 from loop_close.prompt import plain_values, safe
 from loop_close.prompt.block import all_reasons
-from loop_close.prompt.loop import attempts_at, effect, tests_document
-from loop_close.prompt.place import representative, rerun_of_source
-from loop_close.prompt.sections import known_document
-from loop_close.syntax.meaning import MODULE
+from loop_close.prompt.loop import attempts_at
+from loop_close.prompt.place import representative
+from loop_close.records import Loop, State
 
 SCHEMA = "loop-close.report/1"
 _MAX_REJECTED = 20
@@ -47,6 +45,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "source": safe(report.observation.source),
+        "number": report.run,
         "run": _run(report.observation),
         "exit_code": report.observation.exit_code,
         "verdict": report.verdict,
@@ -55,13 +54,16 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "exit_reason": safe(report.observation.exit_reason),
         "next_prompt": next_prompt,
         "counts": asdict(report.observation.counts),
-        **_loop_document(report),
+        "loop": _values(report.loop),
+        "signals": _values(report.signals),
+        "state": _values(report.state),
+        "since": _values(report.since),
+        **_edits_run(report),
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(report.observation),
         "root_causes": [_cause(c, report) for c in report.causes],
-        "known": known_document(report.observation),
         "shared": shared_document(report),
-        "sources": [_source_result(each, report) for each in report.sources],
+        "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }
 
@@ -84,8 +86,7 @@ def _run(observation: Observation) -> dict[str, Any]:
     }
 
 
-def _source_result(each: SourceResult, report: Report) -> dict[str, Any]:
-    observations = [source.observation for source in report.sources]
+def _source_result(each: SourceResult) -> dict[str, Any]:
     return {
         **plain_values(each, "source", "verdict"),
         "counts": asdict(each.observation.counts),
@@ -93,7 +94,7 @@ def _source_result(each: SourceResult, report: Report) -> dict[str, Any]:
         "failed": sorted({safe(f.nodeid) for f in each.observation.failures if f.nodeid}),
         "incomplete": safe(each.observation.incomplete),
         "run": _run(each.observation),
-        "rerun": "" if each.verdict == "green" else rerun_of_source(each.observation, observations),
+        "rerun": "" if each.verdict == "green" else each.observation.rerun,
     }
 
 
@@ -108,7 +109,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
         "location": {"file": safe(file), "line": line, "function": safe(function)},
         "tests": sorted(set(tests)),
         "count": len(tests),
-        "attempts": attempts_at(cause, report.progress),
+        "attempts": attempts_at(cause, report.loop),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
         "findings": [_evidence(each, {id(each): cause.id}) for each in cause.findings],
         "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],
@@ -193,135 +194,50 @@ def _items(values: list[Any]) -> Iterator[str]:
     yield "\n]"
 
 
-# --- the loop: progress, attempts, edits, signals, breaker, decision
-
-#: So many edits of an attempt are named.
-_MOST_NAMED = 12
-_SILENT = {
-    "none": "nothing",
-    "ineffective": "only comments, formatting, docstrings or prose",
-    "unknown": "not known",
-}
-
-
-def _loop_document(report: Report) -> dict[str, Any]:
-    """The keys that say where the loop is: ``progress``, ``attempts``, ``since_green`` and so on."""
-    progress, ran = report.progress, report.edits_run
+def _edits_run(report: Report) -> dict[str, Any]:
+    """How many functions were edited, and which of them no test ran."""
+    ran = report.edits_run
     return {
-        "progress": _groups(report) if progress is None else _progress_document(progress),
-        "since_green": _since_green(report),
-        "attempts": attempts_document(progress),
         "edited_functions": ran.edited if ran is not None else None,
         "edits_not_run": [
             {"file": safe(file), "function": safe(function)}
             for file, function in (ran.not_run if ran is not None else ())
         ],
-        "signals": [signal_document(s) for s in progress.signals if s.is_on] if progress is not None else [],
-        "test_changes": tests_document(progress.tests if progress is not None else ()),
-        "breaker": asdict(progress.breaker if progress is not None else Breaker()),
-        "decision": decision(report),
-        "elsewhere": [
-            {**plain_values(each, "source", "run", "verdict"), "current": each.is_current}
-            for each in report.others
-            if each.is_due or each.verdict != "green"
-        ],
     }
 
 
-def _groups(report: Report) -> dict[str, Any]:
-    """Without a history every failure is new."""
-    new = sorted({safe(f.nodeid) for f in report.observation.failures if f.nodeid})
-    return {group: new if group == "new" else [] for group in GROUPS}
+def _values(record: object) -> Any:
+    """A record, or several, as the values of JSON."""
+    return msgspec.json.decode(msgspec.json.encode(record))
 
 
-def _progress_document(progress: Progress) -> dict[str, Any]:
-    """The groups of tests, the position of the run in its episode, and why it counts as progress."""
-    groups = {group: [safe(test) for test in getattr(progress, group)] for group in GROUPS}
-    least, run = progress.episode.best
-    return {
-        **groups,
-        "run": progress.run,
-        "position": progress.position,
-        "advanced": progress.step.advanced,
-        "failing": progress.step.unresolved,
-        "best": {"failing": least, "run": run},
-        "edit": progress.step.edits.kind,
-    }
+def state_document(state: State, loop: Loop | None) -> dict[str, Any]:
+    """Whether the work is done, and where the loop stands: what ``status --json`` and MCP's ``loop_status`` give.
 
-
-def attempts_document(progress: Progress | None) -> list[dict[str, Any]]:
-    """What was edited before each run of the loop, and what it changed in the failures; the oldest first.
-
-    Nothing in the first run of a loop.
+    :param loop: None without a history; then the document says so with null.
     """
-    if progress is None or progress.position < 2:
-        return []
-    return [
-        {
-            "run": step.run,
-            "edited": _edited(step),
-            "same_code_as": same_code_as(step, progress),
-            "effect": effect(step),
-            "failing": step.unresolved,
-        }
-        for step in worth_telling(progress)
-    ]
-
-
-def _edited(step: Step) -> list[str]:
-    """The names of the edits, such as ``total in src/cart.py``; without one, the reason."""
-    edits = [edit for edit in step.edits.edits if edit.is_effective]
-    if step.edits.kind in _SILENT or not edits:  # a checker may be content with others
-        return [_SILENT.get(step.edits.kind, _SILENT["ineffective"])]
-    more = max(0, len(edits) - _MOST_NAMED) + step.edits.omitted
-    return [*map(_named, edits[:_MOST_NAMED]), *([f"{more} more"] if more else [])]
-
-
-def _named(edit: Edit) -> str:
-    what = f"{edit.function} in " if edit.function not in ("", MODULE) else ""
-    done = "" if edit.change == "edited" else f" ({edit.change})"
-    return safe(f"{what}{edit.file}{done}")
-
-
-def _since_green(report: Report) -> dict[str, Any] | None:
-    """How the files differ from those of the last green run; None if it is unknown."""
-    since = report.since_green
-    if since is None:
-        return None
     return {
-        "run": report.green_run,
-        "kind": since.kind,
-        "edits": [plain_values(edit, "file", "function", "change", "diff") for edit in since.edits],
-        "omitted": since.omitted,
+        **msgspec.structs.asdict(state),
+        "checks": _values(state.checks),
+        "accepted": list(state.accepted),
+        "loop": _loop_in_short(loop) if loop is not None else None,
     }
 
 
-def signal_document(signal: Signal) -> dict[str, Any]:
-    """A signal as plain values."""
+def _loop_in_short(loop: Loop) -> dict[str, Any]:
     return {
-        "kind": signal.kind,
-        "runs": list(signal.runs),
-        "tests": [safe(test) for test in signal.tests],
-        "explanation": safe(signal.explanation),
+        "base": loop.base,
+        "runs": len(loop.steps),
+        "attempts": len(loop.attempts),
+        "stalled": loop.stalled,
+        "best": loop.best,
+        "failing": [
+            {"source": each.source, "test": each.test, "since": each.since, "had_passed": each.had_passed}
+            for each in loop.failing
+        ],
+        "fixed": list(loop.fixed),
+        "flaky": list(loop.flaky),
     }
-
-
-def decision(report: Report) -> dict[str, str]:
-    """Whether to go on: stuck is never done, and neither is a green run whose tests were made to pass."""
-    progress = report.progress
-    if progress is not None and progress.breaker.state == "open":
-        return {"action": "stop", "reason": "stuck"}
-    if report.verdict != "green":
-        return {"action": "continue", "reason": ""}
-    if any(each.is_due or each.verdict != "green" for each in report.others):
-        return {"action": "continue", "reason": "elsewhere"}
-    if any(each.verdict == "green" and each.observation.selection for each in report.sources):
-        return {"action": "continue", "reason": "subset"}
-    if progress is not None and progress.episode.tests and not progress.step.is_full:
-        return {"action": "continue", "reason": "subset"}
-    if progress is not None and progress.tampering is not None:
-        return {"action": "continue", "reason": TAMPERING}
-    return {"action": "stop", "reason": "done"}
 
 
 # --- what only a shared history can say of a root cause
@@ -343,13 +259,10 @@ def shared_document(report: Report) -> dict[str, Any] | None:
             for each in shared.attempts
         ],
         "machines": [_plain(each) for each in shared.machines],
-        "collisions": [
-            {**_plain(each), "machines": [safe(name) for name in each.machines]} for each in shared.collisions
-        ],
     }
 
 
-def _plain(record: OtherAttempt | MachineCount | Collision) -> dict[str, Any]:
+def _plain(record: OtherAttempt | MachineCount) -> dict[str, Any]:
     """The fields by the names that the report has for them, texts made safe."""
     values = {name.removeprefix("is_"): value for name, value in asdict(record).items()}
     return {name: safe(value) if isinstance(value, str) else value for name, value in values.items()}

@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
-from loop_close import lazy
-from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
-from loop_close.memory import TESTS
-from loop_close.model import (
-    Evidence,
-    KnownFailure,
-    KnownState,
-    Observation,
-    Report,
-    SourceResult,
-)
+from loop_close.model import Evidence, Report, SourceResult
 from loop_close.prompt import (
     edits_not_run_line,
     edits_not_run_words,
     failing,
     green_title,
-    known_words,
     line_of,
     number_of,
-    plain_values,
-    plain_words,
     safe,
     span,
     spans,
@@ -46,38 +31,33 @@ from loop_close.prompt.block import (
 from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
 from loop_close.prompt.loop import (
     attempt_lines,
-    changed_test_lines,
-    since_green,
+    changed_tests,
+    objections_of,
+    since_done,
+    standing,
     state_lines,
-    unedited_test_lines,
 )
 from loop_close.prompt.place import (
     POSSIBLE,
     PROBABLE,
     are_one_place,
-    command_for,
-    command_for_all,
     name_of,
     percent,
     place_in_words,
     probable_place,
     representative,
-    rerun_command,
-    rerun_commands,
 )
 from loop_close.prompt.shared import shared_lines
-from loop_close.text import fence, listed, one_line
+from loop_close.text import listed, one_line
 
 #: Root causes shown as blocks; the others get a line each.
 MAX_BLOCKS = 10
 _RESERVE = 40
 _FINDINGS = 6
 _MAX_SOURCES = 5
+#: The command that says whether the work is done.
+CHECK = "loop-close check"
 _MAX_REJECTED = 8
-# A longer command is easier to find and to copy in a block of its own.
-_LONGEST_INLINE = 200
-# In inline code a backtick ends it, and Markdown takes several spaces for one.
-_NOT_INLINE = lazy.pattern(r"[`\n\r]|\s\s|^\s|\s$")
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
@@ -98,15 +78,13 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        said = _green(report, known)
-        is_changed = report.progress is not None and report.progress.tampering is not None
-        yield said.replace("The tests pass", "Tests were changed, and pass", 1) if is_changed else said
+        yield _green(report, known)
         return
     said = in_numbers(report)
     if not report.causes:
         yield f"# {one_line(said, 160)} ({known})"
         return
-    first = place_in_words(report.causes[0], report.progress)
+    first = place_in_words(report.causes[0], report.loop)
     number = len(report.causes)
     if number == 1 and first == report.causes[0].kind:  # which has been said
         yield f"# {one_line(said, 160)} ({known})"
@@ -119,13 +97,13 @@ def title(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _green(report: Report, known: str) -> str:
-    observation = report.observation
-    return green_title(
-        observation.counts,
-        known,
-        has_tests=observation.expects_tests,
-        known_failing=known_failing(observation),
-    )
+    said = _green_words(report, known)
+    is_done = report.state is not None and report.state.verdict == "done"
+    return f"# Done: {said[2:3].lower()}{said[3:]}" if is_done else said
+
+
+def _green_words(report: Report, known: str) -> str:
+    return green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
 
 
 def in_numbers(report: Report) -> str:
@@ -156,18 +134,22 @@ def in_numbers(report: Report) -> str:
         if report.observation.exit_reason:
             reason = "exit status set by a plugin"
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
-    known = known_words(known_failing(report.observation))
-    passed = f"{counts.passed:,} pass{'es' * (counts.passed == 1)}" if counts.passed else ""
-    return ", ".join([*parts, *filter(None, (passed, known))])
+    if counts.passed:
+        parts.append(f"{counts.passed:,} pass{'es' * (counts.passed == 1)}")
+    return ", ".join(parts)
 
 
 def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     if report.verdict == "green":
-        said = _green(report, "exit 0")
-        not_run = edits_not_run_words(report.edits_run)
-        tampered = _tampered(report)
-        more = [f"{text[:1].lower()}{text[1:]}" for text in (not_run, tampered) if text]
+        said = _green_words(report, "exit 0")
+        old = sum(len(each.tests) + each.omitted for each in objections_of(report))
+        objected = f"of the tests as they were, {number_of(old, 'fails', 'fail')}" if old else ""
+        more = [
+            f"{text[:1].lower()}{text[1:]}"
+            for text in (edits_not_run_words(report.edits_run), objected)
+            if text
+        ]
         return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
     incomplete = one_line(safe(report.observation.incomplete or report.observation.exit_reason), 2_000)
     what = "; incomplete" if report.causes and report.observation.incomplete else ""
@@ -176,32 +158,18 @@ def in_short(report: Report) -> str:
 
 
 def of_others(report: Report, own: str) -> Iterator[str]:
-    """Lines of plain text for the other sources of a report that are not green, or have to run again.
+    """Lines of plain text for the other sources of a report that are not green.
 
     :param own: the source that the run itself was of.
     """
     red = [each for each in report.sources if each.verdict != "green" and each.source != own]
     if red:
-        named = (f"{safe(each.source)} ({in_numbers(_alone(each))})" for each in red[:_MAX_SOURCES])
-        more = f", {len(red) - _MAX_SOURCES} more" if len(red) > _MAX_SOURCES else ""
-        yield f"not green either, on the same files: {', '.join(named)}{more}"
-    if again := _due_again(report):
-        yield f"not run since the last edit: {listed(again, _MAX_SOURCES, safe)}"
-
-
-def _due_again(report: Report) -> list[str]:
-    """The sources that were green before the last edit, and are all that is left to run."""
-    return [each.source for each in report.others if each.is_due] if report.verdict == "green" else []
+        named = [f"{safe(each.source)} ({in_numbers(_alone(each))})" for each in red]
+        yield f"not green either: {listed(named, _MAX_SOURCES)}"
 
 
 def _alone(source: SourceResult) -> Report:
     return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
-
-
-def _tampered(report: Report) -> str:
-    """What was done to tests that had failed, where a green run is green for that."""
-    found = report.progress.tampering if report.progress is not None else None
-    return f"test tampering: {safe(found.explanation)}" if found is not None else ""
 
 
 def _first_place(report: Report) -> str:
@@ -209,7 +177,7 @@ def _first_place(report: Report) -> str:
     if not report.causes:
         return ""
     first = report.causes[0]
-    at = probable_place(first, report.progress)
+    at = probable_place(first, report.loop)
     where = f"{safe(at.where)} {safe(at.called)}".strip()
     if at.score is not None:
         return f"; look first at {where} ({percent(at.score)})"
@@ -220,12 +188,10 @@ def _first_place(report: Report) -> str:
 
 def _loop(report: Report) -> str:
     """Whether the loop advances; empty in its first run."""
-    progress = report.progress
-    if progress is None or progress.position < 2 or report.verdict == "error":
+    loop = report.loop
+    if loop is None or len(loop.steps) < 2 or not (said := standing(report, loop)):
         return ""
-    reason = progress.breaker.reason or "no progress"
-    words = {"stuck": f"stuck: {reason}", "no-progress": reason}
-    return f"; run {progress.position} of this loop: {words.get(report.verdict, 'progress')}"
+    return f"; run {loop.steps[-1].run}: {said[:1].lower()}{said[1:].rstrip('.')}"
 
 
 def facts(report: Report, tokens: int) -> Iterator[str]:
@@ -243,15 +209,15 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
     if not report.causes and not observation.expects_tests and not observation.rerun:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    yield from _others(report)
     why, calls = observation.why_no_calls, observation.calls
     if why and (observation.asks_for_calls or _is_first(report)):
         yield f"Call data is missing or partial: {line_of(why, 160)}."
     elif calls is not None:  # suspects may be wrong where more than a tenth is missing
-        failing = len(calls.failed) + calls.omitted
-        is_partial = _is_unsure(report) and 9 * calls.passed_over > calls.passed + failing
-        if 10 * calls.omitted > failing or is_partial:
-            yield _coverage(calls, failing)
+        known, all_failing = len(calls.failed), len(calls.failed) + calls.omitted
+        if 10 * calls.omitted > all_failing or 9 * calls.passed_over > calls.passed + all_failing:
+            yield from _coverage(
+                report, f"{known:,} of {all_failing:,} failing and {calls.passed:,} passing tests"
+            )
     yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
 
 
@@ -278,50 +244,15 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
         yield f"- Skipped: {listed(left, _MAX_SOURCES)}"
 
 
-def _others(report: Report) -> Iterator[str]:
-    """The other sources that are not green, as far as nothing more is known of them; and tests that have to run."""
-    tests = [o for o in report.others if o.source.partition(":")[0] == TESTS and not o.is_due]
-    is_of_tests = report.observation.expects_tests or any(s.observation.expects_tests for s in report.sources)
-    if tests and not is_of_tests and not any(each.is_current for each in tests):
-        yield f"The tests have not run since the last edit: {spans([each.source for each in tests], _MAX_SOURCES)}."
-    red = sorted((o for o in report.others if o.verdict != "green"), key=lambda each: not each.is_current)
-    left = [f"{span(name, 60)} ({plain_words(why)})" for each in red for name, why, _ in each.left]
-    lines = {"Not green in the merged reports": left}
-    for each in red:
-        what = "Not green on the same files" if each.is_current else "Not green, and not run on these files"
-        named = [] if each.left else [f"{span(each.source, 60)} ({each.verdict} in its run {each.run})"]
-        lines[what] = [*lines.get(what, ()), *named]
-    yield from (f"{what}: {', '.join(named)}." for what, named in lines.items() if named)
-    if again := _due_again(report):
-        yield f"Green before the last edit, and not run since: {spans(again, _MAX_SOURCES)}."
-
-
-def _coverage(calls: Calls, all_failing: int) -> str:
-    """Of how many tests the lines are known, and why not of all."""
-    if not calls.passed_over:
-        return f"Calls were recorded in {len(calls.failed):,} of {all_failing:,} failing tests."
-    failing, rerun = len(calls.failed), " The command below records all failing tests."
-    if not failing:
-        tests, them = ("test", "it") if all_failing == 1 else ("tests", "them")
-        return (
-            f"To save time, lines were recorded in {calls.passed:,} passing tests and not in the failing {tests}."
-            f" The command below records {them}, so that the next prompt names suspects."
-        )
-    tests = f"only {failing:,} of {all_failing:,} failing tests"
-    if failing == all_failing:
-        tests, rerun = "the failing test" if failing == 1 else f"all {failing:,} failing tests", ""
-    tests += f" and {calls.passed:,} passing ones"
-    return f"To save time, lines were recorded in {tests}.{rerun} `--loop-close-suspects on` records all."
+def _coverage(report: Report, tests: str) -> Iterator[str]:
+    """Of how many tests the lines are known: in the first red run without a probable suspect, where more may help."""
+    if _is_first(report) and all(each.score < PROBABLE for each in report.causes[0].suspects):
+        yield f"Lines were recorded in {tests}; `--loop-close-suspects on` records all."
 
 
 def _is_first(report: Report) -> bool:
     """Whether it is the first red run of its loop: what holds in every run is said once."""
-    return bool(report.causes) and (report.progress is None or report.progress.position == 1)
-
-
-def _is_unsure(report: Report) -> bool:
-    """Whether more calls may help: in the first red run without a probable suspect."""
-    return _is_first(report) and all(each.score < PROBABLE for each in report.causes[0].suspects)
+    return bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
 
 
 def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[str]:
@@ -426,129 +357,23 @@ def _finding(evidence: Evidence) -> str:
     return f"{line_of(evidence.snippet, 110)}{at}"
 
 
-_MAX_KNOWN = 8
-#: The groups of known failures with their sentences; those that change what counts first.
-_KNOWN_WORDS: tuple[tuple[KnownState, str], ...] = (
-    (
-        "not-accepted",
-        "Added since the loop began, so they count until a person accepts them (`loop-close accept`):",
-    ),
-    ("expired", "Their last day has passed, so they count again:"),
-    ("known", "They fail, and do not count:"),
-    ("not-needed", "No longer needed, as these tests pass:"),
-)
-
-
-def known_failing(observation: Observation) -> int:
-    """How many tests failed and do not count."""
-    return len({each.test for each in observation.known_failing})
-
-
-def known_failures(report: Report, tokens: int) -> Iterator[str]:
-    """The section of the prompt: each test with where it is tracked and until when, in groups."""
-    is_first = True
-    for state, words in _KNOWN_WORDS:
-        found = [each for each in report.observation.known if each.state == state]
-        if found:
-            yield from (words,) if is_first else ("", words)
-            yield ""
-            yield from _known_lines(found)
-            is_first = False
-
-
-def _known_lines(found: Sequence[KnownFailure]) -> Iterator[str]:
-    for each in found[:_MAX_KNOWN]:
-        more = [line_of(each.issue, 160)] if each.issue else []
-        more += [f"until {each.until}"] if each.until else []
-        details = f" ({', '.join(more)})" if more else ""
-        yield f"- {span(each.test, 160)}{details}"
-    if len(found) > _MAX_KNOWN:
-        yield f"- and {len(found) - _MAX_KNOWN} more"
-
-
-def known_document(observation: Observation) -> list[dict[str, Any]]:
-    """The same as plain values, for the JSON report."""
-    return [
-        plain_values(each, "test", "state", "cause", "message", "issue", "until")
-        for each in observation.known
-    ]
-
-
 def _next_step(report: Report, tokens: int) -> Iterator[str]:
-    """The commands that run just what failed once more, here and on other files."""
-    yield from (own := [*_own_step(report)])
-    others = [(each, each.observation) for each in report.others if each.observation is not None]
-    stale = [seen for each, seen in others if not each.is_due]
-    left = (command for each in report.others for _, _, command in each.left if command)
-    if commands := [*rerun_commands(stale), *left]:
-        words = "Rerun what is not green and did not run on these files:"
-        yield from ([""] if own else [])
-        yield from _command(words, "\n".join(dict.fromkeys(commands)))
-    names = _due_again(report)
-    if again := [_of_all(seen) for each, seen in others if each.source in names]:
-        yield from ([""] if own or commands else [])
-        yield from _command("Run what was green before the last edit:", "\n".join(rerun_commands(again)))
-
-
-def _of_all(seen: Observation) -> Observation:
-    """The run as one of which all tests are to run again."""
-    return replace(seen, failed_option="", failures=())
-
-
-def _own_step(report: Report) -> Iterator[str]:
-    observation = report.observation
-    if report.verdict == "green":
-        yield from _rest(report)
-        return
-    red = [each.observation for each in report.sources if each.verdict != "green"]
-    if red and any(each.rerun for each in red):
-        yield from _command("Rerun what fails:", "\n".join(rerun_commands(red)))
-        return
-    if not observation.rerun:
-        if report.causes:
+    """The command that runs just what failed once more, and the one that says whether the work is done."""
+    state, seen = report.state, [each.observation for each in report.sources] or [report.observation]
+    if report.verdict != "green":
+        red = [each.observation for each in report.sources if each.verdict != "green"] or [report.observation]
+        commands = [*dict.fromkeys(each.rerun for each in red if each.rerun and each.failures)]
+        yield from (
+            [f"Rerun just the failing tests: {listed(commands, _MAX_SOURCES, line_of)}"] if commands else []
+        )
+        if not commands and state is None and report.causes:
             yield "Run the failing command again to verify the fix."
-        return
-    left = report.progress.not_run if report.progress is not None else ()
-    if left and not observation.failures:
-        words = f"Run the tests that failed before and did not run now{_from_root(observation)}"
-        is_named = observation.takes_ids or observation.failed_option
-        yield from _command(f"{words}:", command_for(observation, left)) if is_named else [f"{words}."]
-        return
-    words = f"Rerun {_what(observation)}{_from_root(observation)}:"
-    yield from _command(words, rerun_command(observation))
-
-
-def _command(words: str, command: str) -> list[str]:
-    """The command after the words, as inline code if it is one short line; else in a block of its own."""
-    is_inline = len(command) <= _LONGEST_INLINE and not _NOT_INLINE.search(command)
-    return [f"{words} `{command}`"] if is_inline else [words, *fence(command, "sh")]
-
-
-def _from_root(observation: Observation) -> str:
-    return f", from the root, {span(observation.root)}" if observation.root else ""
-
-
-def _what(observation: Observation) -> str:
-    if rerun_command(observation) != command_for(observation, ()):
-        return "just the failing tests"
-    return "the tests" if observation.expects_tests else "the same command"
-
-
-def _rest(report: Report) -> Iterator[str]:
-    """After green runs of some tests: all of them, as the others may have been broken since they ran."""
-    progress, own = report.progress, report.observation
-    # a skipped environment has no tests that could run
-    is_whole = progress is None or progress.step.is_full or not own.rerun or bool(own.skipped)
-    partly = [each for each in report.sources if each.verdict == "green" and each.observation.selection]
-    if partly and (len(partly) > 1 or is_whole):
-        asked = [_of_all(each.observation) for each in partly]
-        words = "The other tests did not run."
-        if is_whole:
-            words = f"The other tests of {spans([each.source for each in partly], _MAX_SOURCES)} did not run."
-        yield from _command(f"{words} All of them:", "\n".join(rerun_commands(asked)))
-    elif not is_whole:
-        words = f"The other tests did not run. All of them{_from_root(own)}:"
-        yield from _command(words, command_for_all(own))
+    elif any(each.selection for each in seen):
+        yield "The other tests did not run."
+    if state is not None and state.verdict != "done":
+        said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""
+        reason = f"{said}. " if said else ""
+        yield f"{reason}Whether the work is done: {line_of(state.command or CHECK)}"
 
 
 # --- the table of the sections
@@ -561,20 +386,13 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
         Section(id="title", position=10, render=title, tokens=120, keep=True),
-        Section(id="since-green", position=20, render=since_green, tokens=400, keep=True),
+        Section(id="since-done", position=20, render=since_done, tokens=400, keep=True),
         Section(
-            id="tests",
+            id="old-tests",
             position=25,
-            title="Tests that were changed",
-            render=changed_test_lines,
-            tokens=500,
-            keep=True,
-        ),
-        Section(
-            id="unedited-tests",
-            position=26,
-            title="Tests that pass without an edit of source",
-            render=unedited_test_lines,
+            title="The tests as they were",
+            render=changed_tests,
+            tokens=700,
             keep=True,
         ),
         Section(id="sources", position=28, render=sources, tokens=200, keep=True),
@@ -590,7 +408,6 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
             title="Other findings",
             render=lambda r, t: _other_findings(r, t, labels),
         ),
-        Section(id="known", position=90, title="Known failures", render=known_failures, tokens=260),
         Section(id=NEXT_STEP, position=100, render=_next_step, tokens=300, keep=True),
     )
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loop_close.model import Collision, MachineCount, OtherAttempt, Report, RootCause, SharedFacts
-from loop_close.prompt import span, spans, spans_apart
+from loop_close.model import MachineCount, OtherAttempt, Report, RootCause, SharedFacts
+from loop_close.prompt import span, spans_apart
 from loop_close.syntax.meaning import MODULE
 
 _MOST_ATTEMPTS = 3
 _MOST_EDITS = 2
-_MOST_MACHINES = 3
 _COMMIT = 12
 
 
@@ -25,19 +24,9 @@ def shared_lines(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _lines_of(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
-    yield from (_collision(each) for each in shared.collisions if each.cause == cause.id)
     yield from (_machines(each) for each in shared.machines if each.cause == cause.id)
     attempts = [each for each in shared.attempts if each.cause == cause.id]
     yield from (f"{_attempt(each)}." for each in attempts[:_MOST_ATTEMPTS])
-
-
-def _collision(found: Collision) -> str:
-    where = f" ({spans(found.machines, _MOST_MACHINES, 60)})" if found.machines else ""
-    runs = f", in {found.runs} runs" if found.runs > 1 else ""
-    return (
-        f"Failed only while another agent's run overlapped{where}{runs}, and passed on the same files without:"
-        " a collision, not an attempt."
-    )
 
 
 def _machines(found: MachineCount) -> str:

@@ -7,7 +7,6 @@ options, hook specifications, and, only when asked for, the rest.
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import shlex
 import sys
@@ -16,10 +15,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 import pytest
 
-import loop_close.outputs  # noqa: F401  # looks at the descriptors before pytest has its own files in their place
-
-#: Pytest's parser, which has the options of all plugins.
-PARSER = pytest.StashKey[pytest.Parser]()
+#: The file of a pytest that ``loop-close check``, tox or nox started, which says that it began: see :func:`_begun`.
+BEGUN = pytest.StashKey[str]()
+VARIABLE = "LOOP_CLOSE"
 #: With these pytest shows something and runs no test.
 _LOOKS = (
     "collectonly",
@@ -46,20 +44,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         action="store_true",
         help="run exactly the tests that failed in the last run with --loop-close, which it implies; all if none did",
     )
-    group.addoption(
-        "--loop-close-source",
-        metavar="NAME",
-        help="name of what makes the run, whose runs are one loop (default: pytest, and the environment of tox, nox or"
-        " Hatch)",
-    )
     config = pluginmanager.get_plugin("pytestconfig")
     words = words_of(config) if isinstance(config, pytest.Config) else ["--help"]
     if any(map(_names_options, words)):
         _add_settings(group)
-    if isinstance(config, pytest.Config):
-        config.stash[PARSER] = parser
-        if any(word.startswith("--loop-close") for word in words):
-            config.add_cleanup(lambda: _end_of_loading(config))
 
 
 def _names_options(word: str) -> bool:
@@ -84,24 +72,6 @@ def words_of(config: pytest.Config) -> list[str]:
     return words
 
 
-def _end_of_loading(config: pytest.Config) -> None:
-    """Report a plugin that cannot be loaded: pytest ends before any hook is called that could."""
-    error = sys.exc_info()[1]
-    if not isinstance(error, Exception) or config.pluginmanager.has_plugin("loop-close-early-exit"):
-        return
-    with contextlib.suppress(Exception):  # what is wrong with the words is pytest's to say
-        from loop_close.pytest_plugin.command import own_options
-
-        # Pytest has parsed its own options by now, and is not going to parse those of plugins.
-        options = copy.copy(config.known_args_namespace)
-        vars(options).update(own_options(config, words_of(config)))
-        if is_wanted(options) and "PYTEST_XDIST_WORKER" not in os.environ:
-            from loop_close.pytest_plugin import early_exit
-
-            config.known_args_namespace = options
-            early_exit.report(config, error)
-
-
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from loop_close import hookspecs
 
@@ -114,7 +84,12 @@ def is_wanted(options: object) -> bool:
     :param options: the parsed command line.
     """
     is_asked = getattr(options, "loop_close", False) or getattr(options, "loop_close_failed", False)
-    return bool(is_asked) and not any(getattr(options, name, None) for name in _LOOKS)
+    return bool(is_asked) and not looks(options)
+
+
+def looks(options: object) -> bool:
+    """Whether pytest only shows something, and runs no test."""
+    return any(getattr(options, name, None) for name in _LOOKS)
 
 
 class OwnModules:
@@ -144,6 +119,15 @@ class OwnModules:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Errors from here on may end pytest before any session: say so in the prompt."""
+    # Taken out, so that a pytest that a test starts reports to nobody. Workers of xdist get it from their controller.
+    folder = os.environ.pop(VARIABLE, "")
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    if folder and not is_worker:
+        # The next pytest of the command may run in this process as well.
+        early_config.add_cleanup(lambda: os.environ.update({VARIABLE: folder}))
+    if folder and not looks(early_config.known_args_namespace):
+        early_config.stash[BEGUN] = "" if is_worker else _begun(folder)
+        early_config.known_args_namespace.loop_close = True
     if not is_wanted(early_config.known_args_namespace):
         return
     OwnModules.start(early_config)
@@ -156,8 +140,23 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         early_config.pluginmanager.register(EarlyExitReporter(early_config), "loop-close-early-exit")
 
 
+def _begun(folder: str) -> str:
+    """Say in the folder that this pytest began: without a report of the same name it did not come to its end.
+
+    :returns: the path without its suffix; what cannot be written is told when the report is.
+    """
+    number = 1
+    while os.path.exists(f"{(stem := os.path.join(folder, f'{os.getpid()}-{number}'))}.begun"):
+        number += 1
+    with contextlib.suppress(OSError), open(f"{stem}.begun", "xb"):
+        pass
+    return stem
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if BEGUN in config.stash:  # pytest has parsed its command line again
+        config.option.loop_close = True
     if not is_wanted(config.option):
         return
     if config.getoption("loop_close_failed", False):

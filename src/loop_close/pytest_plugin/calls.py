@@ -13,24 +13,19 @@ import pytest
 
 from loop_close.files import UnusablePathError, read_failed
 from loop_close.monitor.imports import TestCode
-from loop_close.pytest_plugin.command import selection, settings_table, shard_of
+from loop_close.pytest_plugin.command import settings_table
 from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from loop_close.calls import Calls
     from loop_close.monitor.session import Monitor
     from loop_close.pytest_plugin.session import Recorder
-    from loop_close.remember import Memory
-    from loop_close.syntax import SourceIndex
 
 
 #: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
 _OUTPUT = "loop_close_calls"
 _WHY = "why"
 _NAME = "loop-close-calls"
-_UNCHANGED = "no file changed since these tests passed; the next run tracks them"
 
 
 def start_monitor(config: pytest.Config) -> None:
@@ -76,20 +71,6 @@ def call_recorder_of(config: pytest.Config) -> CallRecorder | None:
     """The recorder of the calls of this process; None if there is none."""
     found = config.pluginmanager.get_plugin(_NAME)
     return found if isinstance(found, CallRecorder) else None
-
-
-def spare(config: pytest.Config) -> None:
-    """Stop looking: the same tests passed with the same files, and what they call was counted then."""
-    found = call_recorder_of(config)
-    if found is not None and setting_of(config) != ON:
-        found.stop()
-        config.pluginmanager.unregister(found)
-        config.pluginmanager.register(DisabledCalls(_UNCHANGED), _NAME)
-
-
-def is_looking(config: pytest.Config) -> bool:
-    """Whether calls are looked at, here or in workers."""
-    return isinstance(config.pluginmanager.get_plugin(_NAME), CallRecorder | CallMerger)
 
 
 def collected(config: pytest.Config) -> tuple[Calls | None, str]:
@@ -342,29 +323,15 @@ def _named(cls: type, name: str) -> Any:
     return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
-# --- what the tests called, with what is remembered of earlier runs, and have it remembered for later ones
+# --- what the tests called
 
 
-def collect_calls(recorder: Recorder, session: pytest.Session, incomplete: str) -> tuple[Calls | None, str]:
-    """What the tests called, with counts from memory where few passed; why that is not known, or not in full.
-
-    :param incomplete: why the run is incomplete: then it is not recorded.
-    """
-    memory = recorder.memory if recorder.memory is not None and recorder.memory.is_kept else None
-    is_part = recorder.targets.json is not None and shard_of(recorder.config)[1] > 0
-    if memory is None and not recorder.failures and not is_part:  # not needed
-        return None, ""
+def collect_calls(recorder: Recorder) -> tuple[Calls | None, str]:
+    """What the tests called; why that is not known, or not in full, empty when it is or was not wanted."""
     try:
         calls, why_not = collected(recorder.config)
         if calls is None and why_not and recorder.failures:
-            calls, why_not = _from_contexts(recorder, why_not)
-        if calls is not None and memory is not None:
-            if calls.passed and not incomplete:
-                is_whole = not selection(recorder.config) and not why_not  # as where a worker died
-                memory.keep_calls(calls, [item.nodeid for item in session.items], is_whole=is_whole)
-            calls = _completed(calls, memory) if calls.failed else calls
-        if calls is not None and calls.failed:
-            calls = _with_sources(calls, recorder.config.rootpath)
+            return _from_contexts(recorder, why_not)
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
@@ -383,26 +350,3 @@ def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]
     failed = {failure.nodeid for failure in recorder.failures if failure.nodeid}
     calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
     return calls, "" if calls is not None else f"{why_not}; {reason}"
-
-
-def _with_sources(calls: Calls, root: Path) -> Calls:
-    """What the source code adds: constants that failing tests load, and functions with words of these tests."""
-    from loop_close.capture import index_of
-    from loop_close.syntax.constants import constants_of
-    from loop_close.syntax.vocabulary import functions_like_tests
-
-    def indexed(file: str) -> SourceIndex | None:
-        return index_of(str(root / file))
-
-    return calls._replace(
-        constants=constants_of(calls, indexed), like_tests=functions_like_tests(calls, indexed)
-    )
-
-
-def _completed(calls: Calls, memory: Memory) -> Calls:
-    kept = memory.fuller_calls()
-    if kept is None:
-        return calls
-    from loop_close.causes.spectrum import merge_baseline
-
-    return merge_baseline(calls, kept.calls, {test for test in calls.failed if not kept.has_passed(test)})

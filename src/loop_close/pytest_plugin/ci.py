@@ -17,35 +17,33 @@ if TYPE_CHECKING:
 
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
+_MOST_RUNS = 100
 #: The variable that names the folder of the repository.
 _REPOSITORY = {GITHUB: "GITHUB_WORKSPACE", GITLAB: "CI_PROJECT_DIR"}
 
 
-def publish(
-    system: str, targets: Targets, saved: SaveResult | None, green: str
-) -> tuple[list[str], list[str]]:
+def publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str], list[str]]:
     """Write what a CI system shows of the run.
 
     :param system: ``github`` or ``gitlab``.
     :param targets: the project's root, and its history.
-    :param saved: the report of the run; None for a plain green run, of which ``green`` has the words.
+    :param saved: the report of the run.
     :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
     """
     try:
-        if saved is None or saved.report.verdict == "green":
-            return [], _publish_green(system, targets.root, saved, green)
+        if saved.report.verdict == "green":
+            return [], _publish_green(system, targets.root, saved)
         return _publish(system, targets, saved)
     except Exception as fault:  # nothing here may cost the run its prompt
         return [], [f"no output for CI: {type(fault).__name__}: {fault}"]
 
 
-def _publish_green(system: str, root: Path, saved: SaveResult | None, green: str) -> list[str]:
+def _publish_green(system: str, root: Path, saved: SaveResult) -> list[str]:
     if system == GITLAB:
         return _try(CODE_QUALITY, lambda: _write(root, "[]\n"))
-    if saved is not None:
-        from loop_close.prompt.sections import in_short
+    from loop_close.prompt.sections import in_short
 
-        green = in_short(saved.report)
+    green = in_short(saved.report)
     return _try(
         "the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + f"loop-close: {green}\n")
     )
@@ -63,7 +61,7 @@ def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str
     history: list[str] = []
     problems: list[str] = []
     try:
-        history = _history(targets, saved.own.observation.source)
+        history = _history(targets, saved.report.observation.source)
     except Exception as fault:  # the summary is worth more
         problems.append(f"no history in the step summary: {type(fault).__name__}: {fault}")
     return error_annotations(document), [
@@ -77,8 +75,10 @@ def _history(targets: Targets, source: str) -> list[str]:
     if targets.history is None or not targets.history.is_file():
         return []
     from loop_close.page import lines_of_runs
+    from loop_close.store import Store
 
-    return lines_of_runs(targets.history, targets.root, source)
+    with Store.open(targets.history, readonly=True) as store:
+        return lines_of_runs(store.runs(_MOST_RUNS), source)
 
 
 def _folder(root: Path, variable: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -55,33 +55,43 @@ def report(config: pytest.Config, error: Exception) -> None:
 
 
 def _report(config: pytest.Config, error: Exception) -> None:
-    from loop_close.app import conclude
     from loop_close.files import shows_failing_tests
     from loop_close.model import Counts, Observation
-    from loop_close.pytest_plugin.command import rerun_words, root_name, targets_of
-    from loop_close.pytest_plugin.finish import UNCHANGED, ci_output, summary
-    from loop_close.pytest_plugin.session import begin_memory
-    from loop_close.remember import RunContext
+    from loop_close.parts import Part
+    from loop_close.provenance import source_of
+    from loop_close.pytest_plugin import BEGUN
+    from loop_close.pytest_plugin.command import targets_of
+    from loop_close.pytest_plugin.finish import (
+        UNCHANGED,
+        begin,
+        ci_output,
+        context_of,
+        hand_over,
+        summary,
+    )
 
     config.option = config.known_args_namespace
-    targets = targets_of(config)
-    if isinstance(error, pytest.UsageError) and shows_failing_tests(targets.contents(), targets):
-        _say_last([f"loop-close: {UNCHANGED.format(targets.prompt.name)}"])
-        return
     is_exit = isinstance(error, pytest.exit.Exception)
-    ended = f"pytest.exit: {error}" if is_exit else "pytest ended before it collected any test"
     observation = Observation(
         exit_code=_exit_code(error),
+        source=source_of("pytest", os.environ),
         failures=() if is_exit else (_failure(config, error),),
         counts=Counts(errors=0 if is_exit else 1),
-        incomplete=ended,
-        rerun=rerun_words(config, is_worker_dead=False)[0],
-        root=root_name(config),
+        incomplete=f"pytest.exit: {error}" if is_exit else "pytest ended before it collected any test",
     )
-    memory = begin_memory(config, targets)
-    is_misuse = isinstance(error, pytest.UsageError) or is_exit
-    observation = replace(observation, source=memory.source)
-    saved = conclude(observation, targets, memory, RunContext(), is_misuse=is_misuse)
+    part = Part(observation=observation, outcomes={}, context=context_of(config))
+    if stem := config.stash.get(BEGUN, ""):
+        hand_over(stem, part)
+        return
+    targets = targets_of(config)
+    is_misuse = isinstance(error, pytest.UsageError)
+    if is_misuse and shows_failing_tests(targets.contents(), targets):
+        _say_last([f"loop-close: {UNCHANGED.format(targets.prompt.name)}"])
+        return
+    begun = begin(config, targets)
+    if is_misuse or is_exit:
+        begun.abandon()
+    saved = begun.conclude([part])
     commands, found = ci_output(targets, saved)
     _say_last((*summary(saved, targets, config), *found, *commands))
 

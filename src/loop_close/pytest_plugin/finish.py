@@ -7,33 +7,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from time import localtime, strftime  # by name: a test may patch the module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close import files, lazy
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.lazy import dataclass
-from loop_close.provenance import GROUP, ci_system, packages, runner_of
-from loop_close.pytest_plugin.command import notes_of
+from loop_close.provenance import GROUP, ci_system, packages, source_of
+from loop_close.pytest_plugin.command import notes_of, scope
 from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
-    from loop_close.app import SaveResult
+    from loop_close.app import Begun, SaveResult
     from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Warned
+    from loop_close.parts import Part
     from loop_close.prompt.compose import Section
     from loop_close.pytest_plugin.session import Recorder
 
 
+_PYTEST = ("pytest", "py.test")
 _TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1, 3, 4, 5, 6
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
-# A selection that can be remembered as it is: nothing in it has to be escaped or redacted.
-_PLAIN = lazy.pattern(r"(?:(?![A-Za-z0-9]{20})[A-Za-z0-9_./ ,:'-]){0,200}")
 #: What is said of a run that leaves the prompt of the last one.
 UNCHANGED = "pytest was called wrongly; {} still shows the last run"
 NO_MATCH = "no test matches -k or -m; {} still shows the last run"
@@ -45,6 +44,8 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     An internal error costs one line: the raw evidence is written instead, and pytest's exit status stays.
     """
     try:
+        if recorder.fault is not None:
+            raise recorder.fault
         return _lines(recorder, session)
     except KeyboardInterrupt as interrupt:  # the tests are over; what is left is to say so
         return _fallback(recorder, session, interrupt)
@@ -52,16 +53,74 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
         return _fallback(recorder, session, fault)
 
 
+def begin(config: pytest.Config, targets: Targets) -> Begun:
+    """Give a plain run its place in the history, unless the settings turn the history off."""
+    from loop_close.app import Begun
+    from loop_close.provenance import agent_of
+
+    words = ["pytest", *map(str, config.invocation_params.args)]
+    return Begun(targets, words, agent_of(os.environ)[0])
+
+
 def _lines(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
+    if recorder.begun_file:
+        hand_over(recorder.begun_file, part_of(recorder, session))
+        return ()
     said = UNCHANGED if is_misused(int(session.exitstatus), recorder.failures) else ""
     said = said or (NO_MATCH if _matches_no_test(session) else "")
+    if said and recorder.begun is not None:
+        recorder.begun.abandon()  # it says nothing of the program
     if said and shows_failing_tests(recorder.former, recorder.targets):
-        return _lines_of_unchanged(recorder, said)
-    unloadable = load_packages(recorder.config)
-    is_plain = not unloadable and not is_extended(recorder.config) and _is_plain(recorder, session)
-    if is_plain and _keep_green(recorder, session):
-        return _lines_of_green(recorder)
-    return _lines_of_report(recorder, session, unloadable)
+        restore(recorder.former)
+        return (f"loop-close: {said.format(recorder.targets.prompt.name)}",)
+    return _lines_of_report(recorder, session, load_packages(recorder.config))
+
+
+def hand_over(stem: str, part: Part) -> None:
+    """Write the report for ``loop-close check``, tox or nox, whole or not at all.
+
+    :param stem: the path of the file without its suffix; what the run wrote there before is replaced.
+    :raises OSError: when it cannot be written.
+    """
+    from loop_close.parts import write
+
+    write(Path(stem).parent, part, Path(stem).name)
+
+
+def part_of(recorder: Recorder, session: pytest.Session) -> Part:
+    """All that the run said, with the outcome of each test and how pytest was started."""
+    from loop_close.parts import Part
+
+    return Part(
+        observation=observe(recorder, session),
+        outcomes=recorder.counts.outcomes,
+        context=context_of(recorder.config, recorder.counts.outcomes),
+    )
+
+
+def context_of(config: pytest.Config, outcomes: Sequence[str] | dict[str, Any] = ()) -> Any:
+    """How pytest was started, so that the tests as they were can be run the same way."""
+    from loop_close.parts import PytestContext
+
+    files = {str(config.rootpath / nodeid.partition("::")[0]) for nodeid in outcomes}
+    plugins = (getattr(plugin, "__file__", None) for plugin in config.pluginmanager.get_plugins())
+    files |= {str(path) for path in plugins if path and os.path.basename(path) == "conftest.py"}
+    args = tuple(str(word) for word in config.invocation_params.args)
+    words = tuple(sys.orig_argv[1 : len(sys.orig_argv) - len(args)])
+    is_plain = (
+        tuple(sys.orig_argv[1:]) == words + args and os.path.basename(words[-1] if words else "") in _PYTEST
+    )
+    return PytestContext(
+        executable=sys.executable,
+        args=args,
+        words=words if is_plain else (),
+        is_optimized=not __debug__,
+        pythonpath=os.environ.get("PYTHONPATH", ""),
+        cwd=str(config.invocation_params.dir),
+        rootdir=str(config.rootpath),
+        inifile=str(config.inipath or ""),
+        files=tuple(sorted(files)),
+    )
 
 
 def is_misused(exit_code: int, failures: Sequence[Failure]) -> bool:
@@ -79,137 +138,44 @@ def _matches_no_test(session: pytest.Session) -> bool:
     return is_chosen and int(session.exitstatus) == _NO_TESTS
 
 
-def _lines_of_unchanged(recorder: Recorder, said: str) -> tuple[str, ...]:
-    """Leave the evidence of the last run: the failing tests are still what is to be fixed."""
-    restore(recorder.former)
-    if recorder.memory is not None:
-        recorder.memory.abandon()
-    return (f"loop-close: {said.format(recorder.targets.prompt.name)}",)
-
-
 def _lines_of_report(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
-    from loop_close.app import conclude
-    from loop_close.remember import RunContext
-
-    observation = observe(recorder, session)
+    part = part_of(recorder, session)
+    begun = recorder.begun or begin(recorder.config, recorder.targets)  # the session never began
     extended = extensions(recorder.config, unloadable)
-    recorder.saved = conclude(
-        observation,
-        recorder.targets,
-        recorder.memory,
-        RunContext(outcomes=recorder.counts.outcomes, selection=observation.selection),
+    recorder.saved = begun.conclude(
+        [part],
+        scope=part.observation.selection,
         detectors=extended.detectors,
         extra_sections=extended.sections,
         faults=extended.faults,
-        passed=_passed(recorder, observation),
-        today=strftime("%Y-%m-%d", localtime()),
-        is_misuse=observation.exit_code == _USAGE_ERROR,
     )
     return summary(recorder.saved, recorder.targets, recorder.config)
 
 
-def ci_output(targets: Targets, saved: SaveResult | None, green: str = "") -> tuple[list[str], list[str]]:
+def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], list[str]]:
     """Write for the CI system that runs this, if it is one that we know.
 
-    :param saved: the report; None for a plain green run, of which ``green`` has the words, or if there is none.
+    :param saved: the report; None if there is none.
     :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
     """
     system = ci_system(targets.settings.ci, os.environ)
-    if not system or not (saved or green):
+    if not system or saved is None:
         return [], []
     from loop_close.pytest_plugin.ci import publish
 
-    commands, found = publish(system, targets, saved, green)
+    commands, found = publish(system, targets, saved)
     return commands, problems(tuple(found))
-
-
-def _passed(recorder: Recorder, observation: Observation) -> Collection[str]:
-    """The tests that passed of those that the setting ``known`` names; none for a run of some tests."""
-    named = recorder.counts.named_passed
-    if not named or observation.incomplete or observation.selection:
-        return ()
-    return named - {failure.nodeid for failure in observation.failures}
-
-
-def _is_plain(recorder: Recorder, session: pytest.Session) -> bool:
-    """Whether only the numbers of tests have to be reported, and only in the prompt."""
-    from loop_close.pytest_plugin.command import selection
-
-    counts = recorder.counts
-    has_more = recorder.failures or recorder.warnings or recorder.crashed or recorder.targets.json is not None
-    return (
-        session.exitstatus == 0
-        and not recorder.targets.settings.known
-        and (recorder.memory is None or (recorder.memory.is_fresh and not _asks_for_edits(recorder)))
-        and not has_more
-        and not runner_of(os.environ)[1]  # whose other environments may be at work
-        and bool(counts.passed + counts.xfailed + counts.xpassed)
-        and not _incomplete(recorder, session)
-        and (not (chosen := selection(recorder.config)) or _PLAIN.fullmatch(chosen) is not None)
-    )
-
-
-def _asks_for_edits(recorder: Recorder) -> bool:
-    """Whether it is to be found out which edited functions the tests ran."""
-    if recorder.memory is None or not recorder.memory.is_edited:
-        return False
-    from loop_close.pytest_plugin.calls import is_looking
-
-    return is_looking(recorder.config)
-
-
-def _keep_green(recorder: Recorder, session: pytest.Session) -> bool:
-    """Remember the run; False if another run that went on meanwhile has left failures to compare with."""
-    counts, memory = recorder.counts, recorder.memory
-    if memory is None:
-        return True
-    from loop_close.pytest_plugin.calls import collect_calls
-    from loop_close.pytest_plugin.command import selection
-
-    collect_calls(recorder, session, "")
-    return memory.keep_green(counts.passed, counts.skipped, selection(recorder.config))
-
-
-def _lines_of_green(recorder: Recorder) -> tuple[str, ...]:
-    """The result of :func:`_lines` for a plain green run, without loading the modules that find that out."""
-    from loop_close.prompt import counts_in_words
-
-    counts = recorder.counts
-    said = counts_in_words(
-        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
-    )
-    targets = recorder.targets
-    lines = [f"{said[0].lower()}{said[1:]}"]
-    recorder.green = lines[0]
-    try:
-        targets.write_prompt(f"# {said}\n")
-        files.forget_run(targets.root, recorder.memory.source if recorder.memory is not None else "")
-    except files.UnusablePathError as error:
-        lines.append(f"not written: {error}")
-    except OSError as error:
-        lines.append(f"cannot write {targets.prompt.name}: {error.strerror or error}")
-    lines += notes_of(recorder.config)
-    lines += recorder.memory.notes if recorder.memory is not None else ()
-    return tuple(f"loop-close: {line if line.isprintable() else ascii(line)}" for line in lines)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
-    from loop_close.detectors.findings import is_dead_worker
     from loop_close.model import Counts, Observation
     from loop_close.provenance import installed, provenance_of
     from loop_close.pytest_plugin.calls import collect_calls
-    from loop_close.pytest_plugin.command import rerun_words, root_name, selection, shard_of
+    from loop_close.pytest_plugin.command import shard_of
 
-    incomplete = _incomplete(recorder, session)
-    calls, why_no_calls = collect_calls(recorder, session, incomplete)
+    calls, why_no_calls = collect_calls(recorder)
     counts, config = recorder.counts, recorder.config
-    uncovered = tuple(coverage_failures(config))
-    words, takes_ids = rerun_words(
-        config,
-        is_worker_dead=any(map(is_dead_worker, recorder.failures)),
-        is_uncovered=bool(uncovered) and not recorder.failures,
-    )
     shown = Counts(
         passed=counts.passed,
         failed=counts.failures,
@@ -222,26 +188,22 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         not_run=max(0, session.testscollected - counts.done()),
     )
     made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
-    has_others = recorder.memory is not None and recorder.memory.has_others
-    is_of_several = bool(recorder.collected[1]) or has_others or recorder.targets.json is not None
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
-        source=recorder.memory.source if recorder.memory is not None else "pytest",
-        provenance=replace(made, packages=installed(sys.path)) if is_of_several else made,
-        failures=(*recorder.failures, *uncovered),
+        source=source_of("pytest", os.environ),
+        provenance=replace(made, packages=installed(sys.path)),
+        failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
         counts=shown,
-        incomplete=incomplete,
-        selection=selection(config),
-        rerun=words,
-        failed_option="--loop-close-failed",
-        takes_ids=takes_ids and recorder.takes_ids,
-        root=root_name(config),
-        calls=calls if recorder.failures or is_of_several else None,
+        incomplete=_incomplete(recorder, session),
+        selection=scope(config, recorder.deselected),
+        calls=calls,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
-        tests=tuple(recorder.chosen or [item.nodeid for item in session.items]) if is_of_several else (),
-        spared=tuple(sorted(counts.spared)) if is_of_several else (),
+        tests=tuple(recorder.chosen or [item.nodeid for item in session.items]),
+        spared=tuple(
+            sorted(t for t, outcome in counts.outcomes.items() if outcome in ("skipped", "xfailed"))
+        ),
         why_no_calls=why_no_calls if recorder.failures else "",
     )
 
@@ -276,24 +238,26 @@ def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
 
 
 def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:
-    """Which plugin gave the session an exit status that its tests do not explain; empty if they do."""
+    """Which plugins take part in the end of a session whose exit status its tests do not explain; empty if they do."""
     status, config = int(session.exitstatus), recorder.config
-    hook = recorder.exit_hook
-    if not hook and not recorder.interrupted and not (status in _OWN_STATUS and status != _TESTS_FAILED):
-        is_explained = recorder.failures or [*coverage_failures(config)]
-        hook = "pytest_runtestloop" if status != _TESTS_FAILED or not is_explained else ""
-    if not hook or (status == _TOO_MANY_WARNINGS and config.getoption("max_warnings", None) is not None):
+    is_explained = recorder.failures or recorder.interrupted or [*coverage_failures(config)]
+    is_limit = status == _TOO_MANY_WARNINGS and config.getoption("max_warnings", None) is not None
+    if is_limit or (
+        status in _OWN_STATUS and (status not in (_TESTS_FAILED, _TOO_MANY_WARNINGS) or is_explained)
+    ):
         return ""
-    names = sorted({*_implementers(config, hook)})
-    return f"{' or '.join(names[:3])} set it to {status} ({hook})" if names else ""
+    names = sorted(
+        {*_implementers(config, "pytest_sessionfinish", "pytest_terminal_summary", "pytest_runtestloop")}
+    )
+    return f"{', '.join(names[:3])} took part in the end of the session" if names else ""
 
 
-def _implementers(config: pytest.Config, hook: str) -> Iterator[str]:
-    """The plugins that take part in a hook, but for pytest's own and ours."""
+def _implementers(config: pytest.Config, *hooks: str) -> Iterator[str]:
+    """The plugins that take part in hooks, but for pytest's own and ours."""
     root = str(config.rootpath) + os.sep
-    for each in getattr(config.hook, hook).get_hookimpls():
+    for each in (each for hook in hooks for each in getattr(config.hook, hook).get_hookimpls()):
         module = str(getattr(each.function, "__module__", ""))
-        if module.partition(".")[0] not in ("_pytest", "loop_close"):
+        if module.partition(".")[0] not in ("_pytest", "loop_close", "xdist", "pytest_cov"):
             name = each.plugin_name.removeprefix(root)
             yield module if name.isdecimal() else name
 
@@ -330,8 +294,8 @@ def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple
 
     path = os.path.relpath(targets.prompt, config.invocation_params.dir)
     lines = (one_line(f"loop-close: {line}", 240) for line in summary_lines(saved, path))
-    found = (*saved.own.notes, *notes_of(config), *saved.problems)
-    return (*lines, *saved.short_lines, *problems(found, in_one=bool(saved.short)))
+    found = (*saved.report.notes, *notes_of(config), *saved.problems)
+    return (*lines, *saved.short.splitlines(), *problems(found, in_one=bool(saved.short)))
 
 
 def problems(found: tuple[str, ...], *, in_one: bool = False) -> list[str]:
@@ -347,8 +311,9 @@ def _fallback(recorder: Recorder, session: pytest.Session, fault: BaseException)
     """Our own fault: the failures as they came, by the simplest means there are."""
     line = _escaped(f"{type(fault).__name__}: {fault}")[1:-1][:300]
     try:
-        rows = raw_evidence(recorder.failures, int(session.exitstatus), line)
-        recorder.targets.write_prompt("".join(rows))
+        if not recorder.begun_file:  # a check misses the report, and says so
+            rows = raw_evidence(recorder.failures, int(session.exitstatus), line)
+            recorder.targets.write_prompt("".join(rows))
     except Exception as second:
         line += f"; the raw evidence could not be written either ({type(second).__name__})"
     return (f"loop-close: internal error of loop-close: {line}; pytest's result is not affected",)
@@ -455,10 +420,3 @@ def load_packages(config: pytest.Config) -> list[str]:
         except (Exception, SystemExit) as fault:
             faults.append(f"{GROUP} entry point {package.name!r}: {type(fault).__name__}: {fault}")
     return faults
-
-
-def is_extended(config: pytest.Config) -> bool:
-    """Whether any plugin has detectors or sections to give."""
-    hook = config.hook
-    hooks = (hook.pytest_loop_close_detectors, hook.pytest_loop_close_sections)
-    return any(caller.get_hookimpls() for caller in hooks)

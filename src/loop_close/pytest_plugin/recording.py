@@ -13,8 +13,8 @@ import pytest
 
 from loop_close.project_files import ProjectFiles
 from loop_close.provenance import ci_run, digest_of, runner_of
-from loop_close.pytest_plugin.calls import call_recorder_of, send, spare
-from loop_close.pytest_plugin.command import is_selectable, shard_of
+from loop_close.pytest_plugin.calls import call_recorder_of, send
+from loop_close.pytest_plugin.command import shard_of
 
 if TYPE_CHECKING:
     from loop_close.model import Raised
@@ -145,12 +145,8 @@ def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int,
 
 #: The attribute that carries the exception from the worker to the controller.
 ATTRIBUTE = "_loop_close"
-#: The attribute of a report whose node id selects nothing, or more.
-_UNSELECTABLE = "_loop_close_unselectable"
 #: The key of the number and digest of a worker's tests in ``workeroutput``.
 COLLECTED = "loop_close_collected"
-#: The key in ``workerinput`` that says whether no file changed since the last green run.
-IS_AS_GREEN = "loop_close_is_as_green"
 
 
 class WorkerReporter:
@@ -160,12 +156,6 @@ class WorkerReporter:
         self._exceptions = ExceptionRecorder(str(config.rootpath))
         self._config = config
         self._calls = call_recorder_of(config)
-        self._unselectable: set[str] = set()
-
-    def pytest_sessionstart(self) -> None:
-        if getattr(self._config, "workerinput", {}).get(IS_AS_GREEN):
-            spare(self._config)
-            self._calls = call_recorder_of(self._config)
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is not None:
@@ -173,8 +163,6 @@ class WorkerReporter:
 
     def _saw(self, node: Any, when: str, exc: BaseException) -> None:
         self._exceptions.saw(node.nodeid, when, exc, fixtures_of(node))
-        if not is_selectable(node):
-            self._unselectable.add(node.nodeid)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport
@@ -209,8 +197,6 @@ class WorkerReporter:
 
     def _attach(self, report: Any) -> None:
         # What the program patched is still patched. Without our record the controller reads the report's words.
-        if report.nodeid in self._unselectable:
-            setattr(report, _UNSELECTABLE, True)
         with contextlib.suppress(Exception):
             raised = self._exceptions.take_exception(report)
             if raised is not None:
@@ -219,10 +205,6 @@ class WorkerReporter:
                 setattr(report, ATTRIBUTE, to_wire(raised))
 
 
-def received(report: Any) -> tuple[Any, bool]:
-    """What a worker attached, taken off the report so that no other plugin meets it.
-
-    :returns: what was raised, None if it sent nothing, and whether the node id selects the test.
-    """
-    attached = vars(report)
-    return attached.pop(ATTRIBUTE, None), not attached.pop(_UNSELECTABLE, False)
+def received(report: Any) -> Any:
+    """What a worker attached, taken off the report so that no other plugin meets it; None if it sent nothing."""
+    return vars(report).pop(ATTRIBUTE, None)

@@ -5,32 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loop_close import files, lazy
+from loop_close import lazy
 from loop_close.files import Targets
-from loop_close.provenance import interpreter, source_of
-from loop_close.pytest_plugin.calls import call_recorder_of, spare, without_own_frame
-from loop_close.pytest_plugin.command import is_selectable, selection, targets_of
-from loop_close.pytest_plugin.finish import ci_output, finish
+from loop_close.pytest_plugin import BEGUN, VARIABLE
+from loop_close.pytest_plugin.calls import call_recorder_of, without_own_frame
+from loop_close.pytest_plugin.command import targets_of
+from loop_close.pytest_plugin.finish import begin, ci_output, finish
 from loop_close.pytest_plugin.recording import (
     COLLECTED,
-    IS_AS_GREEN,
     ExceptionRecorder,
     collected,
     fixtures_of,
     received,
 )
-from loop_close.remember import Memory, begin
 
 _MAX_WARNINGS = 200
 _SECTIONS_IN_ALL = 32_000_000
-_MAX_EXTRA_ROOTS = 3
 #: Fixtures of pyfakefs: what is imported while they are set up gets the fake files, and is unloaded afterwards.
 _FAKES = frozenset({"fs", "fs_class", "fs_module", "fs_session"})
 _FAILED_SUBTESTS = lazy.pattern(r"contains \d+ failed subtests?")
@@ -51,7 +47,7 @@ def _load_all() -> None:
 
     import loop_close
 
-    doors = ("cli", "mcp_server", "agent", "hosts", "nox", "tox_plugin")
+    doors = ("cli", "mcp", "agent", "hosts", "nox", "tox", "drive")
     for module in walk_packages(loop_close.__path__, "loop_close."):
         if module.name.split(".")[1] not in (*doors, "__main__"):
             import_module(module.name)
@@ -70,13 +66,15 @@ class Recorder:
         self.chosen: list[str] = []
         self.interrupted = ""
         self.crashed = False
-        self.takes_ids = True
-        self.exit_hook = ""
+        self.deselected = 0
         self._error: BaseException | None = None
         self.lines: tuple[str, ...] = ()
         self.saved: Any = None
-        self.green = ""
-        self.memory: Memory | None = None
+        #: Where ``loop-close check``, tox or nox waits for the report; empty for a plain run.
+        self.begun_file = config.stash.get(BEGUN, "")
+        self._pid = os.getpid()
+        self.begun: Any = None
+        self.fault: Exception | None = None
         self._calls = call_recorder_of(config)
         self.former: Mapping[Path, bytes] = {}
         self._session: pytest.Session | None = None
@@ -95,15 +93,16 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
-        self.memory = begin_memory(self.config, self.targets)
-        self.counts.watch(self.memory.watched | self.memory.merged)
-        if known := [entry for entry in self.targets.settings.known if entry.test]:
-            begins = tuple(entry.test.partition("*")[0] for entry in known)  # of most tests that says enough
-            self.counts.is_named = lambda id_: id_.startswith(begins) and any(e.matches(id_) for e in known)
-        if self.memory.is_as_green:
-            spare(self.config)
-            self._calls = call_recorder_of(self.config)
-        self.former = self.targets.announce()
+        if self.begun_file:
+            return
+        try:
+            self.begun = begin(self.config, self.targets)
+            self.former = self.targets.announce()
+        except Exception as fault:  # told at the end
+            self.fault = fault
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self.deselected += len(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -112,17 +111,22 @@ class Recorder:
             _load_all()
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        if self.begun_file:  # the command line of the workers does not ask for us
+            os.environ[VARIABLE] = os.path.dirname(self.begun_file)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        if self.begun_file:  # the workers were started: what tests start is to report to nobody
+            os.environ.pop(VARIABLE, None)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         self.chosen = ids
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         self.collected = max(self.collected, tuple(getattr(node, "workeroutput", {}).pop(COLLECTED, (0, ""))))
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Send it to a worker of xdist before it starts."""
-        node.workerinput[IS_AS_GREEN] = self.memory is not None and self.memory.is_as_green
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -150,6 +154,7 @@ class Recorder:
         kept = [each for each in self.failures if each.nodeid != nodeid or not each.subtest]
         self.counts.failed_subtests -= len(self.failures) - len(kept)
         self.counts.failed.discard(nodeid)
+        self.counts.outcomes.pop(nodeid, None)
         self.failures = kept
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
@@ -162,7 +167,6 @@ class Recorder:
         if call.excinfo is None:
             return
         self._exceptions.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
-        self.takes_ids = self.takes_ids and is_selectable(node)
         if report is self._held:
             self._release()
 
@@ -194,8 +198,7 @@ class Recorder:
         self._exceptions.keep_modules()
 
     def _read(self, report: Any) -> None:
-        sent, is_taken = received(report)
-        self.takes_ids = self.takes_ids and is_taken
+        sent = received(report)
         raised = self._exceptions.take_exception(report) if self._exceptions.pending else None
         if report.outcome == "failed" and not self._is_echo(report):
             from loop_close.readers import pytest_reports
@@ -262,38 +265,19 @@ class Recorder:
                 (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
             )
 
-    # The outermost wrappers: what others do to the exit status, or raise, is known then.
+    # The outermost wrapper: what others do to the exit status, or raise, is known then.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        before = session.exitstatus
         try:
             result = yield
         except BaseException as error:
             without_own_frame(error)
-            self._note_exit_hook("pytest_sessionfinish", before)
             self._take_error(error)
             self._finish(session)
             raise
-        self._note_exit_hook("pytest_sessionfinish", before)
         self._finish(session)
         return result
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self) -> Iterator[None]:
-        before = self._session.exitstatus if self._session is not None else 0
-        try:
-            result = yield
-        except BaseException as error:
-            without_own_frame(error)
-            raise
-        self._note_exit_hook("pytest_terminal_summary", before)
-        return result
-
-    def _note_exit_hook(self, hook: str, before: int) -> None:
-        """Remember the innermost hook in which the exit status changed."""
-        if not self.exit_hook and self._session is not None and self._session.exitstatus != before:
-            self.exit_hook = hook
 
     def _take_error(self, error: BaseException | None) -> None:
         """Record the error that ends the session, once."""
@@ -307,6 +291,8 @@ class Recorder:
             self.session_failure(error)
 
     def _finish(self, session: pytest.Session) -> None:
+        if os.getpid() != self._pid:  # a child of a test that goes on to the end of the run
+            return
         self._exit_status = int(session.exitstatus)
         error = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
         if isinstance(error, pytest.UsageError):
@@ -317,7 +303,7 @@ class Recorder:
         unread, self._unread = self._unread, []
         for report in unread:
             self._take(report)
-        self.saved, self.green = None, ""
+        self.saved = None
         self.lines = finish(self, session)
 
     def _end(self) -> None:
@@ -325,12 +311,15 @@ class Recorder:
 
         Not ``pytest_unconfigure``, which is not called any more where another plugin's raises.
         """
+        if os.getpid() != self._pid:
+            return
         error = sys.exc_info()[1]
         is_new = isinstance(error, Exception) and error is not self._error
         if self._session is not None and (is_new or self._exit_status != int(self._session.exitstatus)):
             self._take_error(error)
             self._finish(self._session)
-        commands, problems = ci_output(self.targets, self.saved, self.green)
+        # A check writes for the CI system itself, over all that ran.
+        commands, problems = ([], []) if self.begun_file else ci_output(self.targets, self.saved)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:
             is_green = self._exit_status == 0
@@ -350,10 +339,9 @@ def _is_same(found: Any, other: Any) -> bool:
 
 
 class OutcomeCounts:
-    """The counts that pytest's last line shows, without its terminal.
+    """The counts that pytest's last line shows, and the outcome of each test.
 
-    :ivar spared: node ids of tests that were skipped or expected to fail.
-    :ivar is_named: whether the setting ``known`` names a test; None if it names none.
+    :ivar outcomes: by node id, as in :data:`loop_close.records.Outcome`; the worst of all phases and subtests.
     """
 
     def __init__(self) -> None:
@@ -365,60 +353,25 @@ class OutcomeCounts:
         self.failures = 0
         self.failed_subtests = 0
         self.failed: set[str] = set()
-        self.spared: set[str] = set()
-        self.watched: frozenset[str] = frozenset()
-        self._names: frozenset[str] = frozenset()
         self.outcomes: dict[str, Any] = {}
-        self.is_named: Callable[[str], bool] | None = None
-        self.named_passed: set[str] = set()
         self._passed_too: list[Any] = []
         self._broken_setups: set[str] = set()
         self._uncollected: set[tuple[str, str]] = set()
         self._skipped_modules: set[str] = set()
 
-    def watch(self, tests: frozenset[str]) -> None:
-        """Take down the outcomes of these tests, and of those of the same names: a test may have been moved.
-
-        Where a case is named by a credential, which the history redacts, those of all cases.
-        """
-        names = map(_name, tests)
-        self.watched = tests
-        self._names = frozenset(_function(name) if "<redacted " in name else name for name in names)
-
     def add(self, report: Any) -> None:
         """Count a report of any phase."""
-        if self.watched:
-            self._watch(report)
         if report.outcome == "passed":  # most of them
             if report.when == "call":
                 self._pass(report)
-                if self.is_named is not None and self.is_named(report.nodeid):
-                    self.named_passed.add(report.nodeid)
         elif report.outcome == "failed":
             self._failure(report)
         elif report.outcome == "skipped":
             if hasattr(report, "wasxfail"):
                 self.xfailed += 1
-                self.spared.add(report.nodeid)
+                self.outcomes.setdefault(report.nodeid, "xfailed")
             elif not hasattr(report, "context"):  # a subtest is not a test of its own
                 self._skip(report)
-
-    def _watch(self, report: Any) -> None:
-        """Take down what becomes of tests that failed before; one that failed is among the failures."""
-        nodeid, outcome = report.nodeid, report.outcome
-        if hasattr(report, "context"):
-            return
-        if outcome == "skipped" and report.when == "collect":
-            below = (test for test in self.watched if test.startswith(f"{nodeid}::"))
-            self.outcomes.update(dict.fromkeys(below, "skipped"))
-        elif outcome in ("passed", "skipped") and not self._names.isdisjoint(
-            (name := _name(nodeid), _function(name))
-        ):
-            is_expected = outcome == "skipped" and hasattr(report, "wasxfail")
-            self.outcomes[nodeid] = "xfailed" if is_expected else outcome
-        file = nodeid.partition("::")[0]
-        if file in self.watched:  # it could not be collected before
-            self.outcomes[file] = "passed"
 
     def _skip(self, report: Any) -> None:
         if report.when == "collect":
@@ -427,19 +380,18 @@ class OutcomeCounts:
                 return  # collected twice, as a module and for its doctests; xdist reports it once
             self._skipped_modules.add(reason)
         self.skipped += 1
-        self.spared.add(report.nodeid)
+        self.outcomes.setdefault(report.nodeid, "skipped")
 
     def _pass(self, report: Any) -> None:
+        nodeid = report.nodeid
         if hasattr(report, "wasxfail"):
             self.xpassed += 1
+            self.outcomes.setdefault(nodeid, "xpassed")
         elif not hasattr(report, "context"):
             self.passed += 1
-            if (
-                self.failed and report.nodeid in self.failed
-            ):  # in a subtest, or on another worker of --dist each
-                self._passed_too.append(
-                    report
-                )  # asked in this order: pytest 9.2 spells a node id anew each time
+            self.outcomes.setdefault(nodeid, "passed")
+            if self.failed and nodeid in self.failed:  # in a subtest, or on another worker of --dist each
+                self._passed_too.append(report)
 
     def _failure(self, report: Any) -> None:
         if report.when == "collect":
@@ -456,6 +408,7 @@ class OutcomeCounts:
             else:
                 self.failures += 1
             self.failed.add(report.nodeid)
+        self.outcomes[report.nodeid] = "failed"
 
     def settle(self) -> None:
         """Count as failed what pytest fails for its subtests after it was reported as passed."""
@@ -468,60 +421,3 @@ class OutcomeCounts:
         """How many tests have an outcome."""
         others = self.passed - len(self._passed_too) + self.skipped + self.xfailed + self.xpassed
         return others + len(self.failed | self._broken_setups)
-
-
-def _name(nodeid: str) -> str:
-    """The test's own name, with its case."""
-    return nodeid.rpartition("::")[2]
-
-
-def _function(name: str) -> str:
-    return name.partition("[")[0]
-
-
-def begin_memory(config: pytest.Config, targets: Targets) -> Memory:
-    """Give the run its place in the history, unless the settings turn the history off."""
-    source = config.getoption("loop_close_source", None) or source_of("pytest", os.environ)
-    if targets.history is None:
-        return begin(targets, source)
-    try:
-        files.check_inside(targets.root, targets.history)
-    except files.UnusablePathError as error:
-        memory = begin(targets._replace(history=None), source)
-        memory.notes.append(f"{error}; this run is not recorded")
-        return memory
-    return begin(
-        targets,
-        source,
-        _written(config),
-        extra_roots=list(islice(_extra_roots(targets.root), _MAX_EXTRA_ROOTS)),
-        interpreter=f"{interpreter()}-{sys.platform}",
-        selection=selection(config),
-    )
-
-
-def _extra_roots(root: Path) -> Iterator[Path]:
-    """Folders of the project outside of the root that tests import from, as with ``pythonpath = ..``."""
-    from loop_close.project_files import top_of
-
-    # A repository in the home folder counts here: only what tests import from is watched, not all that is in it.
-    top = Path(top_of(str(root), anywhere=True))
-    if top == root:
-        return
-    for entry in dict.fromkeys(sys.path):
-        folder = Path(os.path.abspath(entry or "."))
-        is_installed = "site-packages" in folder.parts or folder.is_relative_to(sys.prefix)
-        if (
-            folder.is_relative_to(top)
-            and not folder.is_relative_to(root)
-            and not is_installed
-            and folder.is_dir()
-        ):
-            yield folder
-
-
-def _written(config: pytest.Config) -> Iterator[Path | None]:
-    """The files that other plugins write in the run: they are not part of the program."""
-    for name in ("xmlpath", "log_file", "htmlpath", "report_log"):
-        given = config.getoption(name, None)
-        yield config.invocation_params.dir / given if given else None

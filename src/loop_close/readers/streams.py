@@ -142,7 +142,7 @@ def _observation(
         warnings=tuple(dict.fromkeys(w for r in found for w in r.warnings)),
         counts=counts,
         incomplete=next((r.incomplete for r in found if r.incomplete), ""),
-        rerun=(),
+        rerun="",
         expects_tests=bool(counted),
         is_good_news=is_good_news,
         has_output=has_output,

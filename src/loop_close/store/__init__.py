@@ -1,136 +1,46 @@
-"""The history of test runs; here the values that go into and out of it."""
+"""The store: runs, their reports, the files that they ran on, and what tests called. One SQLite file a project.
+
+It keeps what happened and derives nothing. Text in it is redacted by those who make the records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+import os
+import re
+import sqlite3
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 from zlib import crc32
 
-from loop_close.lazy import NamedTuple, dataclass
+import msgspec
+
+from loop_close.calls import Called, Calls
+from loop_close.conventions import PYTHON
+from loop_close.records import Outcome, Run
+from loop_close.store.database import (
+    ColumnError,
+    Database,
+    FileState,
+    StoreError,
+    encode,
+    pack,
+    plain,
+    unpack,
+)
 
 if TYPE_CHECKING:
-    from loop_close.calls import Calls
+    from loop_close.tree import Tree
 
+__all__ = ["KEPT_RUNS", "FileState", "KeptCalls", "Store", "StoreError", "is_private", "read_state"]
 
-# --- the values that go into and out of the history of test runs
-
-#: The project's files by path: size, time of the last change in ns, digest of the content.
-Entries = Mapping[str, tuple[int, int, str]]
-#: Files that differ: path, digest before (None: it was not there), digest after (None: it is gone).
-Changes = tuple[tuple[str, str | None, str | None], ...]
-State = Literal["running", "done", "killed"]
-
-
-class HistoryError(Exception):
-    """The history cannot be used; the text says why, in one line for a user."""
-
-
-class RunHandle(NamedTuple):
-    """A run that is under way.
-
-    :ivar id: its row, for the store alone; ``started`` distinguishes it from another run with the same row id.
-    :ivar number: its number among the runs of its source, from 1.
-    :ivar watched: the tests that the source's episode knows.
-    :ivar merged: the tests that failed in the last merge.
-    :ivar killed: numbers of earlier runs of the source that will never finish and are not in the episode yet;
-        the last 100.
-    :ivar running: numbers of the runs of any source that other processes have under way.
-    :ivar has_others: the history knows other sources.
-    :ivar is_edited: code under test differs from that of the source's last green run of all tests; without one, from
-        that of its previous run. So it is where no test of that green run ran some of what had been edited then. Not
-        asked where tests are watched.
-    :ivar is_as_green: no file differs from the last green run of these tests, or of all: they probably pass again.
-    :ivar tests: files of tests that differ from the source's baseline: path, digest of what it held (None: it was not
-        there), digest now; None if there is no baseline.
-    """
-
-    id: int
-    number: int
-    source: str
-    started: float = 0.0
-    watched: tuple[str, ...] = ()
-    merged: tuple[str, ...] = ()
-    killed: tuple[int, ...] = ()
-    running: tuple[int, ...] = ()
-    has_others: bool = False
-    is_edited: bool = False
-    is_as_green: bool = False
-    tests: Changes | None = None
-
-
-class LastRun(NamedTuple):
-    """The last run of a source that has ended.
-
-    :ivar changes: how the files differ between that run and the one that asks; None if that is unknown.
-    :ivar windows: when runs went on since that one began, as (begin, end) in seconds since 1970.
-    """
-
-    source: str
-    number: int
-    verdict: str
-    changes: Changes | None
-    windows: tuple[tuple[float, float], ...] = ()
-
-
-class SinceGreen(NamedTuple):
-    """How the files of a run differ from those of an earlier green run.
-
-    :ivar run: the number of the green run.
-    :ivar changes: None if the states between are not kept.
-    :ivar windows: when runs went on, the green one and those since, of whichever source, as (begin, end) in seconds
-        since 1970.
-    :ivar not_run_since: the green run that the green run was compared with, where no test ran some of what was edited
-        since then; else 0.
-    """
-
-    run: int
-    changes: Changes | None
-    windows: tuple[tuple[float, float], ...] = ()
-    not_run_since: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunRow:
-    """What is shown of a run.
-
-    :ivar failures: how many there were, with those that were not kept.
-    :ivar summary: as it was given to :meth:`~loop_close.store.sqlite.RunTransaction.save`.
-    """
-
-    number: int
-    source: str
-    state: State
-    started: float
-    ended: float | None = None
-    exit_code: int | None = None
-    passed: int = 0
-    skipped: int = 0
-    failures: int = 0
-    summary: dict[str, Any] = field(default_factory=dict)
-
-
-class NewCalls(NamedTuple):
-    """What the tests of a run called, to be kept for later runs of the source.
-
-    :ivar most: it takes the place of what counts no more passing tests than these; None: of any.
-    :ivar tests: node ids of all its tests; empty if they are not known.
-    """
-
-    calls: Calls
-    most: int | None = None
-    tests: Collection[str] = ()
-
-
-class NewBaseline(NamedTuple):
-    """The tests of a project, to be kept as what later runs of the source are compared with.
-
-    :ivar files: digest of the file, and of what is kept of it, by path.
-    :ivar contents: by digest; those that are kept already may be missing.
-    """
-
-    files: Mapping[str, tuple[str, str]]
-    contents: Mapping[str, bytes]
+#: So many runs are kept: the last ones, with the newest that was done and the newest of each check.
+KEPT_RUNS = 200
+_PRUNE_EVERY = 16
+_KEPT_UNSENT = 500
+_MOST_CALLS = 8_000_000  # in bytes; 3,000 functions of 15 lines have a tenth of a million
 
 
 class KeptCalls(NamedTuple):
@@ -138,7 +48,7 @@ class KeptCalls(NamedTuple):
 
     :ivar calls: without failing tests; every function begins in line 0.
     :ivar failed: the tests that failed in it.
-    :ivar tests: checksums of the node ids of all its tests, see :func:`checksum`; empty if they are not known.
+    :ivar tests: checksums of the node ids of all its tests; empty if they are not known.
     """
 
     calls: Calls
@@ -147,9 +57,482 @@ class KeptCalls(NamedTuple):
 
     def has_passed(self, nodeid: str) -> bool:
         """Whether the test passed in it, as far as that is known: one that was skipped is taken for passed."""
-        return nodeid not in self.failed and (not self.tests or checksum(nodeid) in self.tests)
+        return nodeid not in self.failed and (not self.tests or _checksum(nodeid) in self.tests)
 
 
-def checksum(nodeid: str) -> int:
+class Store:
+    """The runs of a project. Each method is one transaction; use it in a ``with`` statement.
+
+    A file that is damaged or of a former version is renamed, and a new one begun; what a method writes then goes to
+    the new one.
+
+    :ivar notes: what happened to the file, in a line each.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.notes = database.notes
+        self._names: dict[bytes, list[str]] = {}
+
+    @classmethod
+    def open(cls, path: Path, *, readonly: bool = False, timeout: float = 5.0) -> Self:
+        """Open the file at ``path``, which is made if it is missing.
+
+        :param readonly: nothing is made, renamed or written: what is missing or damaged reads as empty.
+        :param timeout: seconds to wait for other processes, in each transaction.
+        :raises StoreError: if it cannot be opened; all methods raise it if the file cannot be read or written.
+        """
+        return cls(Database(path, readonly=readonly, timeout=timeout))
+
+    @property
+    def state(self) -> FileState:
+        """``missing`` or ``damaged`` if the file was so and is only read, so that nothing is known; else ``ok``."""
+        return self._database.state
+
+    def close(self) -> None:
+        """Let go of the file; more than once is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- runs
+
+    def begin(self, run: Run) -> int:
+        """Add a run that is under way; its number."""
+        return self._database.write(lambda connection: _add(connection, run, number=None))
+
+    def finish(self, run: Run, report: bytes = b"", share: bytes = b"") -> None:
+        """Write down what came of a run, by its id; again if more is known of it.
+
+        If its row is gone, as in a file begun since, it is added.
+
+        :param report: of the run; ``share``: what is to be sent of it to a shared history. Empty for none.
+        """
+        self._database.write(lambda connection: _finish(connection, run, report, share))
+
+    def abandon(self, number: int) -> None:
+        """Remove a run that was begun and is not going to be one. The next run has its number."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            gone = connection.execute("DELETE FROM runs WHERE number = ? AND NOT is_finished", (number,))
+            if gone.rowcount:
+                connection.execute(
+                    "UPDATE sqlite_sequence SET seq = seq - 1 WHERE name = 'runs' AND seq = ?", (number,)
+                )
+
+        self._database.write(work)
+
+    def runs(self, last: int | None = None) -> list[Run]:
+        """The last runs, or all that are kept, oldest first."""
+        return self._runs("ORDER BY number DESC LIMIT ?", -1 if last is None else max(last, 0))
+
+    def loop_runs(self) -> list[Run]:
+        """The newest run that was done, if any, and those after it, oldest first; the last 200."""
+        newest = "(SELECT coalesce(max(number), 0) FROM runs WHERE is_done)"
+        return self._runs(f"WHERE number >= {newest} ORDER BY number DESC LIMIT ?", KEPT_RUNS)
+
+    def results(self, tree: str) -> list[Run]:
+        """The finished runs of checks that began on this tree, oldest first."""
+        where = "WHERE tree = ? AND check_name <> '' AND is_finished"
+        return self._runs(f"{where} ORDER BY number DESC", plain(tree))
+
+    def run(self, number: int) -> Run | None:
+        """The run of that number; None if it is not kept."""
+        return next(iter(self._runs("WHERE number = ?", number)), None)
+
+    def report(self, number: int) -> bytes:
+        """The report of the run; empty if none is kept."""
+        return self._value("SELECT data FROM reports WHERE run = ?", number) or b""
+
+    def _runs(self, condition: str, *values: Any) -> list[Run]:
+        def work(connection: sqlite3.Connection) -> list[Run]:
+            rows = connection.execute(f"SELECT number, record FROM runs {condition}", values).fetchall()
+            return [self._run(connection, *row) for row in reversed(rows)]
+
+        return self._database.read(work)
+
+    def _run(self, connection: sqlite3.Connection, number: int, record: bytes) -> Run:
+        run = _RUN.decode(unpack(record))
+        rows = connection.execute("SELECT source, tests, codes FROM outcomes WHERE run = ?", (number,))
+        outcomes = {row[0]: self._outcomes(connection, row[1], unpack(row[2])) for row in rows}
+        return msgspec.structs.replace(run, number=number, outcomes=outcomes)
+
+    def _outcomes(self, connection: sqlite3.Connection, tests: bytes, codes: bytes) -> dict[str, Outcome]:
+        if tests not in self._names:
+            row = connection.execute("SELECT names FROM tests WHERE digest = ?", (tests,)).fetchone()
+            self._names[tests] = _NAMES.decode(unpack(row[0] if row else None))
+        names = self._names[tests]
+        if len(names) != len(codes) or codes.translate(None, bytes(_OUTCOMES)):
+            raise ColumnError("outcomes do not match their tests")
+        found: dict[str, Outcome] = dict.fromkeys(names, "passed")  # most are, in 200 runs of 10,000 tests
+        for other in _NOT_PASSED.finditer(codes):
+            found[names[other.start()]] = _OUTCOMES[codes[other.start()]]
+        return found
+
+    def _value(self, query: str, key: str | int) -> bytes | None:
+        def work(connection: sqlite3.Connection) -> bytes | None:
+            row = connection.execute(query, (key,)).fetchone()
+            return None if row is None else unpack(row[0])
+
+        return self._database.read(work)
+
+    # --- files
+
+    def keep_files(self, root: Path, tree: Tree) -> None:
+        """Keep the listing of the tree, and the contents of its Python and small text files that are not kept yet.
+
+        A file that changed since the tree was taken is left out, as is one that may hold credentials.
+        """
+        newest = self._database.read(lambda connection: _newest_listing(connection, tree.digest))
+        if newest is None:
+            return
+        wanted = {path: digest for path, digest in tree.files.items() if newest.get(path) != digest}
+        contents = dict(_contents(root, wanted))
+
+        def work(connection: sqlite3.Connection) -> None:
+            if not _has_tree(connection, tree.digest):
+                _add_tree(connection, tree)
+                connection.executemany(
+                    "INSERT INTO contents(digest, data) VALUES(?, ?) ON CONFLICT DO NOTHING", contents.items()
+                )
+
+        self._database.write(work)
+
+    def files(self, tree: str) -> Mapping[str, str] | None:
+        """The digest of each file of a tree, by path; None if the tree is not kept."""
+        return self._database.read(lambda connection: _listing(connection, tree))
+
+    def content(self, digest: str) -> bytes | None:
+        """The content with that digest; None if it is not kept."""
+        return self._value("SELECT data FROM contents WHERE digest = ?", _content_key(digest))
+
+    # --- what tests called
+
+    def keep_calls(
+        self, source: str, calls: Calls, tests: Collection[str] = (), *, is_whole: bool = True
+    ) -> None:
+        """Keep what the passing tests of a run called, unless what is kept for the source is fuller.
+
+        A run of all tests is fuller than any, but a red one only while most tests pass: what broke them all must not
+        cost the counts to compare them with.
+
+        :param tests: node ids of all its tests; empty if they are not known.
+        :param is_whole: all tests were meant to run.
+        """
+        data = encode(KeptCalls(_reduced(calls), frozenset(calls.failed), frozenset(map(_checksum, tests))))
+        if len(data) > _MOST_CALLS:
+            return
+        most = calls.passed * (2 if is_whole else 1)
+        condition = "" if is_whole and not calls.failed else f" WHERE calls.passed <= {most}"
+        values = (plain(source), calls.passed, pack(data))
+        self._database.write(
+            lambda connection: connection.execute(
+                "INSERT INTO calls(source, passed, data) VALUES(?, ?, ?) ON CONFLICT(source)"
+                f" DO UPDATE SET passed = excluded.passed, data = excluded.data{condition}",
+                values,
+            )
+        )
+
+    def calls(self, source: str) -> KeptCalls | None:
+        """What is kept of the last fuller run of the source; None for nothing."""
+
+        def work(connection: sqlite3.Connection) -> KeptCalls | None:
+            row = connection.execute("SELECT data FROM calls WHERE source = ?", (plain(source),)).fetchone()
+            return None if row is None else msgspec.msgpack.decode(unpack(row[0]), type=KeptCalls)
+
+        return self._database.read(work)
+
+    # --- what is to be sent to a shared history
+
+    def unsent(self, most: int) -> list[tuple[str, bytes]]:
+        """The ids of runs that are to be sent, and what of them, oldest first."""
+        query = "SELECT id, data FROM outbox ORDER BY number LIMIT ?"
+        return self._database.read(
+            lambda connection: [(row[0], unpack(row[1])) for row in connection.execute(query, (most,))]
+        )
+
+    def forget_sent(self, ids: Iterable[str]) -> None:
+        """Remove from what is to be sent."""
+        rows = [(plain(each),) for each in ids]
+        self._database.write(
+            lambda connection: connection.executemany("DELETE FROM outbox WHERE id = ?", rows)
+        )
+
+    # --- bounds
+
+    def prune(self) -> None:
+        """Remove what is too much; :meth:`finish` does so too, now and then."""
+        self._database.write(_prune)
+
+    def reset(self, check: str | None = None) -> int:
+        """Remove the runs of a check, or of none if it is empty; without a check all that is in the store.
+
+        :returns: how many runs there were.
+        """
+
+        def work(connection: sqlite3.Connection) -> int:
+            if check is None:
+                gone = connection.execute("DELETE FROM runs").rowcount
+                for table in ("trees", "contents", "calls", "outbox"):
+                    connection.execute(f"DELETE FROM {table}")
+            else:
+                gone = connection.execute("DELETE FROM runs WHERE check_name = ?", (plain(check),)).rowcount
+            _prune(connection)
+            return gone
+
+        number = self._database.write(work)
+        self._database.vacuum()
+        return number
+
+
+def read_state(path: Path) -> FileState:
+    """Whether there is a store to read; ``damaged`` also if it is not safe to read, locked, or of another version."""
+    try:
+        with Store.open(path, readonly=True) as store:
+            return store.state
+    except StoreError:
+        return "damaged"
+
+
+# --- runs as rows
+
+_RUN = msgspec.msgpack.Decoder(Run)
+_NAMES = msgspec.msgpack.Decoder(list[str])
+# An outcome by its letter, and the other way round.
+_OUTCOMES: dict[int, Outcome] = dict(zip(b"pfsxX", get_args(Outcome), strict=True))
+_NOT_PASSED = re.compile(rb"[^p]")
+_CODES = {outcome: code for code, outcome in _OUTCOMES.items()}
+
+
+def _add(connection: sqlite3.Connection, run: Run, number: int | None) -> int:
+    columns = "number, id, check_name, tree, tree_after, began, is_finished, is_done, record"
+    marks = ", ".join("?" * len(columns.split(", ")))
+    row = (number, *_columns(run))
+    return connection.execute(f"INSERT INTO runs({columns}) VALUES({marks})", row).lastrowid or 0
+
+
+def _columns(run: Run) -> tuple[Any, ...]:
+    texts = map(plain, (run.id, run.check, run.tree, run.tree_after))
+    record = msgspec.structs.replace(run, number=0, outcomes={})
+    return *texts, run.began, run.is_finished, run.is_done, pack(encode(record))
+
+
+def _finish(connection: sqlite3.Connection, run: Run, report: bytes, share: bytes) -> None:
+    run = msgspec.structs.replace(run, is_finished=True)
+    row = connection.execute("SELECT number FROM runs WHERE id = ?", (plain(run.id),)).fetchone()
+    if row is None:
+        taken = connection.execute("SELECT 1 FROM runs WHERE number = ?", (run.number,)).fetchone()
+        number = _add(connection, run, None if taken or run.number < 1 else run.number)
+    else:
+        number = row[0]
+        connection.execute(
+            "UPDATE runs SET id = ?, check_name = ?, tree = ?, tree_after = ?, began = ?, is_finished = ?,"
+            " is_done = ?, record = ? WHERE number = ?",
+            (*_columns(run), number),
+        )
+    connection.execute("DELETE FROM outcomes WHERE run = ?", (number,))
+    for source, outcomes in run.outcomes.items():
+        _add_outcomes(connection, number, source, outcomes)
+    if report:
+        connection.execute("REPLACE INTO reports(run, data) VALUES(?, ?)", (number, pack(report)))
+    if share:
+        connection.execute("REPLACE INTO outbox(id, data) VALUES(?, ?)", (plain(run.id), pack(share)))
+    if number % _PRUNE_EVERY == 0:
+        _prune(connection)
+
+
+def _add_outcomes(
+    connection: sqlite3.Connection, run: int, source: str, outcomes: Mapping[str, Outcome]
+) -> None:
+    names = sorted(outcomes)
+    packed = encode(names)
+    digest = blake2b(packed, digest_size=16).digest()
+    codes = bytes(_CODES[outcomes[name]] for name in names)
+    connection.execute(
+        "INSERT INTO tests(digest, names) VALUES(?, ?) ON CONFLICT DO NOTHING", (digest, pack(packed))
+    )
+    connection.execute(
+        "REPLACE INTO outcomes(run, source, tests, codes) VALUES(?, ?, ?, ?)",
+        (run, plain(source), digest, pack(codes)),
+    )
+
+
+# --- the files of trees
+
+#: Contents of text files up to this size are kept.
+MAX_CONTENT = 256 * 1024
+_MOST_AT_ONCE = 32 * 1024 * 1024
+_START = 8192
+_PRIVATE_NAMES = (
+    ".env",
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    "id_dsa",
+    ".netrc",
+    ".pypirc",
+    ".npmrc",
+    ".htpasswd",
+)
+_PRIVATE_PARTS = ("credential", "secret", "password")
+_PRIVATE_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".gpg", ".asc")
+_PRIVATE_FOLDERS = {".ssh", ".aws", ".gnupg", ".kube"}
+_PRIVATE_KEY = b"PRIVATE KEY-----"
+
+
+def is_private(path: str) -> bool:
+    """Whether a file may hold credentials, by its name: its content is neither kept nor shown."""
+    *folders, name = path.lower().split("/")
+    if not _PRIVATE_FOLDERS.isdisjoint(folders) or name.startswith(_PRIVATE_NAMES):
+        return True
+    return not name.endswith(PYTHON) and (
+        name.endswith(_PRIVATE_ENDS) or any(p in name for p in _PRIVATE_PARTS)
+    )
+
+
+def _contents(root: Path, wanted: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+    """The digest and packed content of the files that are to be kept, Python first; bounded."""
+    left = _MOST_AT_ONCE
+    for path in sorted(wanted, key=lambda path: (not path.endswith(PYTHON), path)):
+        content = None if is_private(path) else _read(root / path)
+        digest = _content_key(wanted[path])
+        if content is None or blake2b(content, digest_size=16).hexdigest() != digest:
+            continue
+        left -= len(content)
+        if left < 0:
+            return
+        yield digest, pack(content)
+
+
+def _content_key(digest: str) -> str:
+    """The digest of the content alone, as :class:`~loop_close.tree.Tree` makes it: without the mark of a program."""
+    return plain(digest.removesuffix("+x"))
+
+
+def _read(path: Path) -> bytes | None:
+    """The content of a small text file; None for another one."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_CONTENT:
+            return None
+        with open(path, "rb") as file:
+            content = file.read(MAX_CONTENT + 1)
+    except (OSError, ValueError):
+        return None
+    is_text = b"\0" not in content[:_START] and _PRIVATE_KEY not in content
+    return content if is_text and len(content) <= MAX_CONTENT else None
+
+
+def _has_tree(connection: sqlite3.Connection, digest: str) -> bool:
+    return connection.execute("SELECT 1 FROM trees WHERE digest = ?", (plain(digest),)).fetchone() is not None
+
+
+def _add_tree(connection: sqlite3.Connection, tree: Tree) -> None:
+    """Add the listing: only what differs from the last whole one, if that is little."""
+    row = connection.execute(
+        "SELECT digest, listing FROM trees WHERE base IS NULL ORDER BY number DESC LIMIT 1"
+    ).fetchone()
+    base, listing = None, dict(tree.files)
+    if row is not None:
+        whole = _unlisted(row[1])
+        difference = {path: digest for path, digest in listing.items() if whole.get(path) != digest}
+        difference.update((path, "") for path in whole if path not in listing)
+        if len(difference) * 4 < len(listing):
+            base, listing = row[0], difference
+    pieces = "\0".join(piece for item in sorted(listing.items()) for piece in item)
+    data = pack(pieces.encode("utf-8", "surrogatepass"))
+    values = (plain(tree.digest), base, data)
+    connection.execute("INSERT INTO trees(digest, base, listing) VALUES(?, ?, ?)", values)
+
+
+def _listing(connection: sqlite3.Connection, digest: str) -> dict[str, str] | None:
+    row = connection.execute("SELECT base, listing FROM trees WHERE digest = ?", (plain(digest),)).fetchone()
+    if row is None:
+        return None
+    base, listing = row[0], _unlisted(row[1])
+    if base is None:
+        return listing
+    whole = connection.execute("SELECT listing FROM trees WHERE digest = ?", (base,)).fetchone()
+    if whole is None:
+        raise ColumnError("a listing without its base")
+    return {path: value for path, value in (_unlisted(whole[0]) | listing).items() if value}
+
+
+def _newest_listing(connection: sqlite3.Connection, digest: str) -> dict[str, str] | None:
+    """What is kept of the files; None if this tree is."""
+    if _has_tree(connection, digest):
+        return None
+    row = connection.execute("SELECT digest FROM trees ORDER BY number DESC LIMIT 1").fetchone()
+    return (_listing(connection, row[0]) if row else None) or {}
+
+
+def _unlisted(data: object) -> dict[str, str]:
+    try:
+        pieces = unpack(data).decode("utf-8", "surrogatepass").split("\0")
+        return dict(zip(pieces[::2], pieces[1::2], strict=True)) if pieces != [""] else {}
+    except ValueError as error:
+        raise ColumnError("a listing is damaged") from error
+
+
+# --- what the tests of each source's last fuller run called
+
+
+def _reduced(calls: Calls) -> Calls:
+    """The calls without what holds only for one run, the same wherever in their files the functions are."""
+    functions = tuple(
+        Called(
+            file=each.file,
+            line=0,
+            function=each.function,
+            end_line=max(each.end_line - each.line, 0),
+            digest=each.digest,
+            passed=each.passed,
+            lines={line - each.line: passed for line, passed in each.lines.items()},
+            returned_none=each.returned_none,
+        )
+        for each in calls.functions
+        if each.passed and each.digest
+    )
+    return Calls(passed=calls.passed, functions=functions)
+
+
+def _checksum(nodeid: str) -> int:
     """A checksum that distinguishes a test from others in a few bytes."""
     return crc32(nodeid.encode("utf-8", "surrogatepass"))
+
+
+# --- bounds
+
+
+def _prune(connection: sqlite3.Connection) -> None:
+    """Remove what is too much, and what nothing refers to any more."""
+    connection.execute(
+        "DELETE FROM runs WHERE number NOT IN (SELECT number FROM runs ORDER BY number DESC LIMIT ?)"
+        " AND number NOT IN (SELECT max(number) FROM runs WHERE is_finished GROUP BY check_name)"
+        " AND number NOT IN (SELECT coalesce(max(number), 0) FROM runs WHERE is_done)",
+        (KEPT_RUNS,),
+    )
+    for table in ("outcomes", "reports"):
+        connection.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT number FROM runs)")
+    connection.execute("DELETE FROM tests WHERE digest NOT IN (SELECT tests FROM outcomes)")
+    connection.execute(
+        "DELETE FROM outbox WHERE number NOT IN (SELECT number FROM outbox ORDER BY number DESC LIMIT ?)",
+        (_KEPT_UNSENT,),
+    )
+    used = (
+        "SELECT digest, base FROM trees WHERE number = (SELECT max(number) FROM trees)"
+        " OR digest IN (SELECT tree FROM runs UNION SELECT tree_after FROM runs)"
+    )
+    connection.execute(
+        f"DELETE FROM trees WHERE digest NOT IN (SELECT digest FROM ({used}))"
+        f" AND digest NOT IN (SELECT base FROM ({used}) WHERE base IS NOT NULL)"
+    )
+    kept: set[str] = set()
+    for (listing,) in connection.execute("SELECT listing FROM trees"):
+        kept.update(map(_content_key, _unlisted(listing).values()))
+    free = [row for row in connection.execute("SELECT digest FROM contents") if row[0] not in kept]
+    connection.executemany("DELETE FROM contents WHERE digest = ?", free)

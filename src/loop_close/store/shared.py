@@ -1,44 +1,66 @@
 """The history that agents on several machines share: a PostgreSQL database.
 
-The SQLite file stays the history of this machine, and keeps what is to be sent. So nothing here may fail a run, and
-every statement can be repeated: a run has an id that was made where it ran. What others wrote is untrusted: texts are
-bounded here, and made safe where they are shown.
+SQLite stays the history of this machine, and keeps what is to be sent. So nothing here may fail a run, and each run has
+an id that was made where it ran, so that sending it again changes nothing. What others wrote is untrusted: it is
+bounded here, and made safe by who shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field
-from typing import Any
+import contextlib
+from collections.abc import Iterator, Sequence
+from time import time  # by name: a program under test may patch the module
+from typing import Any, NamedTuple, Self
 
-from loop_close.lazy import NamedTuple, dataclass
-from loop_close.store import State
-from loop_close.store.postgres import (
-    LONGEST_RUN,
-    MOST_RECORD,
-    PostgresConnection,
-    bounded,
-    from_bytes,
-    from_column,
-    read_rows,
-    to_bytes,
-    to_column,
-    whole,
-)
-from loop_close.store.records import moment_of, to_plain, to_record
+import msgspec
 
+from loop_close.records import Record, Run
+from loop_close.store.database import ColumnError, StoreError, pack, plain, unpack
+
+#: The format of the tables. A database of another one is neither read nor written.
+FORMAT = 2
 #: So many root causes of a run are asked about.
 MOST_CAUSES = 5
-_MOST_MACHINES = 50
 _MOST_ATTEMPTS = 10
-_MOST_RUNS = 50
-_MOST_EDITS = 20_000  # in bytes
-_MOST_COMMIT = 64
-_MOST_WITH_CAUSE = 6
-_MOST_ON_TREE = 2
+_MOST_RECORD = 200_000  # in bytes, packed
+_MOST_TEXT = 200
+_LASTING = 30 * 86_400.0  # a machine that has not run for so long does not count, in seconds
+# Any number that other programs do not lock.
+_LOCK = 0x6C6F6F70636C6F73
+_LONGEST_STATEMENT = 2_000  # in ms
+_CONNECT = 2  # in seconds: libpq takes no less
+_REASONS = {
+    "25006": "the database is read-only",
+    "28P01": "the server refused the password",
+    "3D000": "there is no such database",
+    "42501": "permission denied",
+    "53300": "the server has too many connections",
+    "57014": "the server took too long",
+    "57P03": "the server is starting",
+}
+_TABLES = (
+    "CREATE TABLE loop_close.format(number integer NOT NULL)",
+    # record: the run in MessagePack without outcomes. tools: what ran, such as pytest. is_whole: all tests were meant
+    # to run, and did. session: of the agent; empty if unknown. began: by the machine's clock, in seconds.
+    "CREATE TABLE loop_close.runs(id uuid PRIMARY KEY, project text NOT NULL, machine text NOT NULL,"
+    " worktree text NOT NULL, session text NOT NULL, branch text NOT NULL, tools text[] NOT NULL,"
+    " is_whole boolean NOT NULL, began double precision NOT NULL, record bytea NOT NULL)",
+    "CREATE INDEX runs_of_branch ON loop_close.runs(project, branch, began) WHERE is_whole",
+    # version: of the algorithm that made the key. was_failing: before the run, which is then an attempt if edits
+    # preceded it; is_failing: after it.
+    "CREATE TABLE loop_close.causes(run uuid NOT NULL REFERENCES loop_close.runs ON DELETE CASCADE,"
+    " version text NOT NULL, cause text NOT NULL, project text NOT NULL, began double precision NOT NULL,"
+    " is_attempt boolean NOT NULL, was_failing boolean NOT NULL, is_failing boolean NOT NULL,"
+    " PRIMARY KEY(run, version, cause))",
+    "CREATE INDEX attempts_by_cause ON loop_close.causes(project, cause, version, began) WHERE is_attempt",
+)
 
 
-class Agent(NamedTuple):
+class SharedError(StoreError):
+    """The shared history cannot be used; the text says why, in one line for a user, without any part of the URL."""
+
+
+class Agent(Record, frozen=True):
     """Who runs tests of which project; two agents differ in the worktree or the session.
 
     :ivar project: the same for all clones of a project.
@@ -53,366 +75,219 @@ class Agent(NamedTuple):
     session: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharedAttempt:
-    """The edit before a run, as an attempt at what failed before it.
-
-    :ivar causes: the keys of what failed before it; ``cleared`` those of them that did not fail after it.
-    :ivar edit: the key of the edit, see :func:`loop_close.sharing.edit_key`.
-    :ivar edits: each as file, function, and the line before and after if a single line was replaced.
-    """
-
-    causes: tuple[str, ...] = ()
-    cleared: tuple[str, ...] = ()
-    edit: str = ""
-    edits: tuple[tuple[str, str, str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharedRun:
+class SharedRun(Record, frozen=True):
     """A run as it is sent.
 
-    :ivar id: 32 hexadecimal digits, the same whenever the run is sent.
-    :ivar version: of the keys of ``causes``, which maps each to the number of its failures.
-    :ivar summary: as in :class:`~loop_close.store.RunRow`; ``record``: the fields of the run, plain.
+    :ivar run: without outcomes, its failures bounded.
+    :ivar version: of the keys in ``before`` and ``after``: the causes that failed before the run and after it.
+    :ivar tools: what ran, such as ``pytest``.
+    :ivar is_whole: all tests were meant to run, and did.
     """
 
-    id: str
-    agent: tuple[str, str, str, str, str]
-    source: str
-    number: int
-    state: State
-    started: float
-    ended: float | None = None
-    verdict: str = ""
-    exit_code: int | None = None
-    passed: int = 0
-    skipped: int = 0
-    failures: int = 0
-    is_full: bool = False
-    commit: str = ""
-    tree: str = ""
-    version: str = ""
-    causes: Mapping[str, int] = field(default_factory=dict)
-    attempt: SharedAttempt = SharedAttempt()
-    summary: Any = None
-    record: Any = None
+    agent: Agent
+    run: Run
+    version: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    is_whole: bool = False
 
 
 class AttemptRow(NamedTuple):
-    """What another agent did about a cause: in its run ``number``, after which ``failing`` tests failed."""
+    """A run of another agent after an edit, while ``cause`` had been failing."""
 
     cause: str
     machine: str
     branch: str
-    number: int
-    edit: str
-    edits: tuple[tuple[str, str, str, str], ...]
-    failing: int
+    run: Run
     is_cleared: bool
 
 
-class MachineRow(NamedTuple):
-    """The last full run of a machine.
+class SharedStore:
+    """A connection to the shared history; its tables are made if needed. Each method is a transaction.
 
-    :ivar failing: for each cause that it has, when and on which commit that began to fail there without a break.
+    It is not to be used across a fork.
+
+    :param url: of the database; libpq reads what it leaves out from its environment, service and password files.
+    :raises SharedError: if it cannot be used; so do all methods.
     """
 
-    machine: str
-    began: int
-    failing: Mapping[str, tuple[int, str]]
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise SharedError("it needs psycopg: pip install 'pytest-loop-close[postgres]'") from None
+        self._errors: tuple[type[Exception], ...] = (psycopg.Error, OSError)
+        # A pooler may hand each transaction to another connection: no prepared statements.
+        options: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "client_encoding": "utf8"}
+        options |= {"connect_timeout": _CONNECT, "fallback_application_name": "loop-close"}
+        try:
+            self._connection: Any = psycopg.connect(url, **options)
+        except self._errors as error:
+            raise SharedError(_in_words(error, "cannot connect")) from None
+        try:
+            with self._transaction():
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
+    def __enter__(self) -> Self:
+        return self
 
-class CauseRow(NamedTuple):
-    """A run that had a cause: of which files, and whether a run of another agent went on meanwhile."""
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    cause: str
-    machine: str
-    worktree: str
-    number: int
-    tree: str
-    is_overlapped: bool
+    def close(self) -> None:
+        """Close the connection; more than once is fine."""
+        with contextlib.suppress(*self._errors):
+            self._connection.close()
 
-
-# OFFSET 0: asked of each row by index, and not joined with all rows.
-# Two agents: other worktrees, whatever their machines are called, or sessions that are both known.
-_OTHER = "(o.worktree <> r.worktree OR (o.session <> r.session AND o.session <> '' AND r.session <> ''))"
-_OVERLAPS = (
-    "EXISTS (SELECT 1 FROM loop_close.runs o WHERE o.span && r.span AND o.project = r.project AND o.id <> r.id"
-    f" AND {_OTHER} OFFSET 0)"
-)
-
-
-class SharedStore(PostgresConnection):
-    """The shared history: what runs send, and what they ask. Each method is a transaction."""
-
-    def send(self, rows: Iterable[SharedRun]) -> None:
-        """Add the runs, all or none; one that is there already is added only to complete a run that was under way."""
-
-        def work() -> None:
+    def send(self, rows: Sequence[SharedRun]) -> None:
+        """Add the runs, all or none; what is there already stays as it is."""
+        with self._transaction():
             for row in rows:
                 self._add(row)
 
-        self.work(work)
+    def attempts(self, agent: Agent, causes: Sequence[str], version: str) -> list[AttemptRow]:
+        """The last runs of other agents after edits while these causes were failing; damaged rows are left out."""
+        rows = self._rows(
+            f"SELECT a.cause, left(a.machine, {_MOST_TEXT}), left(a.branch, {_MOST_TEXT}), a.record,"
+            " a.is_whole AND NOT a.is_failing FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL"
+            " (SELECT c.cause, c.began, c.is_failing, r.machine, r.branch, r.record, r.is_whole"
+            " FROM loop_close.causes c JOIN loop_close.runs r ON r.id = c.run"
+            " WHERE c.project = %s AND c.cause = k.cause AND c.version = %s AND c.is_attempt"
+            " AND (r.worktree <> %s OR (r.session <> %s AND r.session <> '' AND %s <> ''))"
+            f" AND octet_length(r.record) <= {_MOST_RECORD} ORDER BY c.began DESC LIMIT {_MOST_ATTEMPTS}) a"
+            " ORDER BY a.began DESC",
+            [*map(_text, causes[:MOST_CAUSES])],
+            *map(_text, (agent.project, version, agent.worktree, agent.session, agent.session)),
+        )
+        found = []
+        for cause, machine, branch, record, is_cleared in rows:
+            with contextlib.suppress(ColumnError, msgspec.DecodeError):
+                run = _RUN.decode(unpack(bytes(record)))
+                found.append(AttemptRow(cause, machine, branch, run, is_cleared))
+        return found
 
-    def announce(self, row: SharedRun, running: Sequence[int] = ()) -> None:
-        """Add a run that begins. Others of its worktree that were under way, and are not in ``running``, are gone."""
-        agent = Agent(*row.agent)
+    def machines(
+        self, agent: Agent, causes: Sequence[tuple[str, str]], version: str
+    ) -> dict[str, dict[str, bool]]:
+        """Of each cause, on which other machines it failed in the last whole run on the agent's branch.
 
-        def work() -> None:
-            self.execute(
-                "UPDATE loop_close.runs SET state = 'killed',"
-                f" finished = greatest(began, least(%s, began + {LONGEST_RUN}))"
-                " WHERE state = 'running' AND machine = %s AND worktree = %s AND project = %s AND NOT number = ANY(%s)",
-                (
-                    self.moment(row.started),
-                    *map(to_column, (agent.machine, agent.worktree, agent.project)),
-                    [*running],
-                ),
-            )
-            self._add(row)
-
-        self.work(work)
-
-    def withdraw(self, row: SharedRun) -> None:
-        """Remove a run that was announced, and is not going to be one."""
-
-        def work() -> None:
-            self.execute("DELETE FROM loop_close.runs WHERE id = %s AND state = 'running'", (row.id,))
-
-        self.work(work)
+        :param causes: each with the tool that found it: runs without the tool do not count.
+        :returns: by cause, then by machine.
+        """
+        pairs = causes[:MOST_CAUSES]
+        rows = self._rows(
+            f"SELECT k.cause, left(last.machine, {_MOST_TEXT}), EXISTS(SELECT FROM loop_close.causes c"
+            " WHERE c.run = last.id AND c.version = %s AND c.cause = k.cause AND c.is_failing)"
+            " FROM unnest(%s::text[], %s::text[]) AS k(cause, tool) CROSS JOIN LATERAL"
+            " (SELECT DISTINCT ON (r.machine) r.id, r.machine FROM loop_close.runs r WHERE r.project = %s"
+            " AND r.branch = %s AND r.is_whole AND k.tool = ANY(r.tools) AND r.machine <> %s AND r.began > %s"
+            " ORDER BY r.machine, r.began DESC) last",
+            _text(version),
+            [_text(cause) for cause, _ in pairs],
+            [_text(tool) for _, tool in pairs],
+            *map(_text, (agent.project, agent.branch, agent.machine)),
+            time() - _LASTING,
+        )
+        found: dict[str, dict[str, bool]] = {}
+        for cause, machine, is_failing in rows:
+            found.setdefault(cause, {})[machine] = is_failing
+        return found
 
     def _add(self, row: SharedRun) -> None:
-        began = self.moment(row.started)
-        finished = None if row.ended is None else max(began, self.moment(row.ended))
-        project, machine, worktree, branch, session = map(to_column, row.agent)
-        record = None if row.record is None else to_bytes(row.record)
-        values = (
-            *(
-                row.id,
-                project,
-                machine,
-                worktree,
-                branch,
-                to_column(row.source),
-                session,
-                row.number,
-                row.state,
-            ),
-            *(
-                moment_of(row.started),
-                row.ended,
-                to_column(row.verdict),
-                row.exit_code,
-                row.passed,
-                row.skipped,
-            ),
-            *(row.failures, row.is_full, to_column(row.commit), to_column(row.tree), began, finished),
-            *(to_bytes(row.summary or {}), record if record is None or len(record) <= MOST_RECORD else None),
+        run, agent = row.run, row.agent
+        is_attempt = run.edits.kind == "effective"
+        added = self._execute(
+            "INSERT INTO loop_close.runs(id, project, machine, worktree, session, branch, tools, is_whole, began,"
+            " record) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            run.id,
+            *map(_text, (agent.project, agent.machine, agent.worktree, agent.session, agent.branch)),
+            [*map(_text, row.tools)],
+            row.is_whole,
+            run.began,
+            pack(msgspec.msgpack.encode(run)),
         )
-        self.execute(
-            "INSERT INTO loop_close.runs(id, project, machine, worktree, branch, source, session, number, state,"
-            " started, ended, verdict, exit_code, passed, skipped, failures, is_full, commit, tree, began, finished,"
-            f" summary, record) VALUES ({', '.join(['%s'] * len(values))}) ON CONFLICT (id) DO UPDATE SET"
-            " state = excluded.state, started = excluded.started, ended = excluded.ended, verdict = excluded.verdict,"
-            " exit_code = excluded.exit_code, passed = excluded.passed, skipped = excluded.skipped,"
-            " failures = excluded.failures, is_full = excluded.is_full, commit = excluded.commit,"
-            " tree = excluded.tree, began = excluded.began, finished = excluded.finished,"
-            " summary = excluded.summary, record = excluded.record WHERE runs.state <> 'done'",
-            values,
-        )
-        self._add_causes(row, began)
-        self._add_attempt(row, began)
-
-    def _add_causes(self, row: SharedRun, began: int) -> None:
-        """Add what failed in the run, by key."""
-        project, machine, _, branch, _ = map(to_column, row.agent)
-        if row.causes:
-            self.execute(
-                "INSERT INTO loop_close.causes(run, version, cause, project, branch, source, machine, began, tests)"
-                " SELECT %s, %s, k.cause, %s, %s, %s, %s, %s, k.tests"
-                " FROM unnest(%s::text[], %s::integer[]) AS k(cause, tests) ON CONFLICT DO NOTHING",
-                (
-                    *(row.id, row.version, project, branch, to_column(row.source), machine, began),
-                    *([*map(to_column, row.causes)], [*row.causes.values()]),
-                ),
+        if added.rowcount:
+            self._execute(
+                "INSERT INTO loop_close.causes(run, version, cause, project, began, is_attempt, was_failing,"
+                " is_failing) SELECT %s, %s, k.cause, %s, %s, %s AND k.cause = ANY(%s), k.cause = ANY(%s),"
+                " k.cause = ANY(%s) FROM unnest(%s::text[]) AS k(cause)",
+                *(run.id, _text(row.version), _text(agent.project), run.began, is_attempt),
+                *([*map(_text, row.before)], [*map(_text, row.before)], [*map(_text, row.after)]),
+                [*map(_text, dict.fromkeys((*row.before, *row.after)))],
             )
 
-    def _add_attempt(self, row: SharedRun, began: int) -> None:
-        """Add the edit before the run, for each cause that it was an attempt at."""
-        project, machine, worktree, branch, session = map(to_column, row.agent)
-        attempt = row.attempt
-        if attempt.edits and attempt.causes:
-            self.execute(
-                "INSERT INTO loop_close.attempts(run, version, cause, project, machine, worktree, branch, session,"
-                " number, began, edit, edits, failing, is_cleared)"
-                " SELECT %s, %s, k.cause, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, k.cause = ANY(%s)"
-                " FROM unnest(%s::text[]) AS k(cause) ON CONFLICT DO NOTHING",
-                (
-                    *(
-                        row.id,
-                        row.version,
-                        project,
-                        machine,
-                        worktree,
-                        branch,
-                        session,
-                        row.number,
-                    ),
-                    *(began, attempt.edit, to_bytes(to_plain(attempt)["edits"]), row.failures),
-                    *([*map(to_column, attempt.cleared)], [*map(to_column, attempt.causes)]),
-                ),
+    def _prepare(self) -> None:
+        """Make the tables."""
+        if self._format() == FORMAT:
+            return
+        # IF NOT EXISTS does not help where others create them at the same time; a session's lock fails behind a pooler.
+        self._execute("SELECT pg_advisory_xact_lock(%s)", _LOCK)
+        found = self._format()
+        if found not in (0, FORMAT):
+            raise SharedError(
+                f"it was written by another version of loop-close (format {found}, not {FORMAT})"
             )
+        if found:
+            return
+        # Not by IF NOT EXISTS, which asks for the right to make one even where an administrator made it.
+        if not self._has("SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'loop_close'"):
+            self._execute("CREATE SCHEMA loop_close")
+        for statement in _TABLES:
+            self._execute(statement)
+        self._execute("INSERT INTO loop_close.format VALUES (%s)", FORMAT)
 
-    def attempts(self, agent: Agent, causes: Sequence[str], version: str) -> list[AttemptRow]:
-        """What other agents tried for these causes, the last attempts first; damaged rows are left out."""
-        rows = self.rows(
-            f"SELECT a.cause, {bounded('a.machine')}, {bounded('a.branch')}, a.number, {bounded('a.edit')}, a.edits,"
-            " a.failing, a.is_cleared"
-            " FROM unnest(%s::text[]) AS k(cause), (SELECT %s::text AS worktree, %s::text AS session) o"
-            " CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts r"
-            f" WHERE r.project = %s AND r.version = %s AND r.cause = k.cause AND {_OTHER}"
-            f" AND octet_length(r.edits) <= {_MOST_EDITS}"
-            f" ORDER BY r.began DESC LIMIT {_MOST_ATTEMPTS}) a ORDER BY a.began DESC",
-            (
-                *([*map(to_column, causes[:MOST_CAUSES])],),
-                *map(to_column, (agent.worktree, agent.session)),
-                *(to_column(agent.project), version),
-            ),
+    def _format(self) -> int:
+        """The format of the tables; 0 if there are none."""
+        # Not by to_regclass: it may not see yet what another process has just made.
+        is_there = self._has(
+            "SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'loop_close' AND c.relname = 'format'"
         )
-        return [*read_rows(rows, _attempt_row)]
+        number = "SELECT coalesce(max(number), 0) FROM loop_close.format"
+        return int(self._execute(number).fetchone()[0]) if is_there else 0
 
-    def machines(self, agent: Agent, source: str, causes: Sequence[str], version: str) -> list[MachineRow]:
-        """The last full run of the source on each machine, on the agent's branch."""
-        project, branch, name = map(to_column, (agent.project, agent.branch, source))
-        of = "project = %(project)s AND branch = %(branch)s AND source = %(source)s"
-        full = f"{of} AND state = 'done' AND is_full"
-        rows = self.rows(
-            # The names, each by a step in the index; then what is asked about each.
-            f"WITH RECURSIVE names(machine, n) AS ((SELECT machine, 1 FROM loop_close.runs WHERE {full}"
-            " ORDER BY machine LIMIT 1) UNION ALL SELECT (SELECT r.machine FROM loop_close.runs r"
-            f" WHERE {full} AND r.machine > names.machine ORDER BY r.machine LIMIT 1), n + 1 FROM names"
-            f" WHERE names.machine IS NOT NULL AND n < {_MOST_MACHINES})"
-            f" SELECT names.machine, last.began, failing.cause, since.began, {bounded('since.commit')} FROM names"
-            f" CROSS JOIN LATERAL (SELECT id, began FROM loop_close.runs r WHERE {full}"
-            " AND r.machine = names.machine ORDER BY r.began DESC LIMIT 1) last"
-            " LEFT JOIN loop_close.causes failing ON failing.run = last.id AND failing.version = %(version)s"
-            " AND failing.cause = ANY(%(causes)s)"
-            " LEFT JOIN LATERAL (SELECT r.began, r.commit FROM loop_close.causes c JOIN loop_close.runs r"
-            " ON r.id = c.run WHERE failing.cause IS NOT NULL AND c.project = %(project)s AND c.cause = failing.cause"
-            " AND c.version = %(version)s AND c.branch = %(branch)s AND c.source = %(source)s"
-            " AND c.machine = names.machine AND c.began > coalesce((SELECT p.began FROM (SELECT q.id, q.began"
-            f" FROM loop_close.runs q WHERE {full.replace('project', 'q.project', 1)} AND q.machine = names.machine"
-            f" ORDER BY q.began DESC LIMIT {_MOST_RUNS}) p WHERE NOT EXISTS (SELECT 1 FROM loop_close.causes x"
-            " WHERE x.run = p.id AND x.version = %(version)s AND x.cause = failing.cause)"
-            " ORDER BY p.began DESC LIMIT 1), 0) ORDER BY c.began LIMIT 1) since ON true"
-            " WHERE names.machine IS NOT NULL",
-            {
-                "project": project,
-                "branch": branch,
-                "source": name,
-                "version": version,
-                "causes": [*map(to_column, causes[:MOST_CAUSES])],
-            },
-        )
-        found: dict[str, MachineRow] = {}
-        for machine, began, cause, since, commit in read_rows(rows, _machine_row):
-            row = found.setdefault(machine, MachineRow(machine, began, {}))
-            if cause:
-                found[machine] = row._replace(failing={**row.failing, cause: (since, commit)})
-        return [*found.values()]
+    def _has(self, query: str) -> bool:
+        return self._execute(query).fetchone() is not None
 
-    def overlapping(self, agent: Agent, started: float, ended: float) -> list[str]:
-        """The machines of other agents whose runs of the project went on between these times, sorted."""
-        first, last = self.moment(started), self.moment(ended)
-        rows = self.rows(
-            f"SELECT DISTINCT {bounded('o.machine')} FROM loop_close.runs o,"
-            " (SELECT %s::text AS worktree, %s::text AS session) r WHERE o.span && int8range(%s, %s, '[]')"
-            f" AND o.project = %s AND {_OTHER} ORDER BY 1 LIMIT {_MOST_MACHINES}",
-            (
-                *map(to_column, (agent.worktree, agent.session)),
-                *(first, max(first, last), to_column(agent.project)),
-            ),
-        )
-        return [*read_rows(rows, lambda row: from_column(row[0]))]
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._transaction():
+            return list(self._execute(query, *values).fetchall())
 
-    def runs_with(self, agent: Agent, causes: Sequence[str], version: str) -> list[CauseRow]:
-        """The last runs of the project that had these causes."""
-        found = self.rows(
-            f"SELECT c.cause, {bounded('r.machine')}, {bounded('r.worktree')}, r.number, {bounded('r.tree')},"
-            f" {_OVERLAPS} FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL (SELECT a.run, a.cause"
-            " FROM loop_close.causes a WHERE a.project = %s AND a.version = %s AND a.cause = k.cause"
-            f" ORDER BY a.began DESC LIMIT {_MOST_WITH_CAUSE}) c JOIN loop_close.runs r ON r.id = c.run",
-            ([*map(to_column, causes[:MOST_CAUSES])], to_column(agent.project), version),
-        )
-        return [*read_rows(found, _cause_row)]
+    def _execute(self, statement: str, *values: Any) -> Any:
+        return self._connection.execute(statement.encode(), values)
 
-    def passed_alone(self, agent: Agent, source: str, trees: Collection[tuple[str, str]]) -> set[str]:
-        """The causes that a full run of the source did not have, on a tree with the cause and without an overlap.
-
-        :param trees: each cause with a tree of files in which it was seen.
-        """
-        pairs = sorted(pair for pair in trees if pair[1])
-        rows = self.rows(
-            "SELECT DISTINCT k.cause FROM unnest(%s::text[], %s::text[]) AS k(cause, tree) CROSS JOIN LATERAL"
-            " (SELECT 1 FROM (SELECT q.* FROM (SELECT * FROM loop_close.runs a WHERE a.project = %s AND a.tree = k.tree"
-            f" AND a.source = %s AND a.state = 'done' AND a.is_full ORDER BY a.began DESC LIMIT {_MOST_RUNS}) q"
-            " WHERE NOT EXISTS (SELECT 1 FROM loop_close.causes c WHERE c.run = q.id AND c.cause = k.cause OFFSET 0)"
-            f" LIMIT {_MOST_ON_TREE}) r WHERE NOT {_OVERLAPS} LIMIT 1) found",
-            (
-                [to_column(cause) for cause, _ in pairs],
-                [to_column(tree) for _, tree in pairs],
-                *map(to_column, (agent.project, source)),
-            ),
-        )
-        return {*read_rows(rows, lambda row: from_column(row[0]))}
-
-    def green_sources(self, agent: Agent, tree: str, sources: Sequence[str]) -> dict[str, str]:
-        """Those of the sources whose last full run on this tree was green, with the machine that it ran on."""
-        rows = self.rows(
-            f"SELECT k.source, {bounded('r.machine')} FROM unnest(%s::text[]) AS k(source) CROSS JOIN LATERAL"
-            " (SELECT machine, verdict FROM loop_close.runs WHERE project = %s AND tree = %s AND source = k.source"
-            " AND state = 'done' AND is_full ORDER BY began DESC LIMIT 1) r WHERE r.verdict = 'green'",
-            ([*map(to_column, sources)], to_column(agent.project), to_column(tree)),
-        )
-        return dict(read_rows(rows, lambda row: (from_column(row[0]), from_column(row[1]))))
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """One transaction, whose errors are told in our words."""
+        try:
+            with self._connection.transaction():
+                # One that is stopped here, as a laptop that is closed, must not keep what others wait for.
+                self._execute(
+                    f"SET LOCAL statement_timeout = {_LONGEST_STATEMENT};"
+                    f" SET LOCAL idle_in_transaction_session_timeout = {5 * _LONGEST_STATEMENT}"
+                )
+                yield
+        except self._errors as error:
+            raise SharedError(_in_words(error, "the connection was lost")) from None
 
 
-def _attempt_row(row: Any) -> AttemptRow:
-    cause, machine, branch, number, edit, edits, failing, is_cleared = row
-    attempt = to_record(SharedAttempt, {"edits": from_bytes(edits)})
-    return AttemptRow(
-        cause=from_column(cause),
-        machine=from_column(machine),
-        branch=from_column(branch),
-        number=whole(number),
-        edit=from_column(edit),
-        edits=attempt.edits,
-        failing=max(0, whole(failing)),
-        is_cleared=bool(is_cleared),
-    )
+_RUN = msgspec.msgpack.Decoder(Run)
 
 
-def _cause_row(row: Any) -> CauseRow:
-    cause, machine, worktree, number, tree, is_overlapped = row
-    return CauseRow(
-        cause=from_column(cause),
-        machine=from_column(machine),
-        worktree=from_column(worktree),
-        number=whole(number),
-        tree=from_column(tree),
-        is_overlapped=bool(is_overlapped),
-    )
+def _in_words(error: Exception, otherwise: str) -> str:
+    """What went wrong, in our words: those of the driver name hosts and users."""
+    code, text = str(getattr(error, "sqlstate", None) or ""), str(error)
+    if not code and "too many clients" in text:  # an error before there is a session has no code
+        code = "53300"
+    if not code and "authentication failed" in text:
+        code = "28P01"
+    return _REASONS.get(code) or (f"the server reports error {code}" if code.isalnum() else otherwise)
 
 
-def _machine_row(row: Any) -> tuple[str, int, str, int, str]:
-    machine, began, cause, since, commit = row
-    name = from_column(commit)
-    is_commit = name[:_MOST_COMMIT].isalnum()  # others may have written anything, and it is shown
-    return (
-        from_column(machine),
-        whole(began),
-        from_column(cause),
-        whole(since or 0),
-        name if is_commit else "",
-    )
+def _text(text: str) -> str:
+    """A text for a column: PostgreSQL takes no NUL either."""
+    return plain(text).replace("\0", "\\0")

@@ -1,9 +1,10 @@
 import pytest
+from loops import edits, known, loop, step
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
 from loop_close.causes.clues import clues
 from loop_close.facts import base_name
-from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
+from loop_close.records import Edit
 
 NODEID = f"{TEST}::test_total"
 
@@ -90,38 +91,33 @@ def test_a_lambda_is_part_of_what_is_around_it():
     assert list(found) == [(SRC, "f")]
 
 
-def edited(run, *edits):
-    return Step(run=run, edits=Edits(kind="effective", edits=edits))
-
-
-EPISODE = Episode(
-    first=3,
-    steps=(
-        edited(3, Edit(file=SRC, function="before")),
-        edited(
-            4,
+LOOP = loop(
+    step(3, edits=edits(Edit(file=SRC, function="before"))),
+    step(
+        4,
+        edits=edits(
             Edit(file=SRC, function="total"),
             Edit(file=TEST, function="test_total"),
             Edit(file=SRC, function="gone", change="removed"),
             Edit(file=SRC, function="prose", is_effective=False),
             Edit(file="data.json"),
         ),
-        edited(5, Edit(file=SRC, function="tried")),
     ),
-    tests={NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)},
+    step(5, edits=edits(Edit(file=SRC, function="tried"))),
+    failing=[known(NODEID, since=4)],
 )
 
 
 def test_what_was_edited_right_before_it_began():
-    found = clues([failure(verdict())], EPISODE)
+    found = clues([failure(verdict())], LOOP)
     assert {name: (clue.edited, clue.is_test) for name, clue in found.items()} == {
         (SRC, "total"): (4, False),
         (TEST, "test_total"): (4, True),
     }
 
 
-def test_a_test_that_the_episode_does_not_know():
-    assert clues([failure(verdict(), nodeid="other")], EPISODE) == {}
+def test_a_test_that_the_loop_does_not_know():
+    assert clues([failure(verdict(), nodeid="other")], LOOP) == {}
 
 
 def test_lambda_outside_of_functions_is_at_its_line_not_where_its_source_begins():

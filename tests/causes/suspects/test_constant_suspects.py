@@ -1,12 +1,13 @@
 import pytest
 from called import CART, called, calls, nodeid
+from loops import edited, loop, step
+from loops import known as failing
 from records import failure, verdict
 
 from loop_close.calls import Constant
 from loop_close.causes.locate import blame
 from loop_close.causes.rank import found_for, scored, suspects_among
 from loop_close.causes.spectrum import Counted
-from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 from loop_close.model import Evidence, RootCause
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
@@ -87,14 +88,8 @@ def test_attributes_count_where_a_method_of_the_class_ran():
 
 
 def test_an_edited_module_is_a_suspect_by_that():
-    edits = Edits(kind="effective", edits=(Edit(file=CART, function="<module>"),))
-    test = nodeid("test_a")
-    episode = Episode(
-        first=1,
-        steps=(Step(run=1, edits=edits),),
-        tests={test: KnownTest(status="failing", mark=FailureRecord(test=test), since=1)},
-    )
-    first = suspects_among(scored(found_for(cause(), Counted(known(RATES)), episode)))[0]
+    so_far = loop(step(1, edits=edited("<module>", CART)), failing=[failing(nodeid("test_a"))])
+    first = suspects_among(scored(found_for(cause(), Counted(known(RATES)), so_far)))[0]
     assert (first.function, first.constant, first.edited) == ("<module>", "", 1)
 
 

@@ -1,5 +1,7 @@
 import pytest
 from called import called
+from loops import edits, known, loop
+from loops import step as a_step
 from records import SRC, TEST, failure, frame, in_test, observed, raised, source, verdict
 
 from loop_close.calls import Calls
@@ -7,19 +9,19 @@ from loop_close.causes.clues import edited_before
 from loop_close.causes.rank import found_for, scored, suspects_among
 from loop_close.causes.spectrum import Counted
 from loop_close.judge import report_of
-from loop_close.memory import Edit, Edits, Episode, FailureRecord, FailureShape, KnownTest, Step
+from loop_close.records import Edit
 
 NODEID = f"{TEST}::TestCart::test_total"
 
 
-def step(run, *functions, is_full=True, file=SRC, **fields):
-    edits = tuple(Edit(file=file, function=function, **fields) for function in functions)
-    return Step(run=run, is_full=is_full, edits=Edits(kind="effective", edits=edits))
+def step(run, *functions, is_full=True, file=SRC, changed=(), **fields):
+    found = edits(*(Edit(file=file, function=function, **fields) for function in functions))
+    return a_step(run, scope="" if is_full else "-k a", changed=changed, edits=found)
 
 
 def runs(*steps, since=4, nodeid=NODEID):
-    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=since)}
-    found = edited_before([failure(verdict(), nodeid)], Episode(first=1, steps=steps, tests=known))
+    so_far = loop(*steps, failing=[known(NODEID, since=since)])
+    found = edited_before([failure(verdict(), nodeid)], so_far)
     return {name: run for (_, name), (run, *_) in found.items()}
 
 
@@ -30,7 +32,7 @@ def test_what_was_edited_right_before_it_began():
     }
 
 
-def test_a_test_that_the_episode_does_not_know():
+def test_a_test_that_the_loop_does_not_know():
     assert runs(step(4, "total"), nodeid="other.py::test_a") == {}
 
 
@@ -70,13 +72,12 @@ def test_test_code_that_the_failing_test_may_use(file, function, counts):
 CONFTEST = "tests/conftest.py"
 
 
-def suspects(exc, *edits, phase="setup", known_calls=None):
+def suspects(exc, *changed, phase="setup", known_calls=None):
     """The suspects of one failure, after a run in which a constant and test code changed."""
     test = failure(exc, NODEID, phase)
-    steps = (Step(run=4, is_full=True, edits=Edits(kind="effective", edits=edits)),)
-    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)}
+    so_far = loop(a_step(4, edits=edits(*changed)), failing=[known(NODEID, since=4)])
     (cause,) = report_of(observed(test)).causes
-    found = suspects_among(scored(found_for(cause, known_calls, Episode(first=1, steps=steps, tests=known))))
+    found = suspects_among(scored(found_for(cause, known_calls, so_far)))
     return [(each.function, each.reasons) for each in found]
 
 
@@ -135,15 +136,10 @@ def test_a_new_module_of_tests_is_no_suspect():
 
 
 def test_an_edit_counts_by_the_share_of_the_failures_that_began_after_it():
-    tests = {
-        f"{TEST}::test_{n}": KnownTest(
-            status="failing", mark=FailureRecord(test=f"{TEST}::test_{n}"), since=n
-        )
-        for n in (2, 3, 4, 5)
-    }
-    failures = [failure(verdict(), nodeid) for nodeid in tests]
+    tests = [known(f"{TEST}::test_{n}", since=n) for n in (2, 3, 4, 5)]
+    failures = [failure(verdict(), each.test) for each in tests]
     steps = step(2, "a"), step(3, "b"), step(4, "c", "b"), step(5, "d")
-    found = edited_before(failures, Episode(first=1, steps=steps, tests=tests))
+    found = edited_before(failures, loop(*steps, failing=tests))
     assert {name: (run, share) for (_, name), (run, _, share, _) in found.items()} == dict.fromkeys(
         "a", (2, 0.25)
     ) | {
@@ -154,10 +150,8 @@ def test_an_edit_counts_by_the_share_of_the_failures_that_began_after_it():
 
 
 def test_a_failure_that_became_another_one_began_twice():
-    form = FailureShape(shape="s", runs=(4,))
-    known = KnownTest(status="failing", mark=FailureRecord(test=NODEID, shape="s"), since=2, forms=(form,))
-    steps = step(2, "a"), step(3, "b"), step(4, "c"), step(5, "d")
-    found = edited_before([failure(verdict(), NODEID)], Episode(first=1, steps=steps, tests={NODEID: known}))
+    steps = step(2, "a"), step(3, "b"), step(4, "c", changed=(NODEID,)), step(5, "d")
+    found = edited_before([failure(verdict(), NODEID)], loop(*steps, failing=[known(NODEID, since=2)]))
     assert {name for _, name in found} == {"a", "c"}
 
 
@@ -284,11 +278,10 @@ def test_a_name_that_an_edit_of_the_module_took_away(exc, diff, expected):
     """It comes before another module that was edited in the same turn."""
     other = Edit(file="src/shop/aaa.py", function="<module>")
     test = failure(exc, NODEID, "call")
-    edits = Edits(kind="effective", edits=(other, Edit(file=SRC, function="<module>", diff=diff)))
-    known = {NODEID: KnownTest(status="failing", mark=FailureRecord(test=NODEID), since=4)}
-    episode = Episode(first=1, steps=(Step(run=4, is_full=True, edits=edits),), tests=known)
+    changed = edits(other, Edit(file=SRC, function="<module>", diff=diff))
+    so_far = loop(a_step(4, edits=changed), failing=[known(NODEID, since=4)])
     (cause,) = report_of(observed(test)).causes
-    found = scored(found_for(cause, None, episode))
+    found = scored(found_for(cause, None, so_far))
     scores = {candidate.file: share for share, candidate in found if candidate.function == "<module>"}
     assert (scores[SRC] > 2 * scores[other.file]) is expected
 

@@ -1,5 +1,8 @@
 import pytest
 from called import CART, called, calls, nodeid
+from loops import edits as changed
+from loops import known as failing
+from loops import loop, step
 from records import SRC, failure, frame, in_test, raised, verdict
 
 from loop_close.causes.rank import (
@@ -13,8 +16,8 @@ from loop_close.causes.rank import (
     suspects_among,
 )
 from loop_close.causes.spectrum import Counted
-from loop_close.memory import Edit, Edits, Episode, FailureRecord, KnownTest, Step
 from loop_close.model import Evidence, Origin, RootCause, SourceLines
+from loop_close.records import Edit
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
 TAX = called("tax", 30, passed=40, lines={1: 40})
@@ -133,10 +136,7 @@ def test_what_most_of_the_failing_tests_do_not_call():
 
 
 def after(*edits):
-    test = nodeid("test_a")
-    step = Step(run=6, edits=Edits(kind="effective", edits=edits))
-    known = {test: KnownTest(status="failing", mark=FailureRecord(test=test), since=6)}
-    return Episode(first=6, steps=(step,), tests=known)
+    return loop(step(6, edits=changed(*edits)), failing=[failing(nodeid("test_a"), since=6)])
 
 
 @pytest.mark.parametrize(
@@ -174,15 +174,10 @@ def test_why_what_was_edited_is_suspected():
 
 
 def test_every_feature_has_a_weight():
-    edits = Edits(kind="effective", edits=(Edit(file=CART, function="total"),))
-    test = nodeid("test_a")
-    episode = Episode(
-        first=1,
-        steps=(Step(run=1, edits=edits),),
-        tests={test: KnownTest(status="failing", mark=FailureRecord(test=test), since=1)},
+    one = cause(failure(WRONG, nodeid("test_a")))
+    found = found_for(
+        one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), after(Edit(file=CART, function="total"))
     )
-    one = cause(failure(WRONG, test))
-    found = found_for(one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), episode)
     (first,) = found
     assert set(first.features) == {*WEIGHTS, *UNCOUNTED} - {NONE}
     assert all(-1 <= value <= 1 for value in first.features.values())

@@ -1,0 +1,260 @@
+"""The tests as they were: if they changed, those of the baseline run against the present code, in a copy.
+
+A green check whose tests changed is objected to unless the old tests pass too, however the new ones were written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import subprocess
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from loop_close import files
+from loop_close.baseline import keep
+from loop_close.baseline.keep import Baseline, changed, differing, learn, load, missing, take
+from loop_close.records import Objection, OldOutcome, Run
+from loop_close.text import one_line, sanitize
+from loop_close.text.redact import redact
+from loop_close.tree import Tree, git
+from loop_close.tree import take as take_tree
+
+if TYPE_CHECKING:
+    from loop_close.child import Stop
+    from loop_close.parts import PytestContext
+
+__all__ = ["Baseline", "Pending", "changed", "differing", "learn", "load", "missing", "objection", "take"]
+
+#: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
+_TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
+_MOST_TESTS, _MOST_LINES, _MOST_TEXT = 50, 200, 1_000_000
+
+
+class Pending(NamedTuple):
+    """What a person may accept.
+
+    :ivar files: test files that differ from the baseline; ``diff`` of them, bounded and redacted.
+    :ivar at_head: how many of the files equal the last commit.
+    :ivar functions: test functions of the baseline that did not run in the newest results on these files.
+    """
+
+    files: tuple[str, ...] = ()
+    diff: str = ""
+    at_head: int = 0
+    functions: tuple[str, ...] = ()
+
+
+def hold(root: Path, key: str) -> None:
+    """Take the present files as the baseline of a session that begins, and hold it until another one begins.
+
+    :param key: of the session. One that was held before is resumed, and takes no new baseline.
+    :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
+    """
+    keep.hold(root, key, _tree(root))
+
+
+def pending(root: Path, runs: Sequence[Run] = ()) -> Pending:
+    """What differs from the baseline; nothing where there is none.
+
+    :param runs: the newest results on the present files, oldest first.
+    """
+    baseline = load(root)
+    if baseline is None:
+        return Pending()
+    names = changed(root, baseline, _tree(root))
+    functions = {each for run in {run.check: run for run in runs}.values() for each in missing(baseline, run)}
+    return Pending(names, _diff(root, baseline, names), _at_head(root, names), tuple(sorted(functions)))
+
+
+def lines_of(pending: Pending) -> list[str]:
+    """What a person reads before accepting."""
+    if not pending.files and not pending.functions:
+        return ["the tests are as they were"]
+    lines = [f"differs from the baseline: {one_line(path, 300)}" for path in pending.files]
+    lines += [f"did not run: {one_line(test, 300)}" for test in pending.functions[:_MOST_TESTS]]
+    if pending.files:
+        lines.append(f"{pending.at_head} of {len(pending.files)} equal the last commit")
+    return [*lines, *pending.diff.splitlines(), "to accept: loop-close accept FILE..., or --all"]
+
+
+def accept(root: Path, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
+    """Make the present state of some files the baseline.
+
+    :param paths: if they are all that differ, the tests that ran are accepted, too.
+    :param runs: the newest results on the present files, oldest first.
+    :returns: the files.
+    :raises OSError: when it cannot be kept.
+    """
+    baseline = load(root)
+    if baseline is None:
+        return ()
+    tree = _tree(root)
+    accepted = tuple(path for path in changed(root, baseline, tree) if path in paths)
+    keep.accept(root, baseline, tree, accepted, runs)
+    return accepted
+
+
+# --- the objection
+
+
+def objection(
+    root: Path,
+    baseline: Baseline,
+    tree: Tree,
+    run: Run,
+    context: PytestContext | None,
+    stop: Stop | None = None,
+) -> Objection | None:
+    """What the tests as they were say to a green run. They run if a file of theirs differs, or one did not run.
+
+    :param run: the green run of a check on these files.
+    :param context: how pytest was started in it; None if pytest did not report.
+    :returns: None if they pass, or nothing changed.
+    """
+    names = changed(root, baseline, tree)
+    absent = frozenset(missing(baseline, run))
+    if not names and not absent:
+        return None
+    reason, tests = one_line(_clean(keep.checks_changed(root, baseline)), 300), []
+    if not reason and context is None:
+        tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
+    elif not reason and context is not None:
+        from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
+
+        try:
+            tests = _tests(root, baseline, tree, run, context, names, absent, stop)
+        except CannotIsolateError as error:
+            reason = one_line(_clean(str(error)), 300)
+        if not tests and not reason:
+            return None
+    return Objection(
+        check=run.check,
+        files=names,
+        tests=tuple(tests[:_MOST_TESTS]),
+        omitted=max(0, len(tests) - _MOST_TESTS),
+        reason=reason,
+        diff=_diff(root, baseline, names),
+    )
+
+
+def _tests(
+    root: Path,
+    baseline: Baseline,
+    tree: Tree,
+    run: Run,
+    context: PytestContext,
+    names: Collection[str],
+    absent: Collection[str],
+    stop: Stop | None,
+) -> list[OldOutcome]:
+    """The old tests that do not pass."""
+    from loop_close.baseline.run import run as run_copy
+
+    seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
+    known = baseline.functions.get(run.check)
+    found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
+    bad = list(unmet(found.outcomes, found.collected, known, names))
+    doubtful = [
+        each for each in bad if keep.file_of(each.test) not in names and _function(each.test) not in absent
+    ]
+    if doubtful:
+        # Their files did not change: what fails or skips with the present files too does so because it is a copy.
+        functions = sorted({_function(each.test) for each in doubtful})
+        control = run_copy(
+            root, None, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
+        )
+        seen = unmet(control.outcomes, (), functions, ())
+        same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
+        bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
+    return [
+        OldOutcome(test=_clean(each.test), outcome=each.outcome, reason=one_line(_clean(each.reason), 300))
+        for each in bad
+    ]
+
+
+def _function(test: str) -> str:
+    return test.partition("[")[0]
+
+
+def _key(each: OldOutcome) -> str:
+    return each.test if each.outcome == "failed" else _function(each.test)
+
+
+def unmet(
+    outcomes: Mapping[str, tuple[str, str]],
+    collected: Collection[str],
+    known: Sequence[str] | None,
+    strict: Collection[str],
+) -> Iterator[OldOutcome]:
+    """The tests that do not say that the code is right, by name: failed, or not run although they ran before. Pure.
+
+    :param outcomes: by node id, with the reason; of modules that could not be collected by their path.
+    :param known: test functions that ran before; None if that is not known.
+    :param strict: files whose skipped tests count if it is not known which ran before.
+    """
+    ran, not_run = set(), {}
+    for test, (outcome, why) in sorted(outcomes.items()):
+        function = _function(test)
+        if outcome == "failed":
+            yield OldOutcome(test=test, outcome=outcome, reason=why)
+        if outcome in ("skipped", "xfailed"):
+            not_run[function] = OldOutcome(test=test, outcome=outcome, reason=why)
+        else:
+            ran.add(function)
+    for test in sorted(set(collected) - outcomes.keys()):
+        yield OldOutcome(test=test, outcome="missing", reason="the session ended before it")
+        ran.add(_function(test))
+    if known is None:
+        yield from (
+            each
+            for function, each in not_run.items()
+            if function not in ran and each.outcome == "skipped" and keep.file_of(function) in strict
+        )
+        return
+    for function in known:
+        module = keep.file_of(function)
+        if function not in ran and module not in ran:
+            yield not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
+
+
+# --- what a person sees
+
+
+def _tree(root: Path) -> Tree:
+    return take_tree(root, cache=root / files.STATE_FOLDER / "tree")
+
+
+def _clean(text: str) -> str:
+    return redact(sanitize(text))
+
+
+def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
+    """The difference of the files, bounded, without credentials."""
+    lines: list[str] = []
+    for path in names:
+        if len(lines) > _MOST_LINES:
+            break
+        sides = [keep.old_content(root, baseline, path), keep.read(root, path)]
+        if any(side is not None and (b"\0" in side or len(side) > _MOST_TEXT) for side in sides):
+            lines.append(f"{path} differs, and is not shown")
+            continue
+        before, after = (keep.text_of(side).splitlines() for side in sides)
+        lines += difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="", n=2)
+    text = _clean("\n".join(lines[: _MOST_LINES + 1]))
+    return text if len(lines) <= _MOST_LINES else f"{text}\n… more lines differ"
+
+
+def _at_head(root: Path, names: Collection[str]) -> int:
+    """How many of the files are as in the last commit; 0 without git."""
+    try:
+        asked = [
+            git(root, *words)
+            for words in (("diff", "--name-only", "--relative", "-z", "HEAD"), ("ls-files", "-z"))
+        ]
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    if any(each.returncode for each in asked):
+        return 0
+    differ, tracked = (set(each.stdout.decode("utf-8", "replace").split("\0")) for each in asked)
+    return sum(path not in differ and path in tracked for path in names)

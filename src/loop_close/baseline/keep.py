@@ -1,0 +1,323 @@
+"""The baseline: the test files as they were, kept with their contents in the user's state folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from loop_close import files
+from loop_close.baseline import tables
+from loop_close.checks import DEFAULT
+from loop_close.conventions import is_test_module
+from loop_close.process import locked
+from loop_close.records import Record, Run
+from loop_close.tree import Tree
+
+#: Of a file that is larger than this only the digest is kept.
+LARGEST = 16_000_000
+_MOST_KEYS, _MOST_ACCEPTED = 100, 1_000
+_INDEX = "baseline"
+_RAN = ("passed", "failed")
+
+
+class Baseline(Record, frozen=True):
+    """The tests as they were.
+
+    :ivar digest: of the files and the checks, and of nothing else here.
+    :ivar files: digest of the content by path, as :attr:`loop_close.tree.Tree.files` has it: test files, configuration
+        of pytest, and what Python or pytest loads by itself.
+    :ivar patterns: how else test modules are named, by the setting ``python_files`` of pytest.
+    :ivar checks: the commands of the checks by name, as the settings had them.
+    :ivar functions: of each check the test functions that ran, as node ids without parameters. A check that is
+        missing has not run on these files.
+    :ivar accepted: files that a person accepted since.
+    :ivar keys: whose sessions were held, the latest last.
+    :ivar is_held: it holds for a whole session of an agent, or of ``drive``.
+    """
+
+    digest: str
+    files: Mapping[str, str] = {}
+    patterns: tuple[str, ...] = ()
+    checks: Mapping[str, str] = {}
+    functions: Mapping[str, tuple[str, ...]] = {}
+    accepted: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    is_held: bool = False
+
+
+# --- which files it has
+
+
+#: What Python or pytest loads by itself, wherever it is.
+_LOADED = (
+    r"conftest\.py|\.?pytest\.(?:ini|toml)|pyproject\.toml|setup\.cfg|tox\.ini|(?:site|user)customize\.py|[^/]*\.pth"
+    r"|[^/]+\.(?:dist|egg)-info/entry_points\.txt"
+)
+_IS_LOADED = re.compile(rf"(?:^|/)(?:{_LOADED})\Z")
+# As conventions.is_test_file, and the folders themselves, which may be links. One pattern, as all paths are looked at.
+_IS_OF_TESTS = re.compile(
+    rf"(?:^|/)(?:(?:tests?|testing)(?:/|\Z)|(?:test_[^/]*|[^/]*_test\.py|tests?\.py|{_LOADED})\Z)"
+)
+
+
+def is_loaded(path: str) -> bool:
+    """Whether Python or pytest loads the file by itself."""
+    return _IS_LOADED.search(path) is not None
+
+
+def is_of_tests(path: str, patterns: Iterable[str] = ()) -> bool:
+    """Whether the file determines what the tests demand, and which of them run."""
+    if _IS_OF_TESTS.search(path):
+        return True
+    return bool(patterns) and any(fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
+
+
+def differing(baseline: Baseline, tree: Tree) -> tuple[str, ...]:
+    """The files of the tests that changed, are new, or gone. Pure.
+
+    ``pyproject.toml``, ``setup.cfg`` and ``tox.ini`` are named for any change; :func:`changed` looks into them.
+    """
+    before, after, patterns = baseline.files, tree.files, baseline.patterns
+    found = [path for path, digest in before.items() if after.get(path) != digest]
+    found += [path for path in after if path not in before and is_of_tests(path, patterns)]
+    return tuple(sorted(found))
+
+
+def changed(root: Path, baseline: Baseline, tree: Tree) -> tuple[str, ...]:
+    """The same, without files in which only what is not of pytest changed. The checks count if one of theirs did."""
+    return tuple(path for path in differing(baseline, tree) if _counts(root, baseline, path))
+
+
+def _counts(root: Path, baseline: Baseline, path: str) -> bool:
+    if not tables.is_shared(path):
+        return True
+    before, after = (text_of(each) for each in (old_content(root, baseline, path), read(root, path)))
+    is_same = tables.of(path, before) == tables.of(path, after)
+    return not is_same or (path == "pyproject.toml" and bool(checks_changed(root, baseline)))
+
+
+def checks_changed(root: Path, baseline: Baseline) -> str:
+    """What changed in the commands of the checks of the baseline; empty for nothing. More checks may be there."""
+    try:
+        table = files.settings_table(root).get("checks", {})
+    except files.UnusablePathError as error:
+        return str(error)
+    now, before = dict(table or DEFAULT), baseline.checks or DEFAULT
+    for name, command in before.items():
+        if now.get(name) != command:
+            said = f"is now {str(now[name])!r}" if name in now else "is gone"
+            return f"the checks changed: {name}, which was {command!r}, {said}"
+    return ""
+
+
+def text_of(content: bytes | None) -> str:
+    """The content as text; empty for a file that is missing."""
+    return (content or b"").decode("utf-8", "replace")
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """The present content of a regular file; None if there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        if stat.S_ISREG(os.stat(real(root, path)).st_mode):
+            return real(root, path).read_bytes()
+    return None
+
+
+def real(root: Path, path: str) -> Path:
+    r"""Where a file of a tree is: its name may have ``\udcNN`` for bytes that are invalid UTF-8."""
+    if "\\udc" in path:
+        path = path.encode("ascii", "backslashreplace").decode("unicode_escape")
+    return root / path
+
+
+# --- taking
+
+
+def take(root: Path, tree: Tree, runs: Sequence[Run], *, is_held: bool = False) -> Baseline:
+    """Make the present files the baseline.
+
+    :param runs: results on these files; the newest of each check says which test functions run.
+    :raises OSError: when it cannot be kept.
+    """
+    before = load(root)
+    keys = before.keys if before is not None else ()
+    return _keep(root, _of_tree(root, tree, functions_of(runs)), keys=keys, is_held=is_held)
+
+
+def hold(root: Path, key: str, tree: Tree) -> None:
+    """Make the present files the baseline of a session, until another session begins. A resumed one takes no new one.
+
+    :param key: of the session.
+    :raises OSError: when it cannot be kept.
+    """
+    before = load(root)
+    keys = before.keys if before is not None else ()
+    if key in keys:
+        return
+    functions = {} if before is None else _unchanged(before, changed(root, before, tree))
+    _keep(root, _of_tree(root, tree, functions), keys=(*keys, key)[-_MOST_KEYS:], is_held=True)
+
+
+def learn(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Baseline:
+    """The baseline with the test functions of a check that ran on its files, if those were not known."""
+    functions = functions_of([run])
+    if run.check in baseline.functions or not functions or changed(root, baseline, tree):
+        return baseline
+    more = msgspec.structs.replace(baseline, functions={**baseline.functions, **functions})
+    return _keep(root, more, keys=baseline.keys, is_held=baseline.is_held)
+
+
+def accept(
+    root: Path, baseline: Baseline, tree: Tree, paths: Collection[str], runs: Sequence[Run]
+) -> Baseline:
+    """The baseline with the present state of some files. Their test functions are those that ran in the newest results.
+
+    :param paths: if they are all that differ, which other functions ran is accepted, too.
+    :raises OSError: when it cannot be kept.
+    """
+    new = _of_tree(root, tree, {})
+    accepted = dict.fromkeys((*baseline.accepted, *paths))
+    is_all = set(changed(root, baseline, tree)) <= set(paths)
+    listing = {path: digest for path, digest in baseline.files.items() if path not in paths}
+    listing |= {path: digest for path, digest in new.files.items() if path in paths}
+    ran = functions_of(runs)
+    functions = {
+        check: tuple(each for each in before if file_of(each) not in paths)
+        + tuple(each for each in ran.get(check, ()) if file_of(each) in paths)
+        for check, before in baseline.functions.items()
+    }
+    more = msgspec.structs.replace(
+        baseline,
+        files=new.files if is_all else listing,
+        patterns=new.patterns if is_all else baseline.patterns,
+        checks=new.checks if "pyproject.toml" in paths else baseline.checks,
+        functions=ran if is_all else functions,
+        accepted=tuple(accepted)[-_MOST_ACCEPTED:],
+    )
+    return _keep(root, more, keys=baseline.keys, is_held=baseline.is_held)
+
+
+def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """The test functions that ran in the newest run of each check, of those whose tests are known."""
+    found: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        tests = [test for each in run.outcomes.values() for test, outcome in each.items() if outcome in _RAN]
+        if tests and run.check:
+            found[run.check] = tuple(sorted({test.partition("[")[0] for test in tests}))
+    return found
+
+
+def file_of(test: str) -> str:
+    """The file of a test, by its node id."""
+    return test.partition("::")[0]
+
+
+def _unchanged(before: Baseline, changed: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The test functions that run as before: of other modules than those that changed, if nothing else did."""
+    if not all(is_test_module(path) for path in changed):
+        return {}
+    return {
+        check: tuple(each for each in functions if file_of(each) not in changed)
+        for check, functions in before.functions.items()
+    }
+
+
+def _of_tree(root: Path, tree: Tree, functions: Mapping[str, tuple[str, ...]]) -> Baseline:
+    configured = [path for path in tree.files if tables.is_shared(path) or tables.is_own(path)]
+    patterns = tables.patterns(text_of(read(root, path)) for path in configured)
+    return Baseline(
+        digest="",
+        files={path: digest for path, digest in tree.files.items() if is_of_tests(path, patterns)},
+        patterns=patterns,
+        checks=tables.checks(text_of(read(root, "pyproject.toml"))),
+        functions=functions,
+    )
+
+
+# --- where it is kept
+
+
+def folder_of(root: Path) -> Path:
+    """The folder in the user's state folder; where that cannot be written, below the root."""
+    outside = files.outside(root, "baseline")
+    if outside is not None:
+        above = next((each for each in outside.parents if each.exists()), None)
+        if above is not None and above.is_dir() and os.access(above, os.W_OK):
+            return outside.with_suffix("")
+    return root / files.STATE_FOLDER / "baseline"
+
+
+def load(root: Path) -> Baseline | None:
+    """The project's baseline; None if there is none, or it is damaged."""
+    try:
+        checksum, _, data = (folder_of(root) / _INDEX).read_bytes().partition(b"\n")
+        return msgspec.msgpack.decode(data, type=Baseline) if checksum == _digest(data).encode() else None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def old_content(root: Path, baseline: Baseline, path: str) -> bytes | None:
+    """What a file of the baseline held; None for a file that it does not have, or whose content is not kept."""
+    digest = baseline.files.get(path)
+    if digest is None:
+        return None
+    with contextlib.suppress(OSError):
+        content = (folder_of(root) / _name(digest)).read_bytes()
+        if _digest(content) == _name(digest):
+            return content
+    return None
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def _name(digest: str) -> str:
+    """The name of a content: digests of links and executables have more than that."""
+    return digest.rpartition(">")[2].removesuffix("+x")
+
+
+def _keep(root: Path, baseline: Baseline, *, keys: tuple[str, ...], is_held: bool) -> Baseline:
+    folder = folder_of(root)
+    if folder.is_relative_to(root):
+        files.state_folder(root)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    content = msgspec.msgpack.encode((baseline.files, baseline.checks), order="sorted")
+    baseline = msgspec.structs.replace(baseline, digest=_digest(content), keys=keys, is_held=is_held)
+    with locked(folder / "lock", 5.0):
+        names = {_name(digest): path for path, digest in baseline.files.items()}
+        there = set(os.listdir(folder))
+        for name in names.keys() - there:
+            found = _small(root, names[name])
+            # What changed meanwhile is not what the tree has; it shows as missing when it is needed.
+            if found is not None and _digest(found) == name:
+                files.write_bytes(folder / name, found)
+        data = msgspec.msgpack.encode(baseline)
+        files.write_bytes(folder / _INDEX, _digest(data).encode() + b"\n" + data)
+        for name in there - names.keys() - {_INDEX, "lock"}:
+            with contextlib.suppress(OSError):
+                os.unlink(folder / name)
+    return baseline
+
+
+def _small(root: Path, path: str) -> bytes | None:
+    try:
+        is_small = os.stat(real(root, path)).st_size <= LARGEST
+    except OSError:
+        return None
+    return read(root, path) if is_small else None
+
+
+def missing(baseline: Baseline, run: Run) -> Iterator[str]:
+    """The test functions of the baseline that did not run: gone, skipped, or expected to fail."""
+    tests = (each for outcomes in run.outcomes.values() for each in outcomes.items())
+    ran = {test.partition("[")[0] for test, outcome in tests if outcome in (*_RAN, "xpassed")}
+    yield from (each for each in baseline.functions.get(run.check, ()) if each not in ran)

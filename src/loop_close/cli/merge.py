@@ -1,0 +1,93 @@
+"""``loop-close merge`` and ``emit``: reports of shards and jobs as one prompt, or in the formats of CI systems."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import os
+from pathlib import Path
+
+from loop_close.cli import USAGE, Streams, UsageError, read_input
+from loop_close.cli.analyze import target_of
+from loop_close.cli.project import root_of, targets_of
+from loop_close.merge import join
+from loop_close.parts import RejectedError, in_report, read_paths
+
+#: No report is larger, in bytes.
+_MOST_BYTES = 200_000_000
+
+
+def merge(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, merge, write. 0 when all is green and whole, else 1; 64 where a file cannot be written.
+
+    The result is not a run of the loop: nothing is remembered.
+    """
+    from loop_close import app, files
+    from loop_close.prompt.sections import in_short
+    from loop_close.provenance import provenance_of
+
+    for option, path in (("-o", options.output), ("--json", options.json)):
+        target_of(path, option)
+    gc.disable()  # the process is over before there is anything to collect
+    written = [os.path.realpath(path) for path in (options.output, options.json) if path]
+    try:
+        parts, rejected = read_paths(options.paths, written)
+    except RejectedError as error:
+        raise UsageError(str(error)) from None
+    here = provenance_of(Path.cwd(), os.environ)
+    merged = join(parts, rejected, expected=options.expect, here=here)
+    for name, why in merged.rejected:
+        streams.complain(f"{name} was not read: {why}")
+    targets = targets_of(root_of(Path.cwd()))
+    if options.output:
+        targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
+    if options.json:
+        targets = targets._replace(json=Path(os.path.abspath(options.json)))
+    try:
+        saved = app.write_report(merged.report, targets, inputs=in_report(merged.parts, merged.unread))
+    except files.UnusablePathError as error:
+        raise UsageError(str(error)) from None
+    for line in (in_short(saved.report), *saved.report.notes, *saved.problems):
+        streams.complain(line)
+    if saved.problems:
+        return USAGE
+    return 0 if saved.report.verdict == "green" else 1
+
+
+def emit(options: argparse.Namespace, streams: Streams) -> int:
+    """Read a report, write it in another format. 0 when that is done, whatever the report says."""
+    from loop_close import files
+    from loop_close.emit import BEGINNINGS, emitted
+    from loop_close.emit.report import ReportError, checked, parsed
+
+    text = read_input(options.report, _MOST_BYTES, streams).decode("utf-8-sig", "replace")
+    try:
+        document = checked(parsed(text), options.prefix)
+    except ReportError as error:
+        raise UsageError(f"cannot read {options.report}: {error}") from None
+    if options.output is None or options.output == "-":
+        text = emitted(options.format, document, _held())
+        if isinstance(streams.output, io.TextIOWrapper):
+            streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
+        if not text and options.format == "github-summary":
+            streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
+        streams.put(text)
+        return 0
+    target = Path(options.output)
+    try:
+        files.check_writable(target, lambda path: files.begins_with(path, BEGINNINGS))
+        files.write(target, [emitted(options.format, document)])
+    except files.UnusablePathError as error:
+        raise UsageError(f"-o: {error}") from None
+    except OSError as error:
+        raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
+    return 0
+
+
+def _held() -> int:
+    """The bytes of the step summary, to which a shell may append what is printed."""
+    try:
+        return os.stat(os.environ.get("GITHUB_STEP_SUMMARY", "")).st_size
+    except OSError:
+        return 0

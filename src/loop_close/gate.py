@@ -1,0 +1,283 @@
+"""Whether the work is done: read from the results of checks on the present files, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from loop_close import baseline as baselines
+from loop_close import files
+from loop_close.checks import Check, checks_of, digests_of, joined
+from loop_close.records import CheckState, Loop, Run, State
+from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+from loop_close.store import Store, StoreError
+from loop_close.tree import Tree, TreeError, is_fixed, take
+
+if TYPE_CHECKING:
+    from loop_close.baseline import Baseline
+    from loop_close.files import Targets
+
+CHECK = "loop-close check"
+#: The stat cache of the tree, in the state folder.
+TREE_CACHE = "tree"
+#: What SQLite writes beside a database.
+_OF_SQLITE = ("-wal", "-shm", "-journal")
+#: So many of the last runs are looked at for the reason why there is no result.
+_RECENT = 20
+_MOST_NAMED = 5
+
+
+class Facts(NamedTuple):
+    """What the gate looks at.
+
+    :ivar runs: the results on this tree and the last runs, oldest first.
+    """
+
+    targets: Targets
+    checks: tuple[Check, ...]
+    tree: Tree
+    runs: list[Run]
+    baseline: Baseline | None
+
+
+class UnknownError(Exception):
+    """Nothing can be said of the project; the text says why."""
+
+
+def state(root: Path) -> State:
+    """Whether the work in a project is done. Never raises, runs nothing, writes nothing but a cache."""
+    return look(root)[0]
+
+
+def look(root: Path) -> tuple[State, Facts | None]:
+    """The same, with what it was read from; None where something of that is missing."""
+    try:
+        facts = facts_of(root)
+        return judge_facts(facts), facts
+    except UnknownError as error:
+        reason = str(error)
+    except Exception as fault:  # a door must not fall over, and "done" must not be the answer
+        from loop_close.text import fault_text
+
+        reason = f"internal error of loop-close: {fault_text(fault)}"
+    return State(verdict="unknown", reason=reason, command=CHECK), None
+
+
+def tree_digest(root: Path) -> str:
+    """The digest of the project's files as they are now; empty if they cannot be listed."""
+    try:
+        return take_tree(targets_of(root)).digest
+    except (UnknownError, TreeError):
+        return ""
+
+
+def targets_of(root: Path) -> Targets:
+    """The files that the project's settings name.
+
+    :raises UnknownError: for settings that are wrong.
+    """
+    try:
+        return files.targets_of(root, parse_settings(files.settings_table(root)), {})
+    except (SettingsError, files.UnusablePathError, OSError) as error:
+        raise UnknownError(str(error)) from None
+
+
+def take_tree(targets: Targets) -> Tree:
+    """The project's files as they are now, without what loop-close writes.
+
+    :raises TreeError: when they cannot be listed.
+    """
+    ours = (targets.prompt, targets.json, targets.history)
+    below = [path for path in ours if path is not None and path.is_relative_to(targets.root)]
+    names = [path.relative_to(targets.root).as_posix() for path in below]
+    return take(
+        targets.root,
+        outputs=tuple(targets.settings.outputs),
+        leave_out=[f"{name}{end}" for name in names for end in ("", *_OF_SQLITE)],
+        cache=targets.root / files.STATE_FOLDER / TREE_CACHE,
+    )
+
+
+def facts_of(root: Path) -> Facts:
+    """What the gate looks at.
+
+    :raises UnknownError: when something of it is missing.
+    """
+    targets = targets_of(root)
+    history = targets.history
+    if history is None:
+        raise UnknownError(f"no result can be kept: [tool.loop-close] history is '{OFF}'")
+    checks = checks_of(targets.settings)
+    try:
+        tree = take_tree(targets)
+    except TreeError as error:
+        raise UnknownError(str(error)) from None
+    try:
+        if not history.is_file():
+            raise UnknownError("no check has run in this project")
+        with Store.open(history, readonly=True) as store:
+            runs = store.results(tree.digest)
+            found = {run.check for run in runs if is_result(run)}
+            if not all(check.name in found for check in checks):
+                runs = [*store.runs(_RECENT), *runs]  # they say why there is no result
+            if store.state != "ok":
+                raise UnknownError("the history is damaged")
+    except (StoreError, OSError) as error:
+        raise UnknownError(f"the history cannot be read: {error}") from None
+    ordered = sorted({run.number: run for run in runs}.values(), key=lambda run: run.number)
+    return Facts(targets, checks, tree, ordered, baselines.load(root))
+
+
+def judge_facts(facts: Facts) -> State:
+    """The state by these facts. Reads the loop only if a check fails."""
+    settings, runs = facts.targets.settings, facts.runs
+    environments = digests_of(program for run in runs for program in run.programs)
+    found = judge(facts.checks, runs, facts.tree, environments, facts.baseline)
+    return is_stuck_too(found, facts, settings) if found.verdict == "failing" else found
+
+
+def is_stuck_too(found: State, facts: Facts, settings: Settings) -> State:
+    """The state, ``stuck`` if the loop is."""
+    from loop_close.loop import fold, is_stuck
+
+    try:
+        with Store.open(facts.targets.history or Path(), readonly=True) as store:
+            loop = fold(store.loop_runs())
+    except (StoreError, OSError):
+        return found
+    return stuck(found, loop) if is_stuck(loop, settings.stuck_after) else found
+
+
+def stuck(found: State, loop: Loop) -> State:
+    """The state of a loop that is stuck."""
+    reason = f"{loop.stalled} attempts in a row did not advance; {found.reason}"
+    return State(verdict="stuck", reason=reason, checks=found.checks, accepted=found.accepted)
+
+
+# --- pure: the verdict from the runs
+
+
+def judge(
+    checks: Sequence[Check],
+    runs: Sequence[Run],
+    tree: Tree,
+    environments: Mapping[str, str],
+    baseline: Baseline | None,
+) -> State:
+    """The state by the newest result of each check on the present files and environment.
+
+    :param runs: oldest first.
+    :param environments: the digest of the present environment, by program.
+    """
+    states = tuple(_state_of(check, runs, tree, environments, baseline) for check in checks)
+    accepted = baseline.accepted if baseline is not None else ()
+    for verdict, command in (("failing", CHECK), ("unknown", CHECK), ("objected", "")):
+        named = [each for each in states if each.verdict == verdict]
+        if named:
+            reason = "; ".join(f"{each.name}: {each.reason}" for each in named)
+            return State(
+                verdict=named[0].verdict, reason=reason, command=command, checks=states, accepted=accepted
+            )
+    names = ", ".join(each.name for each in states)
+    return State(verdict="done", reason=f"green on these files: {names}", checks=states, accepted=accepted)
+
+
+def _state_of(
+    check: Check,
+    runs: Sequence[Run],
+    tree: Tree,
+    environments: Mapping[str, str],
+    baseline: Baseline | None,
+) -> CheckState:
+    own = [run for run in runs if run.check == check.name]
+    results = [run for run in own if is_result(run) and run.tree == tree.digest]
+    if not results:
+        reason = _why_no_result(own[-1]) if own else "it has not run"
+        return CheckState(name=check.name, command=check.command, verdict="unknown", reason=reason)
+    run = results[-1]
+    is_asked = any(asks(baseline, tree, run))
+    if joined(run.programs, environments) != run.environment:
+        verdict, reason = "unknown", "the environment changed since it ran"
+    elif not run.is_green:
+        verdict, reason = "failing", _why_failing(run)
+    elif is_asked and (baseline is None or run.baseline != baseline.digest):
+        verdict, reason = "unknown", "the tests are to be compared with another baseline than when it ran"
+    elif is_asked and run.objection is not None:  # otherwise a person accepted the tests since
+        verdict, reason = "objected", _why_objected(run)
+    else:
+        verdict, reason = "done", "green"
+    return CheckState(
+        name=check.name,
+        command=check.command,
+        verdict=verdict,  # type: ignore[arg-type]  # one of four literals
+        run=run.number,
+        reason=reason,
+        objection=run.objection if verdict == "objected" else None,
+    )
+
+
+def is_result(run: Run) -> bool:
+    """Whether the run says something of a tree: it ended, and no file changed meanwhile."""
+    return run.is_finished and run.exit_code is not None and not run.changed and run.tree == run.tree_after
+
+
+def asks(baseline: Baseline | None, tree: Tree, run: Run) -> Iterator[str]:
+    """What makes a green run ask the tests as they were: files that differ, and tests that no longer run."""
+    if baseline is None:
+        if run.baseline:
+            yield "the baseline is gone"
+        return
+    yield from baselines.differing(baseline, tree)
+    yield from missing(baseline.functions.get(run.check, ()), run)
+
+
+def missing(functions: Sequence[str], run: Run) -> Iterator[str]:
+    """The test functions of a baseline that did not run: gone, skipped or expected to fail."""
+    ran = {
+        test.partition("[")[0]
+        for tests in run.outcomes.values()
+        for test, outcome in tests.items()
+        if outcome in ("passed", "failed", "xpassed")
+    }
+    yield from (function for function in functions if function not in ran)
+
+
+def _why_no_result(last: Run) -> str:
+    if not last.is_finished or last.exit_code is None:
+        return "its last run did not end"
+    if last.changed:
+        said = f"changed while it ran, so the run counts for nothing: {_listed(last.changed)}"
+        data = [path for path in last.changed if not is_fixed(path)]
+        remedy = f". If the tests write {_listed(data)}: ignore it in git, or list it in the setting outputs"
+        return said + remedy * bool(data)
+    return "no result on these files"
+
+
+def _why_failing(run: Run) -> str:
+    counts = run.counts
+    numbers = [f"{counts.failed} failed"] * bool(counts.failed) + [f"{counts.errors} errors"] * bool(
+        counts.errors
+    )
+    if numbers:
+        return ", ".join(numbers)
+    return run.incomplete or (
+        f"exit status {run.exit_code}" if run.exit_code else "its output shows failures"
+    )
+
+
+def _why_objected(run: Run) -> str:
+    objection = run.objection
+    if objection is None:
+        return ""
+    number = len(objection.tests) + objection.omitted
+    if objection.reason:
+        return f"the tests changed, and those of the baseline could not be run: {objection.reason}"
+    if number:
+        return f"the tests changed, and {number} of the baseline do not pass"
+    return f"these files of the tests changed: {_listed(objection.files)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + f" and {left} more" * (left > 0)

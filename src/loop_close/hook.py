@@ -1,0 +1,276 @@
+"""``loop-close hook --host NAME``: what an agent's host is answered when its agent wants to stop, or used a tool.
+
+The answer comes from the gate; the hook runs nothing. It lets go on a fault of its own, and never blocks for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from loop_close import baseline, files, gate
+from loop_close.cli import OutputError, Streams, UsageError
+from loop_close.cli.project import is_root, project_at, root_of, targets_of
+from loop_close.cli.status import loop_of
+from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
+from loop_close.records import Loop, Record, State
+from loop_close.text import digest, fault_text, listed, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+_LONGEST = 5.0
+_TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
+#: So often in a row an agent is sent back without progress.
+MOST_BLOCKS = 5
+_MOST_NAMED, _MOST_TESTS, _MOST_ASKED, _MOST_SESSIONS = 3, 500, 50, 100
+_replaced = msgspec.structs.replace
+
+
+class Session(Record, frozen=True):
+    """What is kept of one session of an agent, in the user's state folder, where ``git clean`` does not reach.
+
+    :ivar root: of the project that it began in: an agent may go to another folder.
+    :ivar is_used: the project used loop-close in this session, whatever is left of it now.
+    :ivar before: tests that were failing when it began, by source and name.
+    :ivar blocks: how often in a row it was sent back without progress; ``fewest`` failing tests when it was.
+    :ivar asked: states that it was sent back for.
+    :ivar run: the last run that it was shown after a tool.
+    :ivar is_reminded: it was told that all failures were there before.
+    """
+
+    root: str = ""
+    is_used: bool = False
+    before: tuple[str, ...] = ()
+    blocks: int = 0
+    fewest: int | None = None
+    asked: tuple[str, ...] = ()
+    run: int = 0
+    is_reminded: bool = False
+
+
+class Reply(NamedTuple):
+    """An answer: let the agent stop, send it back with a text, or end its run and show the text to a person."""
+
+    kind: Literal["nothing", "go_on", "end"]
+    text: str = ""
+
+
+def answer(
+    state: State, loop: Loop, session: Session, tree: str, prompt: str, *, file: str, is_again: bool
+) -> tuple[Reply, Session]:
+    """What an agent that wants to stop is answered, and the session after it. Pure.
+
+    :param tree: digest of the present files.
+    :param prompt: the last next prompt, empty for none; ``file`` its path.
+    :param is_again: it goes on because a hook sent it back.
+    """
+    if state.verdict == "done":
+        return Reply("nothing"), _replaced(session, blocks=0, fewest=None)
+    is_failing = state.verdict == "failing"
+    failing = failing_of(loop)
+    fewest = len(failing) if session.fewest is None else min(len(failing), session.fewest)
+    is_better = session.fewest is not None and len(failing) < session.fewest
+    blocks = 0 if is_better else session.blocks
+    is_older = is_failing and bool(failing) and set(failing) <= set(session.before)
+    objections = [check.objection for check in state.checks if check.objection is not None]
+    about = digest(state.verdict, msgspec.json.encode(objections).decode() if objections else tree)
+    # Of what fails it is told in each of its turns, of all else once.
+    is_told = about in session.asked and (is_again or not is_failing)
+    next_step = f"To see whether the work is done: `{state.command or gate.CHECK}`"
+    if state.verdict == "stuck" or blocks >= MOST_BLOCKS or is_told or (is_older and session.is_reminded):
+        text = f"NOT done: {state.reason}\n\n{next_step}\nThe last prompt: {file}"
+        return Reply("end", text), _replaced(session, blocks=0)
+    parts = [f"Not done: {state.reason}"]
+    if is_older:
+        named = listed([each.test for each in loop.failing], _MOST_NAMED, lambda test: one_line(test, 160))
+        parts.append(f"All tests that fail failed before this session began: {named}.")
+    if objections:
+        from loop_close.prompt.loop import objection_lines  # late: most answers have none
+
+        parts += ["\n".join(objection_lines(each)) for each in objections]
+    parts += [prompt] if is_failing and prompt else []
+    parts.append(f"{next_step}\nThe whole prompt: {file}" if is_failing else next_step)
+    return Reply("go_on", "\n\n".join(parts)), _replaced(
+        session,
+        blocks=blocks + 1,
+        fewest=fewest,
+        asked=(*session.asked, about)[-_MOST_ASKED:],
+        is_reminded=session.is_reminded or is_older,
+    )
+
+
+def failing_of(loop: Loop) -> tuple[str, ...]:
+    """The failing tests by source and name."""
+    return tuple(f"{each.source} {each.test}" for each in loop.failing)
+
+
+# --- the command
+
+
+def hook(options: argparse.Namespace, streams: Streams) -> int:
+    """Answer the host; whatever goes wrong lets the agent do what it was about to, with a line on standard error.
+
+    :returns: 0, as hosts take every other exit code for an answer.
+    """
+    return asked(options.host, streams)
+
+
+def asked(name: str, streams: Streams) -> int:
+    """Answer the host of that name: the same without the words of the command line.
+
+    :raises UsageError: when there is none of that name.
+    """
+    try:
+        host = host_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    # An agent is never held up for longer than this.
+    found = [("", _TOO_LONG)]
+    thread = threading.Thread(target=lambda: found.append(_safely(host, streams.input.read)), daemon=True)
+    thread.start()
+    thread.join(_LONGEST)
+    reply, complaint = found[-1]
+    if complaint:
+        streams.complain(complaint)
+    if complaint == _TOO_LONG:
+        os._exit(0)  # the thread may hold the standard input, for which Python would wait
+    if reply:
+        try:
+            streams.say(reply)
+        except (OutputError, BrokenPipeError):
+            streams.forget_output()
+    return 0
+
+
+def _safely(host: Host, read: Callable[[int], bytes]) -> tuple[str, str]:
+    """The answer, and what went wrong."""
+    try:
+        return _answered(host, host.read(read(MAX_INPUT + 1)))
+    except (UsageError, PayloadError, OSError) as error:
+        return "", str(error)
+    except Exception as fault:
+        return "", f"internal error of loop-close: {fault_text(fault)}"
+
+
+def _answered(host: Host, payload: Payload) -> tuple[str, str]:
+    if payload.is_interrupted or payload.is_waiting:
+        return "", ""
+    here = root_of(Path(payload.cwd) if payload.cwd else Path.cwd())
+    key = digest(host.name, payload.session)
+    path = session_file(here, key)
+    known = session_at(path)
+    session = known or Session(root=str(here))
+    root = Path(session.root) if os.path.isdir(session.root) else here
+    if not _is_ours_to_judge(root):
+        raise UsageError(f"{root} belongs to another user, so the hook does not answer")
+    session = _replaced(session, is_used=session.is_used or _is_used(host, root))
+    is_new = known is None and payload.is_start
+    if is_new:
+        session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
+        if keep(path, session):
+            baseline.hold(root, key)  # before the agent edits a file, or uses loop-close for the first time
+    if not session.is_used:
+        keep(path, session)
+        return "", ""
+    if not payload.is_stop:
+        return "" if payload.is_start else _informed(host, payload, root, session, path), ""
+    state = gate.state(root)
+    is_again = bool(session.blocks if payload.is_again is None else payload.is_again)
+    loop = Loop() if state.verdict == "done" else _loop_at(root)
+    tree = gate.tree_digest(root) if state.verdict in ("failing", "unknown") else ""
+    prompt, file = prompt_of(root), _prompt_file(root)
+    reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again)
+    if after != known and not keep(path, after) and reply.kind == "go_on":
+        return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
+    if reply.kind == "nothing":
+        return "", ""
+    return (host.end if reply.kind == "end" else host.go_on)(payload, reply.text), ""
+
+
+def _informed(host: Host, payload: Payload, root: Path, session: Session, path: Path | None) -> str:
+    """What the agent may read beside a tool's result: the prompt of a red run, once."""
+    loop = _loop_at(root)
+    last = loop.steps[-1].run if loop.steps else 0
+    is_news = bool(loop.failing) and last != session.run
+    return (
+        host.inform(payload, prompt_of(root)) if is_news and keep(path, _replaced(session, run=last)) else ""
+    )
+
+
+def _is_used(host: Host, root: Path) -> bool:
+    """Whether the project uses loop-close: it has its state or settings, or its own file calls this hook."""
+    if is_root(root):
+        return True
+    with contextlib.suppress(OSError):
+        text = (root / host.config.project).read_text(encoding="utf-8", errors="replace")
+        return command_line(host.name) in text
+    return False
+
+
+def _is_ours_to_judge(root: Path) -> bool:
+    """Whether the project belongs to the user: what another one wrote there is not followed."""
+    return not hasattr(os, "getuid") or root.stat().st_uid in (os.getuid(), 0) or os.getuid() == 0
+
+
+def _loop_at(root: Path) -> Loop:
+    """The loop; an empty one for wrong settings, of which the gate says that nothing is known."""
+    try:
+        return loop_of(project_at(root).history)
+    except UsageError:
+        return Loop()
+
+
+def _prompt_file(root: Path) -> str:
+    with contextlib.suppress(UsageError):
+        return targets_of(root).name
+    return "nextprompt.md"
+
+
+def prompt_of(root: Path) -> str:
+    """The last next prompt without our mark; empty where there is none, or a run is going on."""
+    with contextlib.suppress(OSError, UsageError):
+        path = targets_of(root).prompt
+        if files.is_finished(path):
+            return files.without_signature(path.read_text(encoding="utf-8", errors="replace")).strip("\n")
+    return ""
+
+
+# --- the sessions of agents, each a small file in the user's state folder
+
+
+def session_file(root: Path, key: str) -> Path | None:
+    """Where a session is kept; None if the user's state folder lies in the project."""
+    beside = files.outside(root, "sessions")
+    return None if beside is None else beside.with_name("sessions") / f"{key}.json"
+
+
+def session_at(path: Path | None) -> Session | None:
+    """What is kept of a session; None for nothing, or a damaged file."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        return None if path is None else msgspec.json.decode(path.read_bytes(), type=Session)
+    return None
+
+
+def keep(path: Path | None, session: Session) -> bool:
+    """Save a session, and of many the newest.
+
+    :returns: whether it could be written.
+    """
+    if path is None:
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        files.write_bytes(path, msgspec.json.encode(session))
+        newest_last = sorted(path.parent.glob("*.json"), key=os.path.getmtime)
+        for old in newest_last[:-_MOST_SESSIONS]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,566 @@
+"""``loop-close mcp``: the server that hosts of agents speak to, on standard input and output.
+
+Each tool is a record of its arguments and a function: the schema and the check of a call follow from the record.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeAlias, cast
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import mcp_types as types
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from msgspec import Meta
+
+from loop_close import __version__, gate
+from loop_close.agent.supervisor import progress_meta
+from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
+from loop_close.cli import UsageError
+from loop_close.cli.history import failing_of, read, result_of
+from loop_close.cli.project import project_at, root_in, root_of
+from loop_close.cli.status import lines_of, loop_of
+from loop_close.detectors import DEFAULT_DETECTORS
+from loop_close.environ import environment
+from loop_close.files import UnusablePathError
+from loop_close.hook import prompt_of
+from loop_close.judge import report_of
+from loop_close.prompt.compose import compose
+from loop_close.prompt.report_json import report_document, state_document
+from loop_close.prompt.sections import DEFAULT_SECTIONS
+from loop_close.readers.streams import observe
+from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
+from loop_close.text import fault_text, fence, one_line
+from loop_close.text.redact import clean
+
+if TYPE_CHECKING:
+    from loop_close.cli import Streams
+
+#: Of the resource that holds the next prompt.
+URI = "loop-close://nextprompt"
+#: Seconds that the checks may take by default.
+TIME_LIMIT = 600
+INSTRUCTIONS = (
+    "loop-close says whether the work is done. After an edit, call loop_run: it runs the checks and returns the next"
+    " prompt. Call loop_status to see whether every check is green on the present files. Call loop_close to read output"
+    " that you already have."
+)
+_BUSY = "the checks are already running; loop_status shows when they are done"
+_MARKDOWN = "text/markdown"
+_MAX_ITEMS, _MAX_CHARACTERS, _MAX_ERROR, _MAX_NAME = 25, 600, 500, 100
+_MAX_OUTPUT, _TAIL = 2_000, 64_000
+_MAX_BYTES = 400_000
+_Context: TypeAlias = ServerRequestContext[Any, Any]
+#: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
+ReportSeconds = Callable[[float], Awaitable[None]]
+
+
+class ToolError(Exception):
+    """A call that cannot be answered; the text says why, and what would be right."""
+
+
+#: What went wrong outside of us, or was asked for wrongly.
+_EXPECTED = (ToolError, UsageError, UnusablePathError, OSError)
+
+
+class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool answers, before it is put into the words of the protocol.
+
+    :ivar text: for a model to read.
+    :ivar document: the same as plain values; None with an error.
+    :ivar is_error: the call could not be answered. Failing tests and a loop that is stuck are answers.
+    :ivar meta: for the host, by reverse-DNS key.
+    """
+
+    text: str
+    document: Mapping[str, Any] | None = None
+    is_error: bool = False
+    meta: Mapping[str, bool] = {}
+
+
+# --- the arguments of the tools
+
+
+class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a tool takes; null counts as not given."""
+
+
+class CloseArguments(_Arguments, frozen=True):
+    """Those of ``loop_close``."""
+
+    stdout: Annotated[
+        str | None, Meta(description="Output of the command. Only the last 1,000,000 characters are read.")
+    ] = None
+    stderr: Annotated[
+        str | None, Meta(description="Standard error of the command, if it is separate from stdout.")
+    ] = None
+    exit_code: Annotated[int | None, Meta(description="Exit code of the command. Omit it if unknown.")] = None
+    source: Annotated[str | None, Meta(description="Name of the source of this run (default: output).")] = (
+        None
+    )
+    detectors: Annotated[
+        list[str] | None, Meta(description="Only these detectors look at the output (default: all).")
+    ] = None
+    budget: (
+        Annotated[int, Meta(ge=MIN_BUDGET, le=50_000, description="Maximum length of the prompt in tokens.")]
+        | None
+    ) = None
+
+
+class StatusArguments(_Arguments, frozen=True):
+    """``loop_status`` takes none."""
+
+
+class HistoryArguments(_Arguments, frozen=True):
+    """Those of ``loop_history``."""
+
+    limit: Annotated[int, Meta(ge=1, le=200, description="Number of runs (default: 20).")] | None = None
+
+
+class RunArguments(_Arguments, frozen=True):
+    """Those of ``loop_run``."""
+
+    time_limit: (
+        Annotated[
+            int,
+            Meta(
+                ge=1, le=3_600, description=f"Time limit for the checks in seconds (default: {TIME_LIMIT})."
+            ),
+        ]
+        | None
+    ) = None
+
+
+def input_schema(kind: type[_Arguments]) -> dict[str, Any]:
+    """What a tool takes, in JSON Schema."""
+    _, definitions = msgspec.json.schema_components([kind])
+    (schema,) = definitions.values()
+    return {"type": "object", "properties": schema["properties"], "additionalProperties": False}
+
+
+# --- the tools
+
+
+def close(given: CloseArguments) -> ToolAnswer:
+    """The report on the streams and exit code of a command; the same input gives the same answer."""
+    known = [detector.id for detector in DEFAULT_DETECTORS]
+    unknown = [name for name in given.detectors or () if name not in known]
+    if unknown:
+        raise ToolError(f"loop_close: unknown name in detectors; known names: {', '.join(known)}")
+    stdout, stderr = given.stdout or "", given.stderr or ""
+    source = one_line(clean(given.source or "output"), _MAX_NAME)
+    observation = observe(stdout, stderr, given.exit_code, root=root_in((stdout, stderr)), source=source)
+    chosen = [each for each in DEFAULT_DETECTORS if given.detectors is None or each.id in given.detectors]
+    report = report_of(observation, detectors=chosen)
+    prompt = compose(report, DEFAULT_SECTIONS, budget=given.budget or DEFAULT_BUDGET)
+    return ToolAnswer(text=prompt, document=bounded(report_document(report, prompt)))
+
+
+def status(given: StatusArguments) -> ToolAnswer:
+    """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
+    project = project_at(Path.cwd())
+    state, loop = gate.state(project.root), loop_of(project.history)
+    meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
+    return ToolAnswer(text="\n".join(lines_of(state, loop)), document=state_document(state, loop), meta=meta)
+
+
+def history(given: HistoryArguments) -> ToolAnswer:
+    """The last runs, the newest last."""
+    project = project_at(Path.cwd())
+    has_runs = project.history is not None and project.history.is_file()
+    runs = read(project, lambda store: store.runs(given.limit or 20)) if has_runs else []
+    documents = [
+        {
+            "run": each.number,
+            "check": each.check,
+            "began": each.began,
+            "result": result_of(each),
+            "failing": failing_of(each),
+            "edited": [edit.function or edit.file for edit in each.edits.edits if edit.is_effective],
+        }
+        for each in runs
+    ]
+    lines = [
+        f"run {each['run']}{' of check ' * bool(each['check'])}{each['check']}: {each['result']},"
+        f" {each['failing']} failing"
+        for each in documents
+    ]
+    document = bounded({"schema": "loop-close.runs/2", "runs": documents})
+    return ToolAnswer(text="\n".join(lines) or "no runs recorded: call loop_run", document=document)
+
+
+async def run_checks(given: RunArguments, report_seconds: ReportSeconds) -> ToolAnswer:
+    """Run ``loop-close check`` in the project of the working directory, and answer with the prompt and the state."""
+    limit = given.time_limit or TIME_LIMIT
+    root = root_of(Path.cwd())
+    ended = await _run_in_group(root, limit, report_seconds)
+    seen = await anyio.to_thread.run_sync(status, StatusArguments())
+    prompt = await anyio.to_thread.run_sync(prompt_of, root)
+    output = "" if prompt and not ended.is_late else clean(ended.output, _MAX_OUTPUT)
+    said = (
+        [f"The checks did not finish within {limit} seconds and were stopped.", ""] if ended.is_late else []
+    )
+    said += [prompt, "", *([*fence(output), ""] if output else []), seen.text]
+    document = {
+        "schema": "loop-close.run/2",
+        "exit_code": ended.returncode if ended.returncode >= 0 else None,
+        "timed_out": ended.is_late,
+        "next_prompt": prompt,
+        "state": seen.document,
+        "output_end": output,
+    }
+    return ToolAnswer(text="\n".join(said).lstrip("\n"), document=document, meta=seen.meta)
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool.
+
+    :ivar takes: the record of its arguments.
+    :ivar work: its function; None for ``loop_run``, which is asynchronous and changes files.
+    """
+
+    name: str
+    title: str
+    description: str
+    takes: type[_Arguments]
+    work: Callable[[Any], ToolAnswer] | None = None
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="loop_close",
+        title="Read test output",
+        description="Reads the output of a test command, type checker or linter. Returns what is wrong, grouped by root"
+        " cause, and what to do next. No side effects: the same input gives the same answer.",
+        takes=CloseArguments,
+        work=close,
+    ),
+    Tool(
+        name="loop_status",
+        title="Is the work done?",
+        description="Returns whether every check is green on the present files, and where the loop is: what"
+        " `loop-close status --json` prints. Runs nothing.",
+        takes=StatusArguments,
+        work=status,
+    ),
+    Tool(
+        name="loop_history",
+        title="Earlier test runs",
+        description="Lists the recorded test runs, newest last, with their results. Runs nothing.",
+        takes=HistoryArguments,
+        work=history,
+    ),
+    Tool(
+        name="loop_run",
+        title="Run the checks",
+        description="Runs the project's checks as `loop-close check` does, and returns the next prompt (what is broken,"
+        " by root cause) and whether the work is done. The caller cannot choose the command.",
+        takes=RunArguments,
+    ),
+)
+
+
+def checked(tool: Tool, given: Mapping[str, Any] | None) -> Any:
+    """The arguments of a call.
+
+    :raises ToolError: naming the argument that does not exist or cannot have its value.
+    """
+    try:
+        return msgspec.convert(dict(given or {}), tool.takes)
+    except msgspec.ValidationError as error:
+        names = ", ".join(tool.takes.__struct_fields__) or "none"
+        raise ToolError(f"{tool.name}: {error}; its arguments: {names}") from None
+
+
+def failed(why: str) -> ToolAnswer:
+    """The answer to a call that cannot be answered, on one line."""
+    return ToolAnswer(text=one_line(clean(why), _MAX_ERROR), is_error=True)
+
+
+def bounded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with its lists and texts cut, and with what was left out counted as ``omitted``.
+
+    A host cuts or refuses what is long, and the next prompt, which bounds itself, says what counts.
+    """
+    omitted: dict[str, int] = {}
+    found = {
+        key: value if key == "next_prompt" else _cut(value, key, omitted) for key, value in document.items()
+    }
+    return {**found, "omitted": omitted}
+
+
+def _cut(value: Any, key: str, omitted: dict[str, int]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _cut(each, name, omitted) for name, each in value.items()}
+    if isinstance(value, list):
+        if len(value) > _MAX_ITEMS:
+            omitted[key] = omitted.get(key, 0) + len(value) - _MAX_ITEMS
+        return [_cut(each, key, omitted) for each in value[:_MAX_ITEMS]]
+    if isinstance(value, str) and len(value) > _MAX_CHARACTERS:
+        return f"{value[: _MAX_CHARACTERS - 1]}…"
+    return value
+
+
+# --- the checks in a process group of their own, stopped when the call is cancelled
+
+_REPORT_INTERVAL = 5.0
+#: How the checks are asked to end when the call is cancelled. A client of the official package kills the server 4
+#: seconds after it has closed its input.
+_CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
+_SWEEP_SECONDS = 0.2
+
+
+async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSeconds) -> Ended:
+    """Run the checks.
+
+    :param seconds: their time limit.
+    :raises OSError: when they cannot be started.
+    """
+    child = Child(
+        # -P: a module of the project must not take the place of one of ours.
+        words=[sys.executable, "-P", "-m", "loop_close", "check"],
+        root=root,
+        environment=environment(),
+        channels=[Channel(limit=_TAIL)],
+        seconds=seconds,
+        forwards=True,
+        graces_on_stop=_CANCELLED,
+        sweep_seconds=_SWEEP_SECONDS,
+        keeps_rest=True,
+    )
+    stop = Stop()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_report_seconds, report_seconds)
+        tasks.start_soon(_stop_when_cancelled, stop)
+        ended: Ended | OSError | None = await anyio.to_thread.run_sync(_run, child, stop)
+        tasks.cancel_scope.cancel()
+    await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
+    if isinstance(ended, OSError):  # raised only here, as a task group would wrap it
+        raise ended
+    assert ended is not None
+    return ended
+
+
+def _run(child: Child, stop: Stop) -> Ended | OSError | None:
+    try:
+        return run(child, stop)
+    except InterruptionError:
+        return None
+    except OSError as error:
+        return error
+
+
+async def _stop_when_cancelled(stop: Stop) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop.asked += 1
+
+
+async def _report_seconds(report_seconds: ReportSeconds) -> None:
+    begun = anyio.current_time()
+    while True:
+        await anyio.sleep(_REPORT_INTERVAL)
+        await report_seconds(anyio.current_time() - begun)
+
+
+# --- the server, in the words of the protocol
+
+
+def serve(streams: Streams) -> int:
+    """Answer until the input ends: 0; 128 and the number of the signal that ended it."""
+    logging.basicConfig(stream=streams.errors, level=logging.WARNING, format="loop-close: %(message)s")
+    code: int = anyio.run(_serve, streams)
+    return code
+
+
+async def _serve(streams: Streams) -> int:
+    server = _Calls().server()
+    async with anyio.create_task_group() as tasks:
+        ended: list[int] = []
+        await tasks.start(partial(_until_signal, tasks.cancel_scope, ended))
+        # Its own reader for the input, as the package's own loses lines; the output the package guards itself.
+        lines = cast("anyio.AsyncFile[str]", InputLines(streams.input))
+        async with stdio_server(stdin=lines) as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+    return 128 + ended[0] if ended else 0
+
+
+async def _until_signal(
+    scope: anyio.CancelScope,
+    ended: list[int],
+    *,
+    task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+) -> None:
+    """End the server on a signal, and the checks with it: they would go on without it."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [signal.Signals[name] for name in names if hasattr(signal, name)]
+    if os.name != "posix":
+        task_status.started()
+        return
+    with anyio.open_signal_receiver(*numbers) as received:
+        task_status.started()
+        async for number in received:
+            ended.append(number)
+            scope.cancel()
+
+
+class _Calls:
+    """What the server keeps between calls: whether the checks are running."""
+
+    def __init__(self) -> None:
+        self._is_running = False
+
+    def server(self) -> Server[Any]:
+        """The server of the protocol, for both of its eras."""
+        return Server(
+            "loop-close",
+            version=__version__,
+            title="loop-close",
+            instructions=INSTRUCTIONS,
+            on_list_tools=_list_tools,
+            on_call_tool=self._call,
+            on_list_resources=_list_resources,
+            on_read_resource=_read_resource,
+        )
+
+    async def _call(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = next((tool for tool in TOOLS if tool.name == params.name), None)
+        if tool is None:
+            named = ", ".join(tool.name for tool in TOOLS)
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool; known tools: {named}")
+        try:
+            return _result(await self._answer(tool, checked(tool, params.arguments), context))
+        except _EXPECTED as error:
+            return _result(failed(str(error)))
+        except Exception as fault:
+            return _result(failed(f"internal error of loop-close: {fault_text(fault)}"))
+
+    async def _answer(self, tool: Tool, arguments: Any, context: _Context) -> ToolAnswer:
+        if tool.work is not None:
+            done: ToolAnswer = await anyio.to_thread.run_sync(tool.work, arguments)
+            return done
+        if self._is_running:
+            return failed(_BUSY)
+        self._is_running = True
+        try:
+            return await run_checks(arguments, _progress_reporter(context))
+        finally:
+            self._is_running = False
+
+
+def _progress_reporter(context: _Context) -> ReportSeconds:
+    async def report_seconds(seconds: float) -> None:
+        await context.session.report_progress(seconds, message="the checks are running")
+
+    return report_seconds
+
+
+def _result(answer: ToolAnswer) -> types.CallToolResult:
+    document = None if answer.document is None else json.loads(msgspec.json.encode(answer.document))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=document,
+        is_error=answer.is_error,
+        _meta=dict(answer.meta) or None,
+    )
+
+
+async def _list_tools(context: _Context, params: object) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+
+
+def _described(tool: Tool) -> types.Tool:
+    # Checks are arbitrary code: what they do to files and to the network is unknown.
+    runs = tool.work is None
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=input_schema(tool.takes),
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=not runs,
+            destructive_hint=runs,
+            idempotent_hint=not runs,
+            open_world_hint=runs,
+        ),
+    )
+
+
+async def _list_resources(context: _Context, params: object) -> types.ListResourcesResult:
+    resource = types.Resource(
+        uri=URI,
+        name="nextprompt",
+        title="The next prompt",
+        description="What is broken after the last run, by root cause, and what to do next.",
+        mime_type=_MARKDOWN,
+    )
+    return types.ListResourcesResult(resources=[resource])
+
+
+async def _read_resource(
+    context: _Context, params: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
+    if str(params.uri) != URI:
+        raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
+    try:
+        text = await anyio.to_thread.run_sync(lambda: prompt_of(root_of(Path.cwd())))
+    except _EXPECTED as error:
+        raise MCPError(types.INTERNAL_ERROR, failed(str(error)).text) from None
+    text = text[:_MAX_BYTES] or "There is no next prompt: call loop_run, or run loop-close check.\n"
+    content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
+    return types.ReadResourceResult(contents=[content])
+
+
+# --- the lines of standard input as the protocol's package can read them
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+_REPLACEMENT = "\\ufffd"
+
+
+class InputLines:
+    r"""Lines of JSON, without halves of characters.
+
+    A host written in JavaScript that cuts a text within an emoji sends half of it as ``\ud83d``. The package
+    reads no such line and drops the request, whose answer the host then never gets.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> InputLines:
+        return self
+
+    async def __anext__(self) -> str:
+        """The next line."""
+        line = await anyio.to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
+        if not line:
+            raise StopAsyncIteration
+        return mended(line.decode("utf-8", "replace"))
+
+
+def mended(line: str) -> str:
+    """A line of JSON with a replacement character for every escape that is half of a character."""
+    return _ESCAPE.sub(_whole, line) if "\\ud" in line.lower() else line
+
+
+def _whole(escape: re.Match[str]) -> str:
+    return _REPLACEMENT if escape["lone"] else escape[0]

@@ -1,0 +1,189 @@
+"""The plugin for tox: every environment takes part in one next prompt, with no edit of its commands. Off unless asked.
+
+tox loads it always, so it imports little. Environments of ``tox -p`` are threads of one process. tox passes no
+variables of others, so that pytest in an environment gets its folder by ``set_env``; what an environment without
+pytest's plugin printed is read. There is no hook at the end of a session, so the prompt is rewritten after each
+environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tox.plugin import impl
+from tox.tox_env.runner import RunToxEnv
+
+from loop_close.parts_of_runner import (
+    SKIPPED,
+    VARIABLE,
+    Command,
+    Environments,
+    Errors,
+    failure,
+    last_line,
+    made_by,
+    say,
+)
+
+if TYPE_CHECKING:
+    from tox.config.cli.parser import ToxParser
+    from tox.config.sets import ConfigSet
+    from tox.execute import Outcome
+    from tox.session.state import State
+    from tox.tox_env.api import ToxEnv
+
+_HELP = "collect the results of all environments in one nextprompt.md (loop-close)"
+_LOGGER = "tox.session.cmd.run.single"
+_LONGEST = 300
+
+
+class _Session:
+    """What is known of this call of tox."""
+
+    def __init__(self) -> None:
+        self.environments = Environments("tox")
+        self.errors = Errors()
+        self.tox: State | None = None
+
+
+_SESSION = _Session()
+
+
+@impl
+def tox_add_option(parser: ToxParser) -> None:
+    """``tox --loop-close``, or ``TOX_LOOP_CLOSE=1``."""
+    parser.add_argument("--loop-close", dest="loop_close", action="store_true", default=False, help=_HELP)
+
+
+@impl
+def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
+    """``loop_close = true`` below ``[tox]``."""
+    core_conf.add_config("loop_close", of_type=bool, default=False, desc=_HELP)
+    _SESSION.tox = state
+    logger = logging.getLogger(_LOGGER)
+    if _SESSION.errors not in logger.handlers:
+        logger.addHandler(_SESSION.errors)
+
+
+@impl
+def tox_before_run_commands(tox_env: ToxEnv) -> None:
+    """Have pytest write its part, where the environment has our plugin for it."""
+    _safely(tox_env, lambda: _before(tox_env))
+
+
+@impl
+def tox_after_run_commands(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
+    """Take up the parts of its tests, and what its other commands printed."""
+    _safely(tox_env, lambda: _after(tox_env, exit_code, outcomes))
+
+
+@impl
+def tox_env_teardown(tox_env: ToxEnv) -> None:
+    """Take up an environment that could not be made: its commands never ran."""
+    error = sys.exc_info()[1]
+    _safely(tox_env, lambda: _torn_down(tox_env, error))
+
+
+def _safely(tox_env: ToxEnv, work: Callable[[], object]) -> None:
+    """Do it if it was asked for; an internal error costs a line, not the environment."""
+    try:
+        if isinstance(tox_env, RunToxEnv) and _is_asked(tox_env):
+            work()
+    except Exception as fault:
+        say([f"internal error in {_name(tox_env)}: {type(fault).__name__}: {str(fault)[:_LONGEST]}"])
+
+
+def _is_asked(tox_env: ToxEnv) -> bool:
+    """Whether the environment takes part: not with the command of ``tox exec``, nor where its result does not count."""
+    is_meant = getattr(tox_env.options, "loop_close", False) or tox_env.core["loop_close"]
+    is_run = tox_env.options.command not in ("exec", "e") and not tox_env.conf["ignore_outcome"]
+    return bool(is_meant or _SESSION.environments.given) and is_run
+
+
+def _name(tox_env: ToxEnv) -> str:
+    return str(tox_env.conf["env_name"])
+
+
+def _root(tox_env: ToxEnv) -> Path:
+    return Path(tox_env.core["tox_root"])
+
+
+def _before(tox_env: ToxEnv) -> None:
+    folder = _SESSION.environments.begin(_root(tox_env), _name(tox_env))
+    tox_env.conf["set_env"].update({VARIABLE: str(folder)})
+
+
+def _after(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
+    if error := sys.exc_info()[1]:  # such as that a command is not in allowlist_externals
+        made = (failure("tox", _name(tox_env), f"exit {exit_code}: {str(error)[:_LONGEST]}"),)
+        return _conclude(tox_env, exit_code or 1, failures=made)
+    # In one that passed, what failed may fail (prefix -), has to fail (!), or ran again and passed.
+    kept = [each for each in outcomes if exit_code or not each.exit_code]
+    commands = [Command(each.cmd, each.exit_code or 0, (each.out, each.err)) for each in kept]
+    return _conclude(tox_env, exit_code, commands)
+
+
+def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
+    """An environment whose commands did not run because something failed before them, or that tox skips."""
+    name, logged = _name(tox_env), "".join(_SESSION.errors.taken()[-1:])
+    if name in _SESSION.environments.reported or not (logged or isinstance(error, SystemExit)):
+        return
+    if logged.startswith(SKIPPED):
+        _conclude(tox_env, 0, skipped=logged.removeprefix(SKIPPED))
+        return
+    code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
+    if code == -signal.SIGINT:  # someone pressed Ctrl-C
+        return
+    why = logged or f"it could not be made{_said(error)} (exit {code})"
+    _conclude(tox_env, code, failures=(failure("tox", name, why),))
+
+
+def _said(error: BaseException | None) -> str:
+    """What the installer printed last: the outcome that raised the error has it."""
+    trace = error.__traceback__ if error is not None else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    outcome = trace.tb_frame.f_locals.get("self") if trace is not None else None
+    texts = [getattr(outcome, name, "") for name in ("out", "err")]
+    return last_line(*(text for text in texts if isinstance(text, str)))
+
+
+def _conclude(tox_env: ToxEnv, exit_code: int, commands: list[Command] | None = None, **known: Any) -> None:
+    from loop_close.model import Observation
+
+    name, root = _name(tox_env), _root(tox_env)
+    made = Observation(
+        exit_code=exit_code,
+        source=name,
+        provenance=made_by("tox", name, root, _interpreter(tox_env)),
+        rerun=shlex.join(("tox", "-e", name, *([] if tox_env.core["loop_close"] else ["--loop-close"]))),
+        expects_tests=False,
+        **known,
+    )
+    _SESSION.environments.end(root, name, made, commands or ())
+    lines = _SESSION.environments.rewrite(root, _running(tox_env))
+    if exit_code:
+        say(lines)
+
+
+def _running(tox_env: ToxEnv) -> Iterator[str]:
+    """The environments of this call whose results count."""
+    if _SESSION.tox is not None:
+        for name in _SESSION.tox.envs.iter():
+            if not _SESSION.tox.envs[name].conf["ignore_outcome"]:
+                yield name
+
+
+def _interpreter(tox_env: ToxEnv) -> str:
+    """Such as ``cpython-3.11``; empty for an environment without Python, or whose Python was not found."""
+    with contextlib.suppress(Exception):
+        python: Any = getattr(tox_env, "base_python", None)
+        return f"{python.implementation.lower()}-{python.version_info.major}.{python.version_info.minor}"
+    return ""

@@ -1,0 +1,487 @@
+"""The project's files by content: what a result of a check holds for, and what no longer is so when it changes.
+
+A file counts if git tracks it or does not ignore it; without git, if a walk finds it. What Python or pytest loads by
+itself counts even if git ignores it. What well-known tools write does not count, unless it is Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from loop_close.conventions import PYTHON, is_configuration, is_test_file, is_test_module
+from loop_close.records import Record
+
+#: A walk that finds more files is not over in a second.
+_MOST = 200_000
+_SECONDS = 20.0
+_CHUNK = 1 << 20
+# What was written less than this before the look may be written again with the same time. The times of FAT are two
+# seconds apart, those of other file systems at most 10 ms. git calls such an entry "racily clean".
+_TICK_NS = 2_000_000_000
+
+#: Folders that hold no files of the project.
+_HIDDEN = frozenset((".git", ".hg", ".svn", ".jj", ".loop-close"))
+#: Folders of installed packages. What git tracks in them counts.
+_INSTALLED = frozenset((".venv", "venv", ".tox", ".nox", "site-packages", "node_modules", ".eggs"))
+#: Folders that tools write while tests run. Python files in them count.
+_CACHES = frozenset(
+    (
+        *("__pycache__", ".pytest_cache", ".hypothesis", ".benchmarks", "htmlcov", ".ipynb_checkpoints"),
+        *(".mypy_cache", ".ruff_cache", ".pytype", ".pyre", ".import_linter_cache"),
+    )
+)
+_SKIPPED = _HIDDEN | _INSTALLED | _CACHES
+_WRITTEN = frozenset((".coverage", ".DS_Store", "Thumbs.db", ".dmypy.json", ".testmondata"))
+_WRITTEN_IN_ROOT = frozenset(("coverage.xml", "coverage.json", "coverage.lcov", ".noseids"))
+_BEGINNINGS = (".coverage.", ".testmondata-", ".#", ".loop-close-", ".nfs", ".fuse_hidden", ".~lock.")
+_ENDS = ("~", ".swp", ".swo", ".swx")
+#: Modules that the interpreter imports at its start if they are on its path.
+_CUSTOM = ("sitecustomize.py", "usercustomize.py")
+_DISTRIBUTIONS = (".dist-info", ".egg-info")
+_ENDS_OF_LOADED = (*PYTHON, ".pth", ".ini", ".toml", ".cfg")
+
+# A git hook sets these for its own repository. Other variables, such as those that name a safe.directory, stay.
+_MISLEADING = {
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"),
+    *("GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX"),
+    *("GIT_CONFIG_PARAMETERS", "GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX"),
+    *("GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_SHALLOW_FILE"),
+}
+# A hostile repository may name programs that fetch missing objects.
+_OFFLINE = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # none; git before 2.45 does not know the one above
+    "GIT_SSH_COMMAND": "false",
+    "GIT_ASKPASS": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+
+
+class TreeError(Exception):
+    """The files cannot be listed; the text says why."""
+
+
+class Tree(Record, frozen=True):
+    r"""The project's files at one time.
+
+    :ivar digest: of ``files``.
+    :ivar files: digest of the content by path; ``+x`` at its end for an executable. Bytes of a path that are invalid
+        UTF-8 are spelled ``\udcNN``.
+    :ivar stamps: of each file its inode and the time of its last change, which no program can set back.
+    """
+
+    digest: str
+    files: Mapping[str, str]
+    stamps: Mapping[str, tuple[int, int]]
+
+
+def changed(before: Tree, after: Tree) -> tuple[str, ...]:
+    """The files that differ between two trees: content, or a file that was written or replaced meanwhile. Sorted."""
+    paths = {*before.files, *after.files} if before.digest != after.digest else ()
+    differing = {path for path in paths if before.files.get(path) != after.files.get(path)}
+    stamps = after.stamps
+    replaced = {path for path, stamp in before.stamps.items() if path in stamps and stamps[path] != stamp}
+    return tuple(sorted(differing | replaced))
+
+
+def take(
+    root: Path,
+    *,
+    outputs: Sequence[str] = (),
+    leave_out: Collection[str] = (),
+    cache: Path | None = None,
+) -> Tree:
+    """The files below a root.
+
+    :param outputs: patterns of files that the tests write; a folder ends in ``/``. They match no file that git tracks,
+        no Python file, nothing in test folders, and no configuration of pytest.
+    :param leave_out: paths of files that we write ourselves.
+    :param cache: where the digests of the last time are kept: a file that did not change since is not read again.
+        It is written if its folder exists.
+    :raises TreeError: when the files cannot be listed.
+    """
+    began = time.time_ns()  # before anything is looked at
+    if not root.is_dir():
+        raise TreeError(f"{root} is not a folder")
+    known = _read_cache(cache)
+    look = _Look(root, known, _Rules(outputs, leave_out))
+    listed: dict[str, bool] = {}
+    waiting = [("", _list(root))]
+    while waiting:  # of the root, then of submodules and other repositories inside this one
+        prefix, found = waiting.pop()
+        found = {f"{prefix}{path}": is_tracked for path, is_tracked in found.items()} if prefix else found
+        listed |= found
+        for folder in look.add(found):
+            is_repository = os.path.lexists(root / folder / ".git")
+            waiting.append((f"{folder}/", _list(root / folder) if is_repository else _walk(root / folder)))
+    look.add(dict.fromkeys((path for path in _loaded(root, listed) if path not in listed), True))
+    files = dict(sorted(look.files.items()))
+    _write_cache(cache, known, look.entries, began)
+    content = "".join([f"{path}\0{digest}\0" for path, digest in files.items()])
+    return Tree(digest=_digest(content.encode()), files=files, stamps=look.stamps)
+
+
+def remove_stale_bytecode(root: Path, tree: Tree) -> None:
+    """Remove bytecode that is not newer than the last change of its source.
+
+    Python takes it for current if size and time of the source agree, as after an edit within the same second.
+    """
+    modules: dict[str, dict[str, int]] = {}
+    for path, (_, changed_at) in tree.stamps.items():
+        folder, _, name = path.rpartition("/")
+        if name.endswith(".py"):
+            modules.setdefault(folder, {})[name.removesuffix(".py")] = changed_at
+    for folder, times in modules.items():
+        with contextlib.suppress(OSError), os.scandir(root / folder / "__pycache__") as entries:
+            for entry in entries:
+                at = times.get(entry.name.partition(".")[0])
+                if at is not None and entry.stat(follow_symlinks=False).st_ctime_ns <= at:
+                    os.unlink(entry.path)
+
+
+def is_fixed(path: str) -> bool:
+    """Whether no pattern of ``outputs`` matches the file: it is Python, of the tests, or loaded by itself."""
+    return path.endswith(PYTHON) or is_loaded(path) or is_test_file(path)
+
+
+def is_loaded(path: str) -> bool:
+    """Whether Python or pytest loads the file by itself: configuration, ``sitecustomize``, paths, installed plugins."""
+    folder, _, name = path.rpartition("/")
+    return (
+        is_configuration(path)
+        or name in _CUSTOM
+        or name.endswith(".pth")
+        or (name == "entry_points.txt" and folder.endswith(_DISTRIBUTIONS))
+    )
+
+
+class _Rules:
+    """Which of the listed files count."""
+
+    def __init__(self, outputs: Sequence[str], leave_out: Collection[str]) -> None:
+        self._outputs = tuple(pattern.removeprefix("./") for pattern in outputs)
+        self._ours = frozenset(leave_out)
+
+    def is_noise(self, path: str, name: str, is_tracked: bool) -> bool:
+        """Whether a file that is not Python is written by tools, by us, or by the tests."""
+        if name in _WRITTEN or path in _WRITTEN_IN_ROOT or name.startswith(_BEGINNINGS):
+            return True
+        if name.endswith(_ENDS) or (name[:1] == name[-1:] == "#" and len(name) > 1):
+            return True
+        is_output = path in self._ours or (not is_tracked and self._is_output(path))
+        return is_output and not is_fixed(path)
+
+    def _is_output(self, path: str) -> bool:
+        return bool(self._outputs) and any(
+            path.startswith(pattern) if pattern.endswith("/") else fnmatchcase(path, pattern)
+            for pattern in self._outputs
+        )
+
+
+class _Folder(NamedTuple):
+    """What is true of all files in a folder."""
+
+    is_left_out: bool
+    is_installed: bool
+    is_cache: bool
+
+
+# --- content by path
+
+
+#: Size, modification, change, inode and digest of a file when it was read.
+_Entry = tuple[int, int, int, int, str]
+
+
+class _Look:
+    """A tree in the making.
+
+    :ivar entries: what is known of the files now, by path.
+    """
+
+    def __init__(self, root: Path, known: Mapping[str, _Entry], rules: _Rules) -> None:
+        self.files: dict[str, str] = {}
+        self.stamps: dict[str, tuple[int, int]] = {}
+        self.entries: dict[str, _Entry] = {}
+        self._root = os.path.join(root, "")
+        self._known = known
+        self._rules = rules
+        self._inside = {"": True}
+
+    def add(self, listed: Mapping[str, bool]) -> list[str]:
+        """Add what counts of these files; what is gone does not.
+
+        :param listed: whether git tracks each.
+        :returns: the folders among them.
+        """
+        root, files, lstat, is_noise = self._root, self.files, os.lstat, self._rules.is_noise
+        environments = {path[: -len("/pyvenv.cfg")] for path in listed if path.endswith("/pyvenv.cfg")}
+        environments = {folder for folder in environments if not listed[f"{folder}/pyvenv.cfg"]}
+        folders: dict[str, _Folder] = {}
+        found = []
+        for path, is_tracked in listed.items():
+            above, _, name = path.removesuffix("/").rpartition("/")
+            folder = folders.get(above)
+            if folder is None:
+                folder = folders[above] = self._folder(above, environments)
+            if folder.is_left_out or name in _HIDDEN or (folder.is_installed and not is_tracked):
+                continue
+            is_python = name.endswith(PYTHON)
+            if not is_python and (folder.is_cache or is_noise(path, name, is_tracked)):
+                continue
+            spelled = path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+            try:
+                status = lstat(root + path)
+                if stat.S_ISREG(status.st_mode):
+                    digest = self._content(path, spelled, status)
+                elif stat.S_ISLNK(status.st_mode):
+                    digest, status = self._link(path, spelled, status)
+                else:
+                    if stat.S_ISDIR(status.st_mode):
+                        found.append(path.removesuffix("/"))
+                    continue
+            except (OSError, ValueError):
+                continue
+            files[spelled] = digest
+            self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
+        return found
+
+    def _folder(self, path: str, environments: Collection[str]) -> _Folder:
+        parts = path.split("/")
+        is_environment = any("/".join(parts[:end]) in environments for end in range(1, len(parts) + 1))
+        return _Folder(
+            is_left_out=not _HIDDEN.isdisjoint(parts) or not self._is_inside(path),
+            is_installed=is_environment or not _INSTALLED.isdisjoint(parts),
+            is_cache=not _CACHES.isdisjoint(parts),
+        )
+
+    def _is_inside(self, folder: str) -> bool:
+        """Whether it is a folder in the root, without a link on the way. The names in an index are untrusted."""
+        found = self._inside.get(folder)
+        if found is None:
+            above, _, name = folder.rpartition("/")
+            found = name not in ("", ".", "..") and self._is_inside(above) and self._is_folder(folder)
+            self._inside[folder] = found
+        return found
+
+    def _is_folder(self, folder: str) -> bool:
+        try:
+            return stat.S_ISDIR(os.lstat(self._root + folder).st_mode)
+        except (OSError, ValueError):
+            return False
+
+    def _link(self, path: str, spelled: str, status: os.stat_result) -> tuple[str, os.stat_result]:
+        """Where a link leads, and the content of a file there."""
+        target = _digest(os.fsencode(os.readlink(self._root + path)))
+        with contextlib.suppress(OSError):
+            status = os.stat(self._root + path)
+        content = self._content(path, spelled, status) if stat.S_ISREG(status.st_mode) else ""
+        return f"{target}>{content}", status
+
+    def _content(self, path: str, name: str, status: os.stat_result) -> str:
+        now = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        entry = self._known.get(name)
+        if entry is None or entry[:4] != now:
+            entry = (*now, _read(self._root + path))
+        self.entries[name] = entry
+        if not entry[4]:  # it cannot be read
+            return f"{status.st_size} {status.st_mtime_ns}"
+        return f"{entry[4]}+x" if status.st_mode & stat.S_IXUSR else entry[4]
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def _read(path: str) -> str:
+    """The digest of a regular file's content; empty if it cannot be read."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0)  # by now it may be a pipe, which is not waited for
+    try:
+        with open(os.open(path, flags), "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            digest = blake2b(digest_size=16)
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+            return digest.hexdigest()
+    except OSError:
+        return ""
+
+
+# --- the cache: digests by path, with what shows that a file is still the one that was read
+
+
+_CACHE = msgspec.msgpack.Decoder(dict[str, _Entry])
+
+
+def _read_cache(path: Path | None) -> dict[str, _Entry]:
+    """What is known of the last time; nothing for a missing or damaged cache."""
+    try:
+        return _CACHE.decode(path.read_bytes()) if path is not None else {}
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _write_cache(
+    path: Path | None, known: Mapping[str, _Entry], entries: Mapping[str, _Entry], began: int
+) -> None:
+    """Replace the cache if it would change. What was written just before the look is left out.
+
+    :param began: when the look began. A file whose times are older by a tick was not written since then, or its times
+        would be later than these.
+    """
+    trusted_before = began - _TICK_NS
+    kept = {
+        name: entry
+        for name, entry in entries.items()
+        if entry is known.get(name) or (max(entry[1], entry[2]) < trusted_before and entry[4])
+    }
+    if path is None or kept == known or not path.parent.is_dir():
+        return
+    temporary = ""
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(prefix=".tree-", dir=path.parent)
+        with open(handle, "wb") as file:
+            file.write(msgspec.msgpack.encode(kept))
+        os.replace(temporary, path)
+        return
+    if temporary:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+# --- the list of files
+
+
+def _list(top: Path) -> dict[str, bool]:
+    """The files below a folder, relative to it, by git or a walk; whether git tracks each."""
+    found = _by_git(top) if _is_in_repository(top) else {}
+    # It may also be a repository that ignores the folder, such as a scratch folder within it.
+    return found or _walk(top)
+
+
+def _is_in_repository(root: Path) -> bool:
+    top = Path(os.path.realpath(root))
+    return any(os.path.lexists(folder / ".git") for folder in (top, *top.parents))
+
+
+def _by_git(root: Path) -> dict[str, bool]:
+    """The files that git tracks or does not ignore, and folders of other repositories; whether it tracks each.
+
+    Nothing if git refuses, as for another user's repository.
+
+    :raises TreeError: when git does not answer in time.
+    """
+    try:
+        done = git(root, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
+    except subprocess.TimeoutExpired:
+        raise TreeError(f"git did not list the files within {_SECONDS:g} seconds") from None
+    except (OSError, ValueError):  # it is not installed
+        return {}
+    if done.returncode:
+        return {}
+    return {row[2:]: row[0] != "?" for row in os.fsdecode(done.stdout).split("\0") if row}
+
+
+def git(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Ask git about a repository that may be hostile.
+
+    :raises OSError: when git is not there.
+    :raises subprocess.TimeoutExpired: when it does not answer.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
+    # A file system monitor would be started as a daemon that holds our pipe open.
+    return subprocess.run(
+        ["git", "-c", "core.fsmonitor=false", "-C", str(root), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_SECONDS,
+        env={**kept, **_OFFLINE},
+        check=False,
+    )
+
+
+def commit_at_head(root: Path) -> str:
+    """The commit that is checked out; empty if unknown."""
+    try:
+        done = git(root, "rev-parse", "--verify", "HEAD")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    said = done.stdout.decode("ascii", "replace").strip()
+    return said if not done.returncode and said.isalnum() else ""
+
+
+def _walk(top: Path) -> dict[str, bool]:
+    """The files below a folder without git, relative to it, as untracked. Follows no links."""
+    found: dict[str, bool] = {}
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        entries = _entries(os.path.join(top, folder))
+        if folder and any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                found[f"{folder}{entry.name}"] = False
+            elif entry.name not in _HIDDEN and entry.name not in _INSTALLED:
+                folders.append(f"{folder}{entry.name}/")
+        if len(found) > _MOST:
+            raise TreeError(f"{top} has more than {_MOST:,} files, and git does not list them")
+    return found
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # it may be private, or gone by now
+
+
+def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
+    """What Python and pytest load by themselves, ignored by git or not.
+
+    They look in the root, in ``src``, and in the folders from the root to each test and below ``tests``.
+    """
+    parents: dict[str, bool] = {}  # folder -> it has tests
+    for path in listed:
+        folder, _, name = path.rpartition("/")
+        if folder not in parents:
+            parents[folder] = is_test_file(f"{folder}/")
+        if "test" in name and name.endswith(".py") and not parents[folder]:
+            parents[folder] = is_test_file(name)
+    folders = {"", "src"}
+    for folder, has_tests in parents.items():
+        while has_tests and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    waiting = list(folders)
+    while waiting:
+        folder = waiting.pop()
+        prefix = f"{folder}/" if folder else ""
+        for entry in _entries(os.path.join(root, folder)):
+            path, name = f"{prefix}{entry.name}", entry.name
+            if name.endswith(_ENDS_OF_LOADED):
+                if is_loaded(name) or is_test_module(name):
+                    yield path
+            elif name.endswith(_DISTRIBUTIONS):
+                if folder in ("", "src"):
+                    yield f"{path}/entry_points.txt"
+            elif path not in folders and name not in _SKIPPED and is_test_file(f"{path}/"):
+                folders.add(path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)

@@ -1,0 +1,179 @@
+"""The baseline that is kept: what it has, when it is taken, and that nothing in the project loses it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from small_project import WEAK, Project
+
+from loop_close import baseline
+from loop_close.baseline.keep import folder_of
+from loop_close.records import Run
+
+MODULE = "tests/test_shop.py"
+RAN = Run(
+    id="a",
+    check="tests",
+    outcomes={"pytest": {f"{MODULE}::test_total": "passed", f"{MODULE}::test_empty[1]": "failed"}},
+)
+FUNCTIONS = (f"{MODULE}::test_empty", f"{MODULE}::test_total")
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path / "shop")
+    baseline.take(project.root, project.tree(), [RAN])
+    return project
+
+
+def loaded(project: Project) -> baseline.Baseline:
+    found = baseline.load(project.root)
+    assert found is not None
+    return found
+
+
+def differing(project: Project) -> tuple[str, ...]:
+    return baseline.changed(project.root, loaded(project), project.tree())
+
+
+def test_what_it_has(project: Project) -> None:
+    found = loaded(project)
+    assert sorted(found.files) == ["conftest.py", "tests/conftest.py", MODULE]
+    assert found.functions == {"tests": FUNCTIONS}
+    assert not found.is_held
+    assert differing(project) == ()
+
+
+TOML = "[project]\nname = 'shop'\n\n[tool.pytest.ini_options]\naddopts = '-ra'\n\n[tool.loop-close]\nbudget = 900\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({MODULE: WEAK, "tests/gold.txt": "1", "src/x/tests/data/a.json": ""}, [MODULE, "src/x/tests/data/a.json", "tests/gold.txt"]),
+        ({"sub/pytest.ini": "", "sitecustomize.py": "", "a.pth": ""}, ["a.pth", "sitecustomize.py", "sub/pytest.ini"]),
+        ({"x.dist-info/entry_points.txt": ""}, ["x.dist-info/entry_points.txt"]),
+        ({"shop.py": "", "README.md": "", "sub/pyproject.toml": "[project]\n"}, []),
+        ({"pyproject.toml": TOML.replace("'shop'", "'x'").replace("900", "800")}, []),
+        ({"pyproject.toml": TOML.replace("-ra", "-rA")}, ["pyproject.toml"]),
+        ({"pyproject.toml": TOML + "checks = { tests = 'true' }\n"}, ["pyproject.toml"]),
+        ({"pyproject.toml": TOML + "checks = { tests = 'pytest', types = 'mypy' }\n"}, []),
+        ({"tox.ini": "[testenv]\ndeps = x\n"}, []),
+        ({"tox.ini": "[testenv]\ndeps = x\n[pytest]\naddopts = -x\n"}, ["tox.ini"]),
+    ],
+)  # fmt: skip
+def test_what_differs(project: Project, files: dict[str, str], expected: list[str]) -> None:
+    project.write({"pyproject.toml": TOML})
+    baseline.take(project.root, project.tree(), [])
+    assert sorted(differing(project.write(files))) == sorted(expected)
+
+
+def test_test_modules_with_names_of_their_own(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": "A = 1\n"})
+    baseline.take(project.root, project.tree(), [])
+    assert differing(project.write({"checks/check_a.py": "A = 2\n", "checks/other.py": ""})) == (
+        "checks/check_a.py",
+    )
+
+
+def test_it_outlives_the_state_folder_of_the_project(project: Project) -> None:
+    shutil.rmtree(project.root / ".loop-close", ignore_errors=True)
+    assert loaded(project).functions
+    assert not folder_of(project.root).is_relative_to(project.root)
+
+
+def test_damaged(project: Project) -> None:
+    index = folder_of(project.root) / "baseline"
+    index.write_bytes(index.read_bytes()[:-3] + b"xyz")
+    assert baseline.load(project.root) is None
+
+
+def test_without_a_state_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    project = Project(tmp_path / "shop")
+    baseline.take(project.root, project.tree(), [RAN])
+    assert loaded(project).functions
+    assert (project.root / ".loop-close" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_session_holds_it(project: Project) -> None:
+    baseline.hold(project.root, "one")
+    first = loaded(project)
+    assert first.is_held
+    assert first.functions == {"tests": FUNCTIONS}
+    project.write({MODULE: WEAK})
+    baseline.hold(project.root, "one")
+    assert loaded(project) == first
+    baseline.hold(project.root, "two")
+    assert differing(project) == ()
+    assert loaded(project).functions == {"tests": ()}  # of a module that changed it is not known
+    baseline.hold(project.root, "one")
+    assert loaded(project).keys == ("one", "two")
+
+
+def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:
+    project = Project(tmp_path / "shop")
+    first = baseline.take(project.root, project.tree(), [])
+    learned = baseline.learn(project.root, first, project.tree(), RAN)
+    assert learned.functions == loaded(project).functions == {"tests": FUNCTIONS}
+    assert learned.digest == first.digest
+    project.write({MODULE: WEAK})
+    other = RAN.outcomes["pytest"].keys()
+    run = Run(id="b", check="more", outcomes={"pytest": dict.fromkeys(other, "passed")})
+    assert baseline.learn(project.root, learned, project.tree(), run) == learned
+
+
+def test_accepting_files(project: Project) -> None:
+    project.commit()
+    project.write({MODULE: WEAK, "tests/conftest.py": "X = 1\n"})
+    pending = baseline.pending(project.root)
+    assert pending.files == ("tests/conftest.py", MODULE)
+    assert pending.at_head == 0
+    assert any("assert total([1, 2]) >= 0" in line for line in baseline.lines_of(pending))
+    assert baseline.accept(project.root, [MODULE], [RAN]) == (MODULE,)
+    assert differing(project) == ("tests/conftest.py",)
+    assert loaded(project).accepted == (MODULE,)
+    project.commit()
+    assert baseline.pending(project.root).at_head == 1
+
+
+def test_accepting_all_accepts_which_tests_run(project: Project) -> None:
+    run = Run(id="b", check="tests", outcomes={"pytest": {FUNCTIONS[0]: "passed", FUNCTIONS[1]: "skipped"}})
+    assert baseline.pending(project.root, [run]).functions == FUNCTIONS[1:]
+    baseline.accept(project.root, (), [run])
+    assert loaded(project).functions == {"tests": FUNCTIONS[:1]}
+
+
+def test_the_commands_of_checks(project: Project) -> None:
+    project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test', types = 'mypy' }\n"})
+    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
+    assert found is not None
+    assert found.reason == "the checks changed: tests, which was 'pytest', is now 'make test'"
+    assert baseline.accept(project.root, differing(project)) == ("pyproject.toml",)
+    project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test' }\n"})
+    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
+    assert found is not None
+    assert found.reason == "the checks changed: types, which was 'mypy', is gone"
+
+
+def test_more_checks_are_no_objection(project: Project) -> None:
+    project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'pytest', types = 'mypy' }\n"})
+    run = Run(id="b", check="tests", outcomes={"pytest": dict.fromkeys(FUNCTIONS, "passed")})
+    assert baseline.objection(project.root, loaded(project), project.tree(), run, None) is None
+
+
+def test_the_content_of_a_large_file_is_not_kept(project: Project) -> None:
+    project.write({"tests/data.bin": b"0" * 16_000_001})
+    baseline.take(project.root, project.tree(), [RAN])
+    project.write({"tests/data.bin": b"1"}).check()
+    found = project.objected()
+    assert found is not None
+    assert found.reason == "the content that tests/data.bin had is not kept"

@@ -1,0 +1,199 @@
+"""Our hook in a host's file, and our section in AGENTS.md: put in once, taken out, all else stays."""
+
+import json
+
+import pytest
+
+from loop_close.cli.config_file import added, removed, with_section, without_section
+from loop_close.hosts import ConfigError, all_hosts, host_named
+
+HOOK = "loop-close hook --host claude"
+OURS = {"type": "command", "command": HOOK, "timeout": 10}
+THEIRS = {"type": "command", "command": "./check.sh"}
+BOTH = {"SessionStart": [{"hooks": [OURS]}], "Stop": [{"hooks": [OURS]}]}
+
+every_host = pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
+
+
+def put(text, name="claude"):
+    return added(name, host_named(name).config, text)
+
+
+def take(text, name="claude"):
+    return removed(name, host_named(name).config, text)
+
+
+@every_host
+def test_a_new_file_is_ours_whole(host):
+    text = added(host.name, host.config, None)
+    assert f"loop-close hook --host {host.name}" in text
+    assert added(host.name, host.config, text) == text
+    assert removed(host.name, host.config, text) is None
+
+
+def test_a_new_file_is_what_the_documentation_of_the_host_says():
+    assert json.loads(put(None)) == {"hooks": BOTH}
+    assert json.loads(put(None, "cursor")) == {
+        "version": 1,
+        "hooks": {"stop": [{"command": "loop-close hook --host cursor", "loop_limit": 5}]},
+    }
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"model": "opus", "env": {"A": "ü", "b": 1.5, "c": None}},
+        {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [THEIRS]}]}, "z": []},
+        {"hooks": {"Stop": [{"hooks": [THEIRS]}]}},
+        {"hooks": {"Stop": [7, None, "x", [], {}, {"hooks": 7}, {"hooks": [7, {"command": 7}]}]}},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
+def test_all_else_stays_in_its_order(document, indent):
+    text = json.dumps(document, indent=indent)
+    there = put(text)
+    assert put(there) == there
+    hooks = json.loads(there)["hooks"]
+    assert hooks["Stop"][-1] == hooks["SessionStart"][-1] == {"hooks": [OURS]}
+    assert list(json.loads(there))[: len(document)] == list(document)
+    assert json.loads(take(there)) == document
+    assert take(text) == text
+
+
+def test_indent_and_line_breaks_are_those_of_the_file():
+    there = put('\ufeff{\r\n\t"a": "ü"\r\n}\r\n')
+    assert there.startswith('{\r\n\t"a": "ü",\r\n\t"hooks": {\r\n\t\t"SessionStart": [\r\n')
+    assert there.endswith("}\r\n")
+
+
+@pytest.mark.parametrize(
+    ("hooks", "left"),
+    [
+        ({"Stop": [{"hooks": [THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"hooks": [OURS, THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"Stop": [{"hooks": [OURS]}, {"hooks": [THEIRS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
+        ({"PostToolUseFailure": [{"matcher": "Bash", "hooks": [OURS]}], "Other": []}, {"Other": []}),
+        ({"Stop": [OURS, THEIRS]}, {"Stop": [THEIRS]}),
+    ],
+)
+def test_ours_goes_wherever_a_person_has_put_it(hooks, left):
+    assert json.loads(take(json.dumps({"hooks": hooks})))["hooks"] == left
+
+
+def test_an_entry_of_a_former_version_gets_its_missing_event():
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [OURS]}]}})
+    assert json.loads(put(text))["hooks"] == BOTH
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        HOOK,
+        f".venv/bin/{HOOK}",
+        "'/a b/loop-close' hook --host=claude",
+        r'"C:\tools\loop-close.exe" hook --host claude',
+        f"uv run {HOOK}",
+        "python -m loop_close hook --host claude",
+        f"A=1 {HOOK} 2>/dev/null",
+    ],
+)
+def test_our_hook_is_known_however_it_is_run(command):
+    hooks = {event: [{"hooks": [{**OURS, "command": command}]}] for event in BOTH}
+    text = json.dumps({"hooks": hooks})
+    assert put(text) == text
+    assert take(text) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["", "loop-close status", f"{HOOK}2", f"my-{HOOK}", "loop-close hook --host codex"]
+)
+def test_other_commands_are_of_others(command):
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{**OURS, "command": command}]}]}})
+    assert take(text) == text
+    assert put(text) != text
+
+
+@pytest.mark.parametrize(
+    "command", [f"./a.sh; {HOOK}", f"{HOOK} && ./a.sh", f"tee log | {HOOK}", f"cd x\n{HOOK}"]
+)
+def test_a_command_that_does_more_is_left_to_its_author(command):
+    text = json.dumps({"hooks": {event: [{"hooks": [{**OURS, "command": command}]}] for event in BOTH}})
+    assert put(text) == text
+    with pytest.raises(ConfigError, match="only its author knows what to remove"):
+        take(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not plain JSON (Expecting value"),
+        ("{", "not plain JSON (Expecting property name"),
+        ('{"a": 1,}', "not plain JSON ("),
+        ('{"a": NaN}', "not plain JSON ("),
+        ('{"a": 1e400}', "not plain JSON ("),
+        ('{"a": "\\ud83d"}', "not plain JSON ("),
+        ("[" * 100_000, "not plain JSON ("),
+        ("// mine\n{}", "not plain JSON ("),
+        ('{"a": 1, "a": 2}', 'not plain JSON ("a" appears twice); fix it, or add the hook by hand: {'),
+        ("[]", "the document is not an object"),
+        ('{"hooks": []}', "hooks is not an object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
+    ],
+    ids=lambda value: repr(value[:30]),
+)
+def test_what_cannot_hold_it_is_refused(text, why):
+    with pytest.raises(ConfigError) as caught:
+        put(text)
+    assert str(caught.value).startswith(why)
+
+
+def test_refusal_gives_the_hook_to_add_by_hand():
+    with pytest.raises(ConfigError) as caught:
+        put("{ // mine\n}", "gemini")
+    assert json.loads(str(caught.value).partition("by hand: ")[2]) == json.loads(put(None, "gemini"))
+
+
+@pytest.mark.parametrize("text", ['{"hooks": {}}', '{"version": 2}', '{"version": "1"}'])
+def test_a_file_of_cursor_without_the_version_is_refused(text):
+    with pytest.raises(ConfigError, match='"version": 1'):
+        put(text, "cursor")
+    assert take(text, "cursor") == text
+
+
+@pytest.mark.parametrize("text", ['{"stop": []}', '{"Stop": []}', '{"hooks": {"stop": []}}'])
+def test_a_file_of_openhands_in_another_form_is_refused(text):
+    with pytest.raises(ConfigError, match='below "hooks"'):
+        put(text, "openhands")
+    assert put("{}", "openhands") == put(None, "openhands")
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\necho '{}'\n", "# loop-close hook --host cline\n"])
+def test_a_program_of_others_is_refused(text):
+    with pytest.raises(ConfigError, match="pass its standard input to `loop-close hook --host cline`"):
+        put(text, "cline")
+    assert take(text, "cline") == text
+
+
+def test_a_program_that_calls_us_is_left_to_its_author():
+    text = '#!/bin/bash\nprintf %s "$(cat)" | .venv/bin/loop-close hook --host cline\n'
+    assert put(text, "cline") == text
+    with pytest.raises(ConfigError, match="by hand"):
+        take(text, "cline")
+
+
+@pytest.mark.parametrize("text", ["# Agents\n", "# Agents\r\n\r\nUse tabs.", "# Agents\n\n\nmore\n\n\n"])
+def test_section_of_agents_md_comes_and_goes(text):
+    there = with_section(text, "nextprompt.md")
+    assert there.startswith(text.rstrip())
+    assert "- After edits, run `loop-close check`." in there
+    assert with_section(there, "nextprompt.md") == there
+    assert without_section(there) == f"{text.rstrip()}\n"
+    other = with_section(f"{there}\n## More\n", "build/next.md")
+    assert "`build/next.md`" in other
+    assert "`nextprompt.md`" not in other
+    assert without_section(other) == f"{text.rstrip()}\n\n\n## More\n"
+
+
+def test_agents_md_that_has_nothing_else_goes():
+    assert without_section(with_section(None, "nextprompt.md")) is None
+    assert without_section("# Agents\n") == "# Agents\n"

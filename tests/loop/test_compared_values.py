@@ -1,0 +1,97 @@
+import pytest
+import records as made
+
+from loop_close.keys import compared_values
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "expected"),
+    [
+        # nothing was compared, or it cannot be told what
+        ("assert f()", "assert False\n +  where False = f()", ("", "")),
+        ("assert not f()", "assert not 3\n +  where 3 = f()", ("", "")),
+        ("assert not f() == 3", "assert not 3 == 3", ("", "")),
+        ("assert not f() == a", "assert not <A> == <A>", ("", "")),
+        ("assert not (f() == a)", "assert not (<A> == <A>)", ("", "")),
+        ("assert a == b", "assert <A == 1> == <B>", ("", "")),
+        ("assert f() or a == 1", "assert (False or <A> == 1)", ("", "")),
+        ("pytest.fail('no')", "no", ("", "")),
+        ("pytest.fail('a == b')", "a == b", ("", "")),
+        ("self.assertTrue(f())", "False is not true", ("", "")),
+        ("self.assertIsNotNone(f())", "unexpectedly None", ("", "")),
+        ("self.assertNotEqual(f(), 3)", "'a == b' == 'a == b'", ("", "")),
+        (
+            "self.assertCountEqual(a, b)",
+            "Element counts were not equal:\nFirst has 1, Second has 0:  1",
+            ("", ""),
+        ),
+        # equal
+        ("assert f() == 6", "assert 7 == 6\n +  where 7 = f()", ("7", "6")),
+        ("assert 6 == f()", "assert 6 == 7\n +  where 7 = f()", ("7", "6")),
+        ("assert f() == g()", "assert 7 == 6", ("7", "6")),
+        ("assert f() == ' == '", "assert 'a == b' == ' == '", ("'a == b'", "' == '")),
+        ("assert f() == cart", "assert <Cart 1> == <Cart 2>", ("<Cart 1>", "<Cart 2>")),
+        ("assert f() == 'x'", "assert '" + "y" * 99 + "' == 'x'", ("'" + "y" * 38 + "…", "'x'")),
+        ("assert f() == 6, 'the total'", "the total\nassert 7 == 6", ("7", "6")),
+        ("assert f() is True", "assert 1 is True", ("1", "True")),
+        ("self.assertEqual(f(), 6)", "7 != 6", ("7", "6")),
+        ("self.assertEqual(6, f())", "6 != 7", ("7", "6")),
+        ("self.assertEqual(f(), 6)", "7 != 6 : the total", ("7", "6")),
+        ("self.assertEqual(f(), 'x')", "'a : b' != 'x'", ("'a : b'", "'x'")),
+        ("self.assertEqual(f(), [2])", "Lists differ: [1] != [2]\n\nFirst differing", ("[1]", "[2]")),
+        ("self.assertEqual(f(), {})", "{'a': 1} != {}\n- {'a': 1}\n+ {}", ("{'a': 1}", "{}")),
+        ("self.assertAlmostEqual(f(), 2.0)", "1.0 != 2.0 within 7 places (1.0 difference)", ("1.0", "2.0")),
+        # not equal
+        ("assert f() != 3", "assert 3 != 3", ("3", "")),
+        ("assert 3 != f()", "assert 3 != 3", ("3", "")),
+        ("assert f() != cart", "assert <Cart> != <Cart>", ("<Cart>", "")),
+        ("assert f() is not None", "assert None is not None", ("None", "")),
+        ("self.assertNotEqual(f(), 3)", "3 == 3", ("", "")),  # of unittest only methods for equality are read
+        # members
+        ("assert f() in (1, 2)", "assert 3 in (1, 2)", ("3", "")),
+        ("assert 'x' in f()", "assert 'x' in 'abc'", ("'abc'", "")),
+        ("assert f() not in [1, 2]", "assert 1 not in [1, 2]", ("1", "")),
+        ("assert 'b' not in f()", "assert 'b' not in 'abc'", ("'abc'", "")),
+        ("self.assertIn(f(), [1, 2])", "3 not found in [1, 2]", ("", "")),
+        ("self.assertNotIn('a != b', f())", "'a != b' unexpectedly found in 'a != bc'", ("", "")),
+        # order
+        ("assert f() < 3", "assert 5 < 3", ("5", "")),
+        ("assert 3 <= f()", "assert 3 <= 1", ("1", "")),
+        ("assert f() >= a", "assert <A> >= <B>", ("<A>", "")),
+        ("assert 1 < f() < 3", "assert 1 < 0", ("0", "")),
+        ("assert 1 < f() < 3", "assert 5 < 3", ("5", "")),
+    ],
+)
+def test_values(statement, message, expected):
+    assert compared_values(made.failure(made.verdict(statement=statement, message=message))) == expected
+
+
+def test_other_exceptions_have_none():
+    assert compared_values(made.failure(made.raised("ValueError", "7 != 6"))) == ("", "")
+
+
+def test_long_values_are_cut_around_what_differs():
+    failure = made.failure(made.verdict(message=f"assert '{'a' * 99}3' == '{'a' * 99}4'"))
+    assert compared_values(failure) == (f"…{'a' * 13}3'", f"…{'a' * 13}4'")
+
+
+@pytest.mark.parametrize("omission", ["[200 chars]", "..."])
+def test_of_values_that_were_shortened_the_beginnings_are_kept(omission):
+    """The end of a credential may follow whose name is gone."""
+    left, right = (f"'key: {omission}{'tail' * 20}{end}'" for end in "34")
+    failure = made.failure(made.verdict(statement="self.assertEqual(a, b)", message=f"{left} != {right}"))
+    shown = f"'key: {omission}"
+    assert all(each.startswith(shown) and each.endswith("…") for each in compared_values(failure))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("assert '127.0.0.1:40123' == '127.0.0.1:51999'", "assert '127.0.0.1:33333' == '127.0.0.1:44444'"),
+        ("assert <A at 0x7f1234567890> == None", "assert <A at 0x7f6543210987> == None"),
+        ("assert '2026-11-21T10:00:00Z' == 'x'", "assert '2026-11-22T17:31:09Z' == 'x'"),
+    ],
+)
+def test_what_no_edit_can_hold_still_is_no_other_value(one, other):
+    first, second = (compared_values(made.failure(made.verdict(message=message))) for message in (one, other))
+    assert first == second != ("", "")

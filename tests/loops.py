@@ -1,0 +1,59 @@
+"""Records of the loop for tests: short to write, and as hypothesis draws them."""
+
+from hypothesis import strategies as st
+from records import SRC, TEST, any_text
+
+from loop_close.records import Edit, Edits, Effect, FailingTest, FailureRecord, Loop, Step
+
+
+def edited(function="total", file=SRC, diff="", **fields):
+    return Edits(kind="effective", edits=(Edit(file=file, function=function, diff=diff, **fields),))
+
+
+def edits(*found, omitted=0, kind="effective"):
+    return Edits(kind=kind, edits=found, omitted=omitted)
+
+
+def step(run, failing=1, *, edits=None, **fields):
+    """A run of the loop; with edits it is an attempt."""
+    groups = {name: fields.pop(name) for name in [*fields] if name in Effect.__struct_fields__}
+    fields.setdefault("is_attempt", edits is not None)
+    return Step(
+        run=run, effect=Effect(failing=failing, **groups), edits=edits or Edits(kind="none"), **fields
+    )
+
+
+def known(
+    test=f"{TEST}::test_total", since=1, ran=1, want="", values=(), source="pytest", phase="call", **fields
+):
+    record = FailureRecord(source=source, test=test, want=want, phase=phase)
+    return FailingTest(record=record, since=since, ran=ran, values=tuple(enumerate(values, 1)), **fields)
+
+
+def loop(*steps, failing=None, **fields):
+    """The loop of these runs, in which one test fails."""
+    return Loop(steps=steps, failing=(known(),) if failing is None else tuple(failing), **fields)
+
+
+#: As hypothesis draws them.
+edits_drawn = st.builds(
+    lambda found: edits(*found),
+    st.lists(
+        st.builds(
+            Edit,
+            file=any_text,
+            function=any_text,
+            diff=any_text | st.builds("-{}\n+{}".format, any_text, any_text),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+)
+loops_drawn = st.builds(
+    lambda found, stalled, best: loop(
+        *(step(run, edits=each) for run, each in enumerate(found, 1)), stalled=stalled, best=best, base=7
+    ),
+    st.lists(edits_drawn, min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.none() | st.integers(1, 9),
+)

@@ -1,0 +1,349 @@
+"""Node ids with any characters, and ``--loop-close-failed``, which runs the failing tests again."""
+
+import json
+import os
+
+import pytest
+from plugin_harness import prose
+
+IDS = [
+    "it's",
+    'a "quoted" b',
+    "$(touch pwned)",
+    "`touch pwned`",
+    "; touch pwned",
+    "|| touch pwned &",
+    "grün",
+    "日本",
+    "new\nline",
+    "tab\there",
+    "a::b[c]",
+    "[x]",
+    "back\\slash",
+    "a b  c",
+    "*?{a,b}~!#",
+    "--loop-close-file=pwned",
+    "\x1b[31mred",
+    "\u202eright to left",
+    "# Heading",
+    "](http://evil)",
+    "<!-- hidden -->",
+]
+
+
+def one_case(identifier):
+    return f"import pytest\n@pytest.mark.parametrize('x', [{identifier!a}])\ndef test_x(x): assert x == 1\n"
+
+
+@pytest.mark.parametrize("identifier", IDS)
+def test_test_with_such_an_id_is_shown_as_code_and_nothing_else(run, identifier):
+    done = run({"test_a.py": one_case(identifier)})
+    assert done.says("# 1 test fails: AssertionError at test_a.py:3\n")
+    outside = prose(done.prompt)
+    assert not any(word in outside for word in ("pwned", "Heading\n", "evil", "hidden", "right to left"))
+
+
+def test_cases_of_one_function_are_counted_not_listed(run):
+    cases = f"@pytest.mark.parametrize('x', ['a::b[c]', '[d]', '{'e' * 45}', '{'f' * 45}::g'])"
+    source = f"import pytest\n{cases}\ndef test_x(x): assert x == 1\n"
+    done = run({"test_a.py": source})
+    assert done.says("4 tests: `test_a.py::test_x` (4 cases)")
+    assert len(done.report["root_causes"][0]["tests"]) == 4
+
+
+@pytest.mark.slow
+def test_file_name_with_any_characters_is_shown_as_code_and_quoted(run):
+    done = run({"te`st #1 (a)/test_a b$(touch pwned).py": "def test_1(): assert 1 == 2\n"})
+    assert done.says("``te`st #1 (a)/test_a b$(touch pwned).py:1``")
+    assert failing(again(run)) == failing(done)
+
+
+TWO = "def test_a(): assert 1 == 2\ndef test_b(): pass\n"
+
+
+MANY = (
+    "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30)) + "\ndef test_fine(): pass\n"
+)
+
+
+def test_many_failing_tests_are_selected_by_the_option(run):
+    done = run({"test_a.py": MANY, "test_b.py": "def test_b(): pass\n"})
+    assert done.rerun == "pytest --loop-close-failed"
+    more = run({}, asked=FAILED)
+    counts = more.report["counts"]
+    assert counts == {**dict.fromkeys(counts, 0), "failed": 30, "collected": 30}
+    assert "1 deselected" in more.stdout
+
+
+ODD = """
+import pytest
+TOKEN = "ghp" + "_" + "a1B2" * 9
+IDS = ["new\\nline", "sep\\u2028", "bidi\\u202e", "zero\\u200b", "own\\ue000", "tab\\t", "'", '"', " "]
+IDS += [TOKEN, "password='hunter2'"]
+@pytest.mark.parametrize("x", range(len(IDS)), ids=IDS)
+def test_x(x): assert 0
+def test_fine(): pass
+"""
+
+
+def test_list_of_failing_tests_names_each_whatever_its_name(run):
+    as_is = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support=true"
+    done = run({"test_a.py": ODD}, "-o", as_is)
+    listed = (done.folder / ".loop-close" / "failed.txt").read_text(encoding="utf-8")
+    assert len(listed.split("\n")) == done.report["counts"]["failed"] + 1 == 12
+    more = run({}, "-o", as_is, asked=FAILED)
+    assert (more.report["counts"]["failed"], more.report["counts"]["passed"]) == (11, 0)
+
+
+CASES = """
+import pytest
+@pytest.mark.parametrize("n", range(60))
+def test_n(n): assert n not in (3, 17, 42)
+def test_sub(subtests):
+    with subtests.test("a"): assert 0
+def test_fine(): pass
+"""
+#: A plugin as pytest-split and pytest-picked are: it leaves tests out, and its options take words.
+SELECTS = """
+def pytest_addoption(parser):
+    parser.addoption("--group", type=int, default=0)
+    parser.addoption("--picked", nargs="*")
+def pytest_collection_modifyitems(config, items):
+    group = config.getoption("--group")
+    if group:
+        items[:] = items[group % 2 :: 2]
+"""
+
+
+FAILED = ("--loop-close-failed", "--loop-close-json=report.json")
+
+
+def again(run, *words, **kinds):
+    """Run the failing tests in a process of its own, and read what it wrote."""
+    return run({}, *words, asked=FAILED, own_process=True, **kinds)
+
+
+def failing(done):
+    return sorted({test for cause in done.causes for test in cause["tests"]})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9.0")
+def test_cases_and_tests_with_subtests_are_run_and_no_others(run):
+    done = run({"test_a.py": CASES})
+    more = again(run)
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [("--group", "2"), ("--group=1",), ("--picked",)],
+)
+def test_options_of_plugins_neither_take_the_tests_nor_choose_others(run, options):
+    done = run({"conftest.py": SELECTS, "test_a.py": CASES.partition("def test_sub")[0]}, *options)
+    for _ in range(2):
+        more = again(run, *options)
+        assert failing(more) == failing(done)
+        assert more.report["counts"]["passed"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_failing_tests_are_run_again_with_another_cache_and_on_workers(run, number):
+    pytest.importorskip("xdist")
+    files = {"test_a.py": CASES.partition("def test_sub")[0] + "def test_fine(): pass\n", "test_b.py": MANY}
+    done = run(files, "-o", "cache_dir=elsewhere", "-n", number, plugins=("xdist",), own_process=True)
+    more = again(run, "-n", number, plugins=("xdist",))
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == 0
+
+
+@pytest.mark.slow
+def test_killed_run_leaves_the_evidence_of_the_one_before(run):
+    done = run({"test_a.py": MANY})
+    run(
+        {"test_b.py": "import os\ndef test_b(): os._exit(9)\n"},
+        "test_b.py",
+        own_process=True,
+        is_prompt=False,
+    )
+    kept = done.folder / ".loop-close"
+    assert len((kept / "failed.txt").read_text().splitlines()) == 30
+    assert '"failed": 30' in (kept / "report.json").read_text()
+    assert "`.loop-close/report.json`" in (done.folder / "nextprompt.md").read_text()
+
+
+def test_option_without_failing_tests_runs_all_and_says_so(run):
+    done = run({"test_a.py": "def test_a(): pass\n"}, asked=("--loop-close-failed",))
+    assert done.summary == [
+        "loop-close: the tests pass: 1 passed",
+        "loop-close: no failing test is recorded: all tests ran",
+    ]
+
+
+def test_tests_of_a_shard_are_not_said_to_be_all(run):
+    options = """
+        def pytest_addoption(parser):
+            parser.addoption("--splits", type=int)
+            parser.addoption("--group", type=int)
+    """
+    words = ("--splits=2", "--group=1", "--loop-close-failed")
+    done = run({"conftest.py": options, "test_a.py": "def test_a(): pass\n"}, asked=words)
+    assert done.summary[-1] == "loop-close: no failing test is recorded: all tests of shard 1 of 2 ran"
+
+
+def test_failing_test_that_is_gone_is_named(run):
+    run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
+    done = run({"test_a.py": TWO}, asked=("--loop-close-failed",))
+    assert "loop-close: failed before and not found: test_a.py::test_c" in done.summary
+    assert "1 failed, 1 deselected" in done.stdout
+
+
+def test_list_of_failing_tests_that_cannot_be_read_is_a_usage_error(run):
+    done = run({"test_a.py": TWO, ".loop-close/failed.txt": '"not json\n'}, asked=("--loop-close-failed",))
+    assert done.ret == 4
+    assert "loop-close: cannot read .loop-close/failed.txt: " in done.stderr
+
+
+@pytest.mark.slow
+def test_list_of_failing_tests_is_exact_and_private(run):
+    names = ["api_key=sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "plain"]
+    source = f"import pytest\n@pytest.mark.parametrize('x', {names!r})\ndef test_x(x): assert x == 1\n"
+    done = run({"test_a.py": source})
+    path = done.folder / ".loop-close" / "failed.txt"
+    assert path.read_text().splitlines() == [f"test_a.py::test_x[{name}]" for name in names]
+    assert names[0] not in done.prompt
+    assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
+    assert failing(again(run)) == failing(done)
+
+
+OUTSIDE = {
+    "config/pytest.ini": "[pytest]\n",
+    "tests/sub/test_few.py": TWO,
+    "tests/test_many.py": MANY,
+    "tests/test_fine.py": "def test_a(): pass\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["0", "2"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-c", "config/pytest.ini"),
+        ("-cconfig/pytest.ini", "tests"),
+        ("--rootdir=config", "tests/sub"),
+        ("--rootdir", "config", "tests/sub/test_few.py::test_a", "tests/test_many.py"),
+    ],
+)
+def test_failing_tests_outside_of_the_root_are_run_again(run, pytester, words, number):
+    """Their node ids depend on what the command line names."""
+    pytest.importorskip("xdist")
+    kept = pytester.path / "config" / ".loop-close" / "report.json"
+    workers = {"own_process": True, "plugins": ("xdist",), "asked": ("-n", number)}
+    run(OUTSIDE, "--loop-close", *words, **workers)
+    first = json.loads(kept.read_text())
+    tests = [cause["tests"] for cause in first["root_causes"]]
+    assert tests
+    kept.unlink()
+    done = run({}, "--loop-close-failed", *words, **workers)
+    more = json.loads(kept.read_text())
+    assert [cause["tests"] for cause in more["root_causes"]] == tests, done.stdout
+    assert (more["counts"]["failed"], more["counts"]["passed"]) == (first["counts"]["failed"], 0)
+
+
+CLASS = """
+import pytest
+class TestA:
+    @pytest.mark.parametrize("a,b", [{cases}])
+    def test_x(self, a, b): assert b - a == 1
+    def test_y(self): assert {fine}
+def test_z(): pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_class_that_could_not_be_collected_is_run_once_it_can(run, number):
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    done = run({"test_c.py": CLASS.format(cases=1, fine=0)}, "-n", number, **workers)
+    assert (done.folder / ".loop-close" / "failed.txt").read_text() == "test_c.py::TestA\n"
+    words = (*FAILED, "-n", number)
+    done = run({}, asked=words, **workers)
+    assert not any("not found" in line for line in done.summary), "it is there, and cannot be collected"
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=0)}, asked=words, **workers)
+    assert failing(done) == ["test_c.py::TestA::test_y"]
+    assert done.report["counts"]["passed"] == 1
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=1)}, asked=words, **workers)
+    assert (done.ret, done.report["counts"]["passed"]) == (0, 1)
+
+
+COLLECTS = """
+import pathlib, pytest
+class Item(pytest.Item):
+    def runtest(self): assert "fine" in self.name
+    def reportinfo(self): return self.path, 0, self.name
+class Group(pytest.Collector):
+    def collect(self):
+        if pathlib.Path("broken").exists():
+            raise ValueError("cannot be read")
+        for name in ("a::b", "fine", "c[d::e]"):
+            yield Item.from_parent(self, name=name)
+class File(pytest.File):
+    def collect(self):
+        yield Group.from_parent(self, name="first")
+        for name in ("a::b", "fine"):
+            yield Item.from_parent(self, name=name)
+def pytest_collect_file(parent, file_path):
+    if file_path.suffix in (".yml", ".py") and file_path.name.startswith("t."):
+        return File.from_parent(parent, path=file_path)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["t.yml", "t.py"])
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_items_with_any_names_are_run_again(run, name, number):
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    files = {"conftest.py": COLLECTS, name: "", "test_a.py": "def test_a(): pass\n", "broken": ""}
+    goes_on = "--continue-on-collection-errors"
+    done = run(files, "-n", number, goes_on, **workers)
+    assert failing(done) == [f"{name}::a::b", f"{name}::first"]
+    (done.folder / "broken").unlink()
+    for _ in range(2):
+        done = run({}, "-n", number, goes_on, asked=FAILED, **workers)
+        assert failing(done) == [f"{name}::a::b", f"{name}::first::a::b", f"{name}::first::c[d::e]"]
+    assert done.report["counts"]["passed"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["0", "2"])
+@pytest.mark.parametrize("many", ["", MANY])
+def test_brackets_in_the_name_of_a_folder(run, many, number):
+    """They are those of a parametrized test in an argument of pytest."""
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    files = {
+        "sub/t[1]/test_x.py": TWO,
+        "sub/t[1]/test_y.py": "import os\ndef test_y(): assert os.path.exists('fine')\n",
+        "test_z.py": many,
+        "fine": "",
+    }
+    done = run(files, "-n", number, **workers)
+    (done.folder / "sub/t[1]/test_y.py").write_text("raise ValueError('is not asked for')\n")
+    more = run({}, "-n", number, asked=FAILED, **workers)
+    assert failing(more) == failing(done)
+    assert more.report["counts"]["passed"] == more.report["counts"]["errors"] == 0
+    assert "sub/t[1]/test_x.py::test_a" in failing(more)
+
+
+@pytest.mark.slow
+def test_notes_on_the_selection_come_from_workers_too(run):
+    workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
+    run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
+    done = run({"test_a.py": TWO}, **workers)
+    assert done.summary.count("loop-close: failed before and not found: test_a.py::test_c") == 1
+    (done.folder / "test_a.py").unlink()
+    done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
+    assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1

@@ -1,0 +1,26 @@
+"""Write the records of the loop and of the gate into the schema of the JSON report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from loop_close.records import Edits, Loop, Signal, State
+
+PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-1.json"
+
+
+def main() -> None:
+    """Replace the definitions that are made from records; the others stay."""
+    schema = json.loads(PATH.read_text(encoding="utf-8"))
+    wanted = (Loop, Signal, State, Edits)
+    _, records = msgspec.json.schema_components(wanted, ref_template="#/$defs/{name}")
+    others = {name: each for name, each in schema["$defs"].items() if not name[0].isupper()}
+    schema["$defs"] = {**others, **records}
+    PATH.write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
