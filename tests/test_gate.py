@@ -76,7 +76,7 @@ class TestJudge:
             ({"tree_after": "then"}, "no result on these files"),
             (
                 {"changed": ("calc.py",)},
-                "changed while it ran, so the run counts for nothing: calc.py",
+                "its last run counts for nothing; changed while it ran: calc.py",
             ),
             ({"is_finished": False}, "its last run did not end"),
             ({"exit_code": None}, "its last run did not end"),

@@ -178,9 +178,7 @@ def conclude(
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
-        parts = [part for each in ran for part in each.parts]
-        if store is not None:
-            parts = [_with_calls(part, store, targets.root) for part in parts]
+        parts = [_with_calls(part, store, targets.root) for each in ran for part in each.parts]
         report = replace(_report_over(parts, detectors, faults), notes=tuple(notes))
         if store is not None:
             report = _recorded(report, ran, targets, store, state)
@@ -331,21 +329,24 @@ def _edits_run(report: Report, former: Loop, run: Run, store: Store) -> EditsRun
 # --- what tests called, with the counts of the last run of all tests
 
 
-def _with_calls(part: Part, store: Store, root: Path) -> Part:
-    """The part with counts of an earlier run where few of its tests passed; those of a run of all tests are kept."""
+def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
+    """The part with counts of an earlier run where few of its tests passed, and what its functions load.
+
+    The counts of a run of all tests are kept.
+    """
     seen, calls = part.observation, part.observation.calls
     if calls is None:
         return part
     source = seen.source
-    if calls.passed and not seen.incomplete:
-        store.keep_calls(seen.source, calls, part.outcomes, is_whole=not seen.selection)
+    if store is not None and calls.passed and not seen.incomplete:
+        store.keep_calls(source, calls, part.outcomes, is_whole=not seen.selection)
     if not calls.failed:
         return part
     from loop_close.causes.spectrum import merge_baseline
     from loop_close.syntax.constants import constants_of
     from loop_close.syntax.vocabulary import functions_like_tests
 
-    kept = store.calls(source)
+    kept = store.calls(source) if store is not None else None
     if kept is not None:
         new = {test for test in calls.failed if not kept.has_passed(test)}
         calls = merge_baseline(calls, kept.calls, new)

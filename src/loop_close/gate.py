@@ -64,6 +64,15 @@ def look(root: Path) -> tuple[State, Facts | None]:
     return State(verdict="unknown", reason=reason, command=CHECK), None
 
 
+def is_objection_open(root: Path) -> bool:
+    """Whether the newest result of a check has an objection: nobody has restored the tests or accepted them since."""
+    _, facts = look(root)
+    newest = (
+        {run.check: run for run in facts.runs if run.check and is_result(run)} if facts is not None else {}
+    )
+    return any(run.objection is not None for run in newest.values())
+
+
 def tree_digest(root: Path) -> str:
     """The digest of the project's files as they are now; empty if they cannot be listed."""
     try:
@@ -116,7 +125,7 @@ def facts_of(root: Path) -> Facts:
     try:
         if not history.is_file():
             raise UnknownError("no check has run in this project")
-        with Store.open(history, readonly=True) as store:
+        with Store.open(history, readonly=True, timeout=0.5) as store:
             runs = store.results(tree.digest)
             found = {run.check for run in runs if is_result(run)}
             if not all(check.name in found for check in checks):
@@ -142,7 +151,7 @@ def is_stuck_too(found: State, facts: Facts, settings: Settings) -> State:
     from loop_close.loop import fold, is_stuck
 
     try:
-        with Store.open(facts.targets.history or Path(), readonly=True) as store:
+        with Store.open(facts.targets.history or Path(), readonly=True, timeout=0.5) as store:
             loop = fold(store.loop_runs())
     except (StoreError, OSError):
         return found
@@ -196,7 +205,8 @@ def _state_of(
         reason = _why_no_result(own[-1]) if own else "it has not run"
         return CheckState(name=check.name, command=check.command, verdict="unknown", reason=reason)
     run = results[-1]
-    is_asked = any(asks(baseline, tree, run))
+    others = [each for each in runs if each.check != check.name and each.tree == tree.digest]
+    is_asked = any(asks(baseline, tree, run, others))
     if joined(run.programs, environments) != run.environment:
         verdict, reason = "unknown", "the environment changed since it ran"
     elif not run.is_green:
@@ -222,35 +232,38 @@ def is_result(run: Run) -> bool:
     return run.is_finished and run.exit_code is not None and not run.changed and run.tree == run.tree_after
 
 
-def asks(baseline: Baseline | None, tree: Tree, run: Run) -> Iterator[str]:
-    """What makes a green run ask the tests as they were: files that differ, and tests that no longer run."""
+def asks(baseline: Baseline | None, tree: Tree, run: Run, others: Sequence[Run] = ()) -> Iterator[str]:
+    """What makes a green run ask the tests as they were: files that differ, and tests that no longer run.
+
+    Of a check that runs no tests, such as a type checker beside pytest, only whether the checks themselves changed.
+
+    :param others: results of other checks on these files.
+    """
     if baseline is None:
         if run.baseline:
             yield "the baseline is gone"
         return
-    yield from baselines.differing(baseline, tree)
-    yield from missing(baseline.functions.get(run.check, ()), run)
+    differing = baselines.differing(baseline, tree)
+    if not runs_tests(baseline, run, others):
+        yield from (path for path in differing if path == "pyproject.toml")
+        return
+    yield from differing
+    yield from baselines.missing(baseline, run)
 
 
-def missing(functions: Sequence[str], run: Run) -> Iterator[str]:
-    """The test functions of a baseline that did not run: gone, skipped or expected to fail."""
-    ran = {
-        test.partition("[")[0]
-        for tests in run.outcomes.values()
-        for test, outcome in tests.items()
-        if outcome in ("passed", "failed", "xpassed")
-    }
-    yield from (function for function in functions if function not in ran)
+def runs_tests(baseline: Baseline, run: Run, others: Sequence[Run]) -> bool:
+    """Whether the check is one of those that run tests: pytest reported in it, now or before, or in no other."""
+    is_known = run.is_reported or run.check in baseline.functions
+    return is_known or not (baseline.functions or any(each.is_reported for each in others))
 
 
 def _why_no_result(last: Run) -> str:
     if not last.is_finished or last.exit_code is None:
         return "its last run did not end"
     if last.changed:
-        said = f"changed while it ran, so the run counts for nothing: {_listed(last.changed)}"
         data = [path for path in last.changed if not is_fixed(path)]
-        remedy = f". If the tests write {_listed(data)}: ignore it in git, or list it in the setting outputs"
-        return said + remedy * bool(data)
+        remedy = "; if the tests write data, ignore it in git or list it in the setting outputs" * bool(data)
+        return f"its last run counts for nothing{remedy}; changed while it ran: {_listed(last.changed)}"
     return "no result on these files"
 
 
@@ -272,9 +285,9 @@ def _why_objected(run: Run) -> str:
         return ""
     number = len(objection.tests) + objection.omitted
     if objection.reason:
-        return f"the tests changed, and those of the baseline could not be run: {objection.reason}"
+        return f"the tests as they were could not be run: {objection.reason}"
     if number:
-        return f"the tests changed, and {number} of the baseline do not pass"
+        return f"of the tests as they were, {number} {'does' if number == 1 else 'do'} not pass"
     return f"these files of the tests changed: {_listed(objection.files)}"
 
 

@@ -170,12 +170,12 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     root = Path(session.root) if os.path.isdir(session.root) else here
     if not _is_ours_to_judge(root):
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
-    session = _replaced(session, is_used=session.is_used or _is_used(host, root))
+    session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_root(here))
     is_new = known is None and payload.is_start
     if is_new:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
-        if keep(path, session):
-            baseline.hold(root, key)  # before the agent edits a file, or uses loop-close for the first time
+        if keep(path, session):  # before the agent edits a file, or uses loop-close for the first time
+            baseline.hold(root, key, is_open=gate.is_objection_open(root))
     if not session.is_used:
         keep(path, session)
         return "", ""
@@ -206,7 +206,10 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
 
 def _is_used(host: Host, root: Path) -> bool:
     """Whether the project uses loop-close: it has its state or settings, or its own file calls this hook."""
-    if is_root(root):
+    known = baseline.load(root)
+    if is_root(root) or (
+        known is not None and known.functions
+    ):  # a check ran, whatever became of its history
         return True
     with contextlib.suppress(OSError):
         text = (root / host.config.project).read_text(encoding="utf-8", errors="replace")

@@ -21,8 +21,6 @@ import msgspec
 
 from loop_close import lazy
 from loop_close.calls import Called, Calls, Constant, ImportEffect, Swallowed
-from loop_close.emit import BEGINNINGS
-from loop_close.emit.report import ReportError, parsed
 from loop_close.judge import report_of
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
@@ -239,6 +237,8 @@ def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
 
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or holds no parts.
     """
+    from loop_close.emit.report import ReportError, parsed  # late: most runs read no report
+
     try:
         document = parsed(text)
         packed = msgspec.convert(document.get(PARTS, []), list[bytes])
@@ -323,6 +323,8 @@ def read_paths(
 
 def _reports_below(top: Path, leave_out: Collection[str]) -> list[Path]:
     """Parts, reports and JUnit XML, but not what ``emit`` wrote, which says in another format what a report says."""
+    from loop_close.emit import BEGINNINGS
+
     found = []
     for path in (Path(folder, file) for folder, _, files in os.walk(top) for file in files):
         begin = ""

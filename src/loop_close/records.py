@@ -144,6 +144,7 @@ class Run(Record, frozen=True):
     :ivar incomplete: why not all that was chosen ran, in words; empty if it did.
     :ivar is_green: the command reported success, and nothing that it printed says otherwise.
     :ivar is_reported: pytest in the command reported through the plugin.
+    :ivar started: the command line of each pytest that reported, as a shell would take it, sorted.
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
     :ivar edits: since the run before.
@@ -171,6 +172,7 @@ class Run(Record, frozen=True):
     incomplete: str = ""
     is_green: bool = False
     is_reported: bool = False
+    started: tuple[str, ...] = ()
     counts: RunCounts = RunCounts()
     outcomes: Mapping[str, Mapping[str, Outcome]] = {}
     failures: tuple[FailureRecord, ...] = ()

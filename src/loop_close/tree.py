@@ -80,7 +80,8 @@ class Tree(Record, frozen=True):
     :ivar digest: of ``files``.
     :ivar files: digest of the content by path; ``+x`` at its end for an executable. Bytes of a path that are invalid
         UTF-8 are spelled ``\udcNN``.
-    :ivar stamps: of each file its inode and the time of its last change, which no program can set back.
+    :ivar stamps: of each Python file, and each file that git tracks, its inode and the time of its last change, which
+        no program can set back.
     """
 
     digest: str
@@ -181,6 +182,8 @@ class _Rules:
             return True
         if name.endswith(_ENDS) or (name[:1] == name[-1:] == "#" and len(name) > 1):
             return True
+        if not is_tracked and ".egg-info/" in path and not is_loaded(path):  # each build writes it
+            return True
         is_output = path in self._ours or (not is_tracked and self._is_output(path))
         return is_output and not is_fixed(path)
 
@@ -256,7 +259,10 @@ class _Look:
             except (OSError, ValueError):
                 continue
             files[spelled] = digest
-            self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
+            if (
+                is_python or is_tracked
+            ):  # what tools write again and again, with the same content, is seldom either
+                self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
         return found
 
     def _folder(self, path: str, environments: Collection[str]) -> _Folder:

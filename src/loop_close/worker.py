@@ -289,7 +289,8 @@ class _Worker:
         )
         if run.is_green and gate.is_result(run):
             try:
-                objection = self._objection(base, after, run, parts, stop)
+                others = [each for each in store.results(after.digest) if each.check != check.name]
+                objection = self._objection(base, after, run, parts, others, stop)
             except InterruptionError:
                 return app.Ran(
                     msgspec.structs.replace(run, exit_code=None, is_green=False), tuple(parts)
@@ -313,13 +314,15 @@ class _Worker:
         _write(self._top / "running", self._now)
 
     def _objection(
-        self, base: Baseline, tree: Tree, run: Run, parts: Sequence[Part], stop: Stop
+        self, base: Baseline, tree: Tree, run: Run, parts: Sequence[Part], others: Sequence[Run], stop: Stop
     ) -> Objection | None:
         """What the tests as they were say, if a test file differs or a test of theirs did not run."""
-        if not any(gate.asks(base, tree, run)):
+        if not any(gate.asks(base, tree, run, others)):
             return None
-        _say("loop-close: the tests changed; running those of the baseline against the present code")
+        _say("loop-close: what the tests demand may differ; running those of the baseline")
         contexts: list[PytestContext | None] = [part.context for part in parts if part.context is not None]
+        if not contexts and not gate.runs_tests(base, run, others):
+            return baselines.objection_to_checks(self._root, base, tree, run)
         for context in contexts or [None]:
             if found := baselines.objection(self._root, base, tree, run, context, stop):
                 return found
@@ -366,6 +369,9 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         incomplete=incomplete,
         is_green=is_green,
         is_reported=bool(reported),
+        started=tuple(
+            sorted({shlex.join(("pytest", *part.context.args)) for part in reported if part.context})
+        ),
         counts=counts,
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )

@@ -101,7 +101,11 @@ def test_without_a_report(project: Project) -> None:
     project.write({"tests/test_shop.py": WEAK}).context = None
     found = project.objected()
     assert found is not None
-    assert (found.files, found.tests, found.reason) == (("tests/test_shop.py",), (), "")
+    assert (found.files, found.tests, found.reason) == (
+        ("tests/test_shop.py",),
+        (),
+        "pytest did not report in this check",
+    )
 
 
 def test_a_hollow_command(project: Project) -> None:

@@ -185,6 +185,11 @@ FALSE = {
     "signals_off": (session, BAD, cheat("skip"), SETTINGS["signals off"], red),
     "no history": (session, BAD, cheat("skip"), SETTINGS["history off"], red),
     "make is hollow": (MAKE, done, BAD, HOLLOW, red),
+    "make deselects": (
+        *(MAKE, done, BAD),
+        {"Makefile": "test:\n\tpytest --deselect tests/test_calc.py\n"},
+        red,
+    ),
     "-k and merge": (done, BAD, *MERGE),
     "a checker that was green": (
         TWO,
@@ -215,6 +220,20 @@ FALSE = {
     ),
     "resumed": (session, BAD, cheat("skip"), resume("resume"), red),
     "compacted": (session, BAD, cheat("skip"), resume("compact"), red),
+    "another session over an objection": (
+        *(session, BAD, cheat("skip"), red),
+        *(lambda project: project.begin_session("another", source="clear"), red),
+    ),
+    "drive over an objection": (
+        *(session, BAD, cheat("skip"), red),
+        *(lambda project: project.loop_close("drive", "--agent", "true"), red),
+    ),
+    "tests is no check any more": (
+        TWO,
+        *(session, done, BAD),
+        {"pyproject.toml": settings({"lint": "python lint.py"})},
+        red,
+    ),
     "accepted by an agent": (
         *(session, BAD, cheat("skip"), red),
         *(lambda project: project.loop_close("accept", "--all", CLAUDECODE="1"), red),
@@ -232,6 +251,14 @@ GREEN = {
     "mended": (session, BAD, red, MENDED, done),
     "data": (session, {"data.json": DATA["other"]}, done),
     "two checks": (TWO, session, done),
+    "a test more beside a checker": (
+        TWO,
+        session,
+        done,
+        {"tests/test_new.py": "def test_it():\n    pass\n"},
+        done,
+    ),
+    "a module that could be imported again": (session, {"calc.py": calc(add="broken")}, red, MENDED, done),
     "workers": (SETTINGS["workers"], session, done),
     "make": (MAKE, session, done),
     "rewritten tests": (session, cheat("weaker assertion"), cheat("helper"), done),

@@ -435,7 +435,7 @@ def test_a_few_histories(machine, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", [Machine, MachineWithoutGit])
 def test_many_histories(machine, tmp_path, capsys):
-    tally = _explored(machine, int(os.environ.get("LOOP_CLOSE_STATES", "250")) // 2, tmp_path)
+    tally = _explored(machine, int(os.environ.get("LOOP_CLOSE_STATES", "120")) // 2, tmp_path)
     with capsys.disabled():
         sys.stdout.write(f"\n{machine.__name__}: {tally}\n{_report(tally)}\n")
         for code, log in tally.refused[:10]:

@@ -239,8 +239,8 @@ def test_notes_of_an_exception_are_shown(run):
 def test_strict_xfail_that_passes_is_a_failure_with_its_reason(run):
     source = "import pytest\n@pytest.mark.xfail(reason='stones', strict=True)\ndef test_a(): pass\n"
     done = run({"test_a.py": source})
-    assert done.says("[XPASS(strict)] stones", "# 1 test fails: ", " test_a.py::test_a`\n")
-    assert done.report["verdict"] == "first-failure"
+    assert done.says("[XPASS(strict)] stones", "# 1 test fails: ", "Test: `test_a.py::test_a`\n")
+    assert done.report["verdict"] == "red"
 
 
 def test_xfail_and_xpass_are_counted_and_green(run):

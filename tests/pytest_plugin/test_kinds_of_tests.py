@@ -152,7 +152,7 @@ def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
     done = run({"test_a.py": "async def test_a(): pass\n"})
     assert done.ret == (1 if pytest.version_tuple >= (8, 4) else 0)
     if done.ret:
-        assert done.says("async def functions are not natively supported", " test_a.py::test_a`\n")
+        assert done.says("async def functions are not natively supported", "Test: `test_a.py::test_a`\n")
     else:
         assert done.title == "# No test ran (exit 0)"
 

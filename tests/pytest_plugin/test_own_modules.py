@@ -13,7 +13,7 @@ TEST = """
 import sys, helper
 
 def test_loaders():
-    names = ("loop_close.remember", "loop_close.store.sqlite", "helper")
+    names = ("loop_close.app", "loop_close.store.database", "helper")
     print("loaders:", *(type(sys.modules[name].__loader__).__name__ for name in names))
 """
 TWICE = """

@@ -218,7 +218,7 @@ def test_passing_assertions_load_nothing_for_it(run):
     def test_a():
         assert [1] == [1]
     def test_b():
-        assert not [name for name in sys.modules if name.startswith("loop_close.capture")]
+        assert not [name for name in sys.modules if name.startswith("loop_close.capture.")]
     """
     assert run({"test_a.py": source}, own_process=True).ret == 0
 

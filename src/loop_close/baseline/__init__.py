@@ -45,13 +45,14 @@ class Pending(NamedTuple):
     functions: tuple[str, ...] = ()
 
 
-def hold(root: Path, key: str) -> None:
+def hold(root: Path, key: str, *, is_open: bool = False) -> None:
     """Take the present files as the baseline of a session that begins, and hold it until another one begins.
 
     :param key: of the session. One that was held before is resumed, and takes no new baseline.
+    :param is_open: there is an objection that nobody has answered: then the former baseline is held.
     :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
-    keep.hold(root, key, _tree(root))
+    keep.hold(root, key, _tree(root), is_open=is_open)
 
 
 def pending(root: Path, runs: Sequence[Run] = ()) -> Pending:
@@ -119,6 +120,7 @@ def objection(
     reason, tests = one_line(_clean(keep.checks_changed(root, baseline)), 300), []
     if not reason and context is None:
         tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
+        reason = "" if tests else "pytest did not report in this check"
     elif not reason and context is not None:
         from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
 
@@ -138,6 +140,15 @@ def objection(
     )
 
 
+def objection_to_checks(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Objection | None:
+    """What is said of a check that runs no tests: whether the commands of the checks are those of the baseline."""
+    reason = one_line(_clean(keep.checks_changed(root, baseline)), 300)
+    names = tuple(path for path in changed(root, baseline, tree) if path == "pyproject.toml")
+    if not reason:
+        return None
+    return Objection(check=run.check, files=names, reason=reason, diff=_diff(root, baseline, names))
+
+
 def _tests(
     root: Path,
     baseline: Baseline,
@@ -153,6 +164,8 @@ def _tests(
 
     seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
     known = baseline.functions.get(run.check)
+    if known is not None:  # how pytest was started is part of the run itself
+        known = tuple(each for each in known if "::" in each or each in absent)
     found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
     bad = list(unmet(found.outcomes, found.collected, known, names))
     doubtful = [

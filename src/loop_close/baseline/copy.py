@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from loop_close.baseline import tables
@@ -43,6 +44,7 @@ def make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> lis
 
 def _copy(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> list[str]:
     environments, folders, count = [], [""], 0
+    of_project = {parent for path in tree.files for parent in _folders(path)}
     while folders:
         folder = folders.pop()
         (target / folder).mkdir(parents=True, exist_ok=True)
@@ -54,18 +56,34 @@ def _copy(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> li
             path = f"{folder}{entry.name}"
             count += 1
             if entry.is_dir(follow_symlinks=False):
-                if _is_environment(entry.path):
+                # What holds a file of the project is copied: through a link the copy would write into it.
+                if path not in of_project and _is_environment(entry.path):
                     environments.append(entry.path)
                     (target / path).symlink_to(entry.path)
-                elif entry.name not in _LEFT_OUT and not os.path.exists(
-                    os.path.join(entry.path, "CACHEDIR.TAG")
-                ):
+                elif os.path.exists(os.path.join(entry.path, "CACHEDIR.TAG")):
+                    environments += _link_environments(entry.path, target / path)
+                elif entry.name not in _LEFT_OUT:
                     folders.append(f"{path}/")
             elif not _is_replaced(path, baseline, tree):
                 _put(Path(entry.path), target / path, root)
         if count > _MOST:
             raise CannotIsolateError(f"the project has more than {_MOST:,} files")
     return environments
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders above a file."""
+    while (path := path.rpartition("/")[0]) != "":
+        yield path
+
+
+def _link_environments(folder: str, target: Path) -> list[str]:
+    """Link the environments in a cache, such as those of tox; its other content is left out."""
+    found = [entry.path for entry in os.scandir(folder) if entry.is_dir() and _is_environment(entry.path)]
+    for path in found:
+        target.mkdir(exist_ok=True)
+        (target / os.path.basename(path)).symlink_to(path)
+    return found
 
 
 def _is_environment(path: str) -> bool:
@@ -95,6 +113,8 @@ def _put(source: Path, target: Path, root: Path) -> None:
 
 def _restore(root: Path, baseline: Baseline, tree: Tree, path: str, target: Path) -> None:
     digest, place = baseline.files[path], real(target, path)
+    if any(parent.is_symlink() for parent in place.parents if parent.is_relative_to(target)):
+        raise CannotIsolateError(f"{path} lies in a folder that is linked")
     place.parent.mkdir(parents=True, exist_ok=True)
     if tree.files.get(path) == digest:
         _put(real(root, path), place, root)

@@ -36,7 +36,8 @@ class Baseline(Record, frozen=True):
         of pytest, and what Python or pytest loads by itself.
     :ivar patterns: how else test modules are named, by the setting ``python_files`` of pytest.
     :ivar checks: the commands of the checks by name, as the settings had them.
-    :ivar functions: of each check the test functions that ran, as node ids without parameters. A check that is
+    :ivar functions: of each check the test functions that ran, as node ids without parameters, and the command line
+        of each pytest: started otherwise, it may leave out cases, or load what changes results. A check that is
         missing has not run on these files.
     :ivar accepted: files that a person accepted since.
     :ivar keys: whose sessions were held, the latest last.
@@ -152,15 +153,19 @@ def take(root: Path, tree: Tree, runs: Sequence[Run], *, is_held: bool = False) 
     return _keep(root, _of_tree(root, tree, functions_of(runs)), keys=keys, is_held=is_held)
 
 
-def hold(root: Path, key: str, tree: Tree) -> None:
+def hold(root: Path, key: str, tree: Tree, *, is_open: bool = False) -> None:
     """Make the present files the baseline of a session, until another session begins. A resumed one takes no new one.
 
     :param key: of the session.
+    :param is_open: there is an objection that nobody has answered: then the former baseline stays.
     :raises OSError: when it cannot be kept.
     """
     before = load(root)
     keys = before.keys if before is not None else ()
     if key in keys:
+        return
+    if before is not None and is_open:
+        _keep(root, before, keys=(*keys, key)[-_MOST_KEYS:], is_held=True)
         return
     functions = {} if before is None else _unchanged(before, changed(root, before, tree))
     _keep(root, _of_tree(root, tree, functions), keys=(*keys, key)[-_MOST_KEYS:], is_held=True)
@@ -209,9 +214,14 @@ def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     """The test functions that ran in the newest run of each check, of those whose tests are known."""
     found: dict[str, tuple[str, ...]] = {}
     for run in runs:
-        tests = [test for each in run.outcomes.values() for test, outcome in each.items() if outcome in _RAN]
+        tests = [
+            test
+            for each in run.outcomes.values()
+            for test, outcome in each.items()
+            if outcome in _RAN and "::" in test  # not a file that could not be collected
+        ]
         if tests and run.check:
-            found[run.check] = tuple(sorted({test.partition("[")[0] for test in tests}))
+            found[run.check] = tuple(sorted({*(test.partition("[")[0] for test in tests), *run.started}))
     return found
 
 
@@ -317,7 +327,8 @@ def _small(root: Path, path: str) -> bytes | None:
 
 
 def missing(baseline: Baseline, run: Run) -> Iterator[str]:
-    """The test functions of the baseline that did not run: gone, skipped, or expected to fail."""
+    """What of the baseline did not run: test functions that are gone, skipped or expected to fail; command lines."""
     tests = (each for outcomes in run.outcomes.values() for each in outcomes.items())
     ran = {test.partition("[")[0] for test, outcome in tests if outcome in (*_RAN, "xpassed")}
+    ran.update(run.started)
     yield from (each for each in baseline.functions.get(run.check, ()) if each not in ran)

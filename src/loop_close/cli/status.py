@@ -43,7 +43,7 @@ def loop_of(history: Path | None) -> Loop:
     """The loop of a history; an empty one where it cannot be read: the gate says why."""
     try:
         if history is not None and history.is_file():
-            with Store.open(history, readonly=True) as store:
+            with Store.open(history, readonly=True, timeout=0.5) as store:
                 return fold(store.loop_runs())
     except StoreError:
         pass

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import json
+import os
 import subprocess
 import sys
 import time
@@ -34,6 +35,7 @@ from loop_close.environ import environment
 from loop_close.hook import prompt_of
 from loop_close.process import birth_of, locked
 from loop_close.prompt.loop import edit_of, effect, objection_lines
+from loop_close.provenance import agent_of
 from loop_close.records import Loop, Record, State
 from loop_close.text import one_line
 from loop_close.text.redact import clean
@@ -352,7 +354,9 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
             raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
     else:
         loop = AgentLoop(plan.strategy, plan.limits, **about)
-        baseline.hold(root, f"drive {time.time_ns()}")
+        # In an agent's shell it would be the agent that says which tests count.
+        is_open = bool(agent_of(os.environ)[1]) or gate.is_objection_open(root)
+        baseline.hold(root, f"drive {time.time_ns()}", is_open=is_open)
     stop.check()
     return Driver(plan, loop, Screen(streams), stop)
 

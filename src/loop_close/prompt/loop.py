@@ -372,16 +372,16 @@ def changed_tests(report: Report, tokens: int) -> Iterator[str]:
 def objection_lines(objection: Objection) -> Iterator[str]:
     """The old tests that do not pass, with reasons; how that ends; and the diff of the test files."""
     if objection.tests:
-        yield from ("The tests as they were at the baseline do not pass on these files:", "")
+        yield from ("These tests of the baseline do not pass in a copy with the present code:", "")
         for each in objection.tests[:_MAX_OLD]:
             reason = f", {line_of(each.reason, 200)}" if each.reason else ""
             yield f"- {span(each.test, 160)}: {each.outcome}{reason}"
         more = len(objection.tests) - _MAX_OLD + objection.omitted
         yield from [f"- and {more} more"] if more > 0 else []
     else:
-        files = spans(objection.files, _MAX_NAMED)
-        reason = line_of(objection.reason, 300) if objection.reason else "no reason is known"
-        yield f"{files} changed since the baseline, and the tests as they were did not run: {reason}."
+        yield f"The tests as they were did not run: {line_of(objection.reason, 300)}."
+        if objection.files:
+            yield f"Changed since the baseline: {spans(objection.files, _MAX_NAMED)}."
     yield from ("", HOW_IT_ENDS)
     yield from fence(objection.diff, "diff") if objection.diff else ()
 

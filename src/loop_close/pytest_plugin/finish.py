@@ -16,7 +16,7 @@ import pytest
 
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.lazy import dataclass
-from loop_close.provenance import GROUP, ci_system, packages, source_of
+from loop_close.provenance import GROUP, RUNS_AGAIN, ci_system, packages, source_of
 from loop_close.pytest_plugin.command import notes_of, scope
 from loop_close.settings import AUTO, ON
 
@@ -205,6 +205,8 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
             sorted(t for t, outcome in counts.outcomes.items() if outcome in ("skipped", "xfailed"))
         ),
         why_no_calls=why_no_calls if recorder.failures else "",
+        # In an environment of tox or nox it would be another environment that runs.
+        rerun="" if made.runner in RUNS_AGAIN else "pytest --loop-close-failed",
     )
 
 
