@@ -55,7 +55,10 @@ def run():
             expect(0, VERSION, scripts / name, "--version", cwd=project)
         expect(0, "Rerun just the failing tests", scripts / "loop-close", "demo", cwd=project)
         expect(1, "next prompt: nextprompt.md", scripts / "pytest", "--loop-close", "-q", cwd=project)
-        expect(1, "1 test failure detected", scripts / "loop-close", "status", cwd=project)
+        # a plain run is no proof: only a check is
+        expect(2, "next: loop-close check", scripts / "loop-close", "status", cwd=project)
+        expect(1, "next prompt: nextprompt.md", scripts / "loop-close", "check", cwd=project)
+        expect(1, "failing: tests", scripts / "loop-close", "status", cwd=project)
     return 0
 
 
