@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 
@@ -12,13 +13,20 @@ from loop_close.records import Edits, Loop, Signal, State
 PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-1.json"
 
 
+def definitions() -> dict[str, dict]:
+    """Make the definition of each record, by name; Python before 3.13 leaves the indent of a docstring in."""
+    _, records = msgspec.json.schema_components((Loop, Signal, State, Edits), ref_template="#/$defs/{name}")
+    for each in records.values():
+        if "description" in each:
+            each["description"] = inspect.cleandoc(each["description"])
+    return json.loads(json.dumps(records))
+
+
 def main() -> None:
     """Replace the definitions that are made from records; the others stay."""
     schema = json.loads(PATH.read_text(encoding="utf-8"))
-    wanted = (Loop, Signal, State, Edits)
-    _, records = msgspec.json.schema_components(wanted, ref_template="#/$defs/{name}")
     others = {name: each for name, each in schema["$defs"].items() if not name[0].isupper()}
-    schema["$defs"] = {**others, **records}
+    schema["$defs"] = {**others, **definitions()}
     PATH.write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
