@@ -308,6 +308,7 @@ def written(root, ran, name=".coverage"):
         data.set_context(context)
         data.add_lines({str(root / file): lines for file, lines in files.items()})
     data.write()
+    data.close()
     return root / name
 
 
@@ -378,6 +379,7 @@ def test_big_file_is_refused(tmp_path, monkeypatch, branch):
     else:
         data.add_lines({str(tmp_path / "a.py"): range(1, 101)})
     data.write()
+    data.close()
     monkeypatch.setattr(contexts, "MAX_PAIRS", 100)
     assert calls(tmp_path / ".coverage", tmp_path, [])
     monkeypatch.setattr(contexts, "MAX_PAIRS", 99)

@@ -189,10 +189,7 @@ class Database:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
     def _connected(self, uri: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None)
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        return connection
+        return sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None)
 
     def _empty(self) -> sqlite3.Connection:
         self.close()
@@ -205,6 +202,8 @@ class Database:
 
         :returns: whether it is empty, and has to stay so.
         """
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN")
         application, version, tables = _header(connection)
         connection.execute("COMMIT")
