@@ -34,8 +34,8 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsi
         ({"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test 2/3"}, ("gitlab", "test"), "pytest:test"),
         (
             {"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test: [3.11, 2/3]"},
-            ("gitlab", "test: [3.11, 2/3]"),
-            "pytest:test: [3.11, 2/3]",
+            ("gitlab", "test"),
+            "pytest:test",
         ),
         ({"GITHUB_RUN_ID": "7", "GITHUB_JOB": "test", "TOX_ENV_NAME": "a"}, ("tox", "a"), "pytest:a"),
     ],

@@ -63,8 +63,8 @@ _ALIASES = {
 _AGENT_NAME = lazy.pattern(r"[a-z][a-z0-9.-]{0,39}")
 _VERSION = lazy.pattern(r"[@_].*", re.DOTALL)
 _UNNAMED = ("1", "true")
-#: What GitLab puts behind the name of a job that runs in parallel.
-_PART = lazy.pattern(r" \d{1,9}/\d{1,9}\Z")
+#: What GitLab puts behind the name of a job that runs in parallel: its number, or the values of its matrix.
+_PART = lazy.pattern(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
 
 
 def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:
