@@ -249,14 +249,13 @@ def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
         raise RejectedError("it has no parts; write it again with --loop-close-json of this version")
     parts = [decode(each, name) for each in packed]
     if UNREAD not in document and document.get("verdict") != "green":
-        # It knew more, such as what a detector of somebody else found.
+        # It knew more, such as what a foreign detector found; that of a shard, only that others are missing.
         why = str(document.get("incomplete") or document.get("stall_reason") or "not green")
         parts = [_not_green(each, why) for each in parts]
     return parts, unread
 
 
 def _not_green(part: Part, why: str) -> Part:
-    # The report of a shard lacks the others: that says nothing of this part.
     if part.observation.provenance.shard[1] or report_of(part.observation).verdict != "green":
         return part
     return msgspec.structs.replace(part, observation=replace(part.observation, incomplete=why))
