@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from small_project import BROKEN, SHOP, TESTS, WEAK, Project, outcomes
+
+from loop_close import baseline
+from loop_close.records import Run
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +89,23 @@ def test_what_hides_a_failure(
 )  # fmt: skip
 def test_good_code_is_not_objected_to(project: Project, edit: dict[str, str | None]) -> None:
     assert project.objection(edit) is None
+
+
+def test_good_code_under_a_check_that_names_a_test(tmp_path: Path) -> None:
+    project = Project(tmp_path / "shop")
+    test = "tests/test_shop.py::test_total"
+
+    def run() -> Run:
+        project.run = structs.replace(project.check(test), started=(f"pytest -q {test}",))
+        return project.run
+
+    baseline.take(project.root, project.tree(), [run()])
+    project.write({"tests/test_shop.py": WEAK})
+    run()
+    assert project.objected() is None
+    project.write({"shop.py": BROKEN})
+    run()
+    assert outcomes(project.objected()) == {test: "failed"}
 
 
 def test_data_of_tests(tmp_path: Path) -> None:
