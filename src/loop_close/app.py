@@ -16,7 +16,7 @@ import msgspec
 from loop_close import files, gate
 from loop_close.capture import index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.edits import between
+from loop_close.edits import between, edited_functions
 from loop_close.files import Targets
 from loop_close.judge import report_of
 from loop_close.keys import id_of, name_of, records_of
@@ -30,7 +30,6 @@ from loop_close.prompt.sections import built_in
 from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, RunCounts, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
-from loop_close.syntax.meaning import MODULE
 from loop_close.text import fault_text
 from loop_close.text.redact import redact
 from loop_close.tree import TreeError
@@ -298,27 +297,26 @@ def _edits(run: Run, store: Store) -> Edits:
 
 def _since(loop: Loop, run: Run, store: Store) -> Edits | None:
     """How the files differ from those with which the project was last done."""
+    sides = _base_and_now(loop, run, store)
+    return between(*sides, store.content) if sides is not None else None
+
+
+def _base_and_now(loop: Loop, run: Run, store: Store) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
+    """The files with which the project was last done, and those of the run; None where one is not known."""
     base = store.run(loop.base) if loop.base else None
     before, now = (store.files(base.tree_after), store.files(run.tree)) if base is not None else (None, None)
-    return between(before, now, store.content) if before is not None and now is not None else None
+    return (before, now) if before is not None and now is not None else None
 
 
 def _edits_run(report: Report, former: Loop, run: Run, store: Store) -> EditsRun | None:
     """Of a green run of all tests: which functions of the code under test that were edited no test ran."""
     seen, calls = report.observation, report.observation.calls
-    since = _since(former, run, store) if report.verdict == "green" else None
-    if since is None or calls is None or seen.selection or seen.incomplete:
+    if report.verdict != "green" or calls is None or seen.selection or seen.incomplete:
         return None
-    from loop_close.conventions import is_of_tests, is_test_file
-
-    edited = {
-        (each.file, each.function)
-        for each in since.edits
-        if each.is_effective
-        and each.change in ("edited", "added")
-        and each.function not in ("", MODULE)
-        and not (is_test_file(each.file) or is_of_tests(each.file))
-    }
+    sides = _base_and_now(former, run, store)
+    edited = edited_functions(*sides, store.content) if sides is not None else None
+    if edited is None:
+        return None
     ran = {(each.file, each.function) for each in calls.functions if each.passed or each.in_import}
     not_run = sorted(edited - ran)
     return EditsRun(

@@ -70,6 +70,13 @@ def test_edited_functions_that_no_test_ran(loop, pytester):
 
 
 @needs_calls
+def test_a_class_and_a_function_without_a_body_are_not_among_them(loop):
+    loop()
+    more = ("def total", "class Rate:\n    now = 1\n\n    def later(self): ...\n\n\ndef total")
+    assert not_run(loop(edits=[more])) == (0, [])
+
+
+@needs_calls
 def test_a_test_that_is_expected_to_fail_ran_it(loop):
     loop()
     assert not_run(loop(edits=[("/ len(items)", "/ len([*items])")])) == (1, [])
