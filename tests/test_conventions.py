@@ -1,17 +1,7 @@
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from loop_close.conventions import (
-    is_configuration,
-    is_like,
-    is_of_dependencies,
-    is_source,
-    is_test_file,
-    is_test_module,
-)
+from loop_close.conventions import is_test_file, is_test_module
+from loop_close.tree import is_loaded
 
 
 @pytest.mark.parametrize(
@@ -70,42 +60,11 @@ def test_no_module_of_tests(name):
     ],
 )
 def test_configuration_of_tests(name):
-    assert is_configuration(name)
+    assert is_loaded(name)
 
 
 @pytest.mark.parametrize(
     "name", ["a.py", "setup.py", "my-tox.ini", "conftest.pyi", "pytest.ini/a.py", "ruff.toml"]
 )
 def test_no_configuration_of_tests(name):
-    assert not is_configuration(name)
-
-
-@given(test=st.text("ab[]*:", max_size=12), pattern=st.text("ab[]*:", max_size=8))
-def test_only_the_asterisk_has_a_meaning(test, pattern):
-    expected = ".*".join(map(re.escape, pattern.split("*")))
-    assert is_like(test, pattern) == bool(re.fullmatch(expected, test, re.DOTALL))
-
-
-def test_a_pattern_of_many_asterisks_takes_no_time():
-    assert not is_like("a" * 10_000, "*a" * 2_000 + "b")
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("src/a.py", True),
-        ("web/a.SQL", True),
-        ("data/a.json", False),
-        ("notes.txt", False),
-        ("py", False),
-    ],
-)
-def test_source_of_a_program(name, expected):
-    assert is_source(name) is expected
-    assert not is_of_dependencies(name)
-
-
-@pytest.mark.parametrize("name", ["requirements.txt", "ci/requirements-dev.txt", "uv.lock", "Pipfile"])
-def test_which_packages_a_program_needs(name):
-    assert is_of_dependencies(name)
-    assert not is_source(name)
+    assert not is_loaded(name)

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from records import SRC, TEST, exceptions, failure, failures, frame, in_test, origin, raised, source
 
 from loop_close import facts
-from loop_close.model import Failure, Raised, Site
+from loop_close.model import Raised, Site
 
 
 @pytest.mark.parametrize(
@@ -224,21 +224,3 @@ def test_every_link_is_told_once(exc):
     found = [id(link) for link in facts.links(exc)]
     assert len(found) == len(set(found)) >= 1
     assert isinstance(exc, Raised)
-
-
-@pytest.mark.parametrize(
-    ("message", "is_so"),
-    [
-        ("py311: could not install deps: one (exit 1)", True),
-        ("py311: exit 1: python -I -m pip install one: ERROR: No matching distribution found for one", True),
-        ("tests(a='b'): exit 1: uv pip install one", True),
-        ("lost: could not find python interpreter with spec(s): python3.99", True),
-        ("docs: exit 1: make: could not find the page", False),
-        ("docs: exit 1: make docs", False),
-        ("docs: exit 1: python check.py: could not install it", False),
-    ],
-)
-def test_an_environment_that_could_not_be_made(message, is_so):
-    name = message.partition(": ")[0]
-    failed = Failure(nodeid="", phase="process", tool="tox", code=name, message=message)
-    assert facts.is_setup(failed) == is_so

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from loop_close import files
+from loop_close.conventions import OF_PYTEST
 from loop_close.records import Environment, Record
 from loop_close.settings import Settings
 
@@ -29,7 +30,6 @@ _CONFIGURED = {
     "tox.ini": (b"[pytest]",),
     "setup.cfg": (b"[tool:pytest]",),
 }
-_OWN = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 
 
@@ -84,7 +84,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _configures_pytest(folder: Path) -> bool:
-    if any((folder / name).is_file() for name in _OWN):
+    if any((folder / name).is_file() for name in OF_PYTEST):
         return True
     for name, tables in _CONFIGURED.items():
         with contextlib.suppress(OSError):

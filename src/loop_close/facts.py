@@ -34,16 +34,8 @@ TURNING = 6
 _MOST_PACKAGES = 4
 #: Packages of tools, which programs do not use.
 _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
-#: How the reason of a green run ends that left out tests that are known to fail.
-NOT_RUN_AGAIN = "not run again"
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
-_VERSION = lazy.pattern(r"(?<![A-Za-z0-9])py(?:thon)?-?3\.?(\d{1,2})(?![A-Za-z0-9])")
-# What tox's plugin, the helper for nox and the output of tox say of an environment without its interpreter or packages.
-_NOT_MADE = lazy.pattern(
-    r"\A(?:exit -?\d{1,10}: [^:\n]{0,2000}\bpip3? install "
-    r"|(?!exit )[^\n]{0,2000}(?:could not (?:install|be made|find)|InterpreterNotFound))"
-)
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
 PARTIAL = lazy.pattern(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
@@ -96,12 +88,6 @@ def is_only_counted(failure: Failure) -> bool:
 def is_environment(failure: Failure) -> bool:
     """Whether an environment of a runner, or a hook, failed to be created, or its command failed without details."""
     return failure.phase == "process" and failure.tool in _RUNNERS
-
-
-def is_setup(failure: Failure) -> bool:
-    """Whether an environment could not be made, so that none of its commands ran."""
-    why = failure.message.removeprefix(f"{failure.code}: ")
-    return is_environment(failure) and _NOT_MADE.match(why) is not None
 
 
 def failure_order(failure: Failure) -> tuple[str, str, str, str, str, int, str, str]:
@@ -243,12 +229,6 @@ def known_calls(observation: Observation) -> Calls | None:
 def differences(failure: Failure) -> tuple[Difference, ...]:
     """The differences between the two values that the failing assertion compared."""
     return next((link.differences for link in links(failure.raised) if link.differences), ())
-
-
-def interpreter_in(name: str) -> str:
-    """The interpreter that the name of a source tells: ``cpython-3.11`` for ``py311``; empty if it tells none."""
-    found = _VERSION.search(name)
-    return f"cpython-3.{found[1]}" if found else ""
 
 
 def test_function(nodeid: str) -> str:

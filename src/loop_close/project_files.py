@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from os import stat
 from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath, relpath
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 _INSTALLED = ("site-packages", "dist-packages")
 _REPOSITORY = (".git", ".hg")
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
 _OURS = join(dirname(realpath(__file__)), "")
 _WRITABLE_BY_ALL = 0o002
-_MOST_CONFIGURED = 1_000_000
 
 
 class ProjectFiles:
@@ -153,15 +151,3 @@ def _below_installed(path: str) -> str:
     parts = path.split("/")
     places = [number for number, part in enumerate(parts[:-1]) if part in _INSTALLED]
     return "/".join(parts[places[-1] + 1 :]) if places else ""
-
-
-def runs_environments(root: Path) -> bool:
-    """Whether the project has a configuration of tox or nox: then its environments can be run again by their names."""
-    if any((root / name).is_file() for name in ("tox.ini", "tox.toml", "noxfile.py")):
-        return True
-    for name, table in (("pyproject.toml", b"[tool.tox"), ("setup.cfg", b"[tox:")):
-        path = root / name
-        with contextlib.suppress(OSError):
-            if path.is_file() and path.stat().st_size < _MOST_CONFIGURED and table in path.read_bytes():
-                return True
-    return False

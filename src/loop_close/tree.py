@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from loop_close.conventions import PYTHON, is_configuration, is_test_file, is_test_module
+from loop_close.conventions import OF_PYTEST, PYTHON, SHARED, is_test_file, is_test_module
 from loop_close.records import Record
 
 #: A walk that finds more files is not over in a second.
@@ -47,9 +48,17 @@ _WRITTEN = frozenset((".coverage", ".DS_Store", "Thumbs.db", ".dmypy.json", ".te
 _WRITTEN_IN_ROOT = frozenset(("coverage.xml", "coverage.json", "coverage.lcov", ".noseids"))
 _BEGINNINGS = (".coverage.", ".testmondata-", ".#", ".loop-close-", ".nfs", ".fuse_hidden", ".~lock.")
 _ENDS = ("~", ".swp", ".swo", ".swx")
-#: Modules that the interpreter imports at its start if they are on its path.
-_CUSTOM = ("sitecustomize.py", "usercustomize.py")
 _DISTRIBUTIONS = (".dist-info", ".egg-info")
+#: The names of what Python or pytest loads by itself, wherever it is, as a pattern: configuration, modules that the
+#: interpreter imports at its start, paths, and installed plugins.
+LOADED = "|".join(
+    (
+        *map(re.escape, ("conftest.py", *OF_PYTEST, *SHARED, "sitecustomize.py", "usercustomize.py")),
+        r"[^/]*\.pth",
+        r"[^/]*\.(?:dist|egg)-info/entry_points\.txt",
+    )
+)
+_IS_LOADED = re.compile(rf"(?:^|/)(?:{LOADED})\Z")
 _ENDS_OF_LOADED = (*PYTHON, ".pth", ".ini", ".toml", ".cfg")
 
 # A git hook sets these for its own repository. Other variables, such as those that name a safe.directory, stay.
@@ -159,14 +168,8 @@ def is_fixed(path: str) -> bool:
 
 
 def is_loaded(path: str) -> bool:
-    """Whether Python or pytest loads the file by itself: configuration, ``sitecustomize``, paths, installed plugins."""
-    folder, _, name = path.rpartition("/")
-    return (
-        is_configuration(path)
-        or name in _CUSTOM
-        or name.endswith(".pth")
-        or (name == "entry_points.txt" and folder.endswith(_DISTRIBUTIONS))
-    )
+    """Whether Python or pytest loads the file by itself."""
+    return _IS_LOADED.search(path) is not None
 
 
 class _Rules:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loop_close.baseline import tables
-from loop_close.baseline.keep import Baseline, is_loaded, is_of_tests, old_content, read, real, text_of
-from loop_close.tree import Tree
+from loop_close.baseline.keep import Baseline, is_of_tests, old_content, read, real, text_of
+from loop_close.tree import Tree, is_loaded
 
 #: A file that is larger than this is linked: data, and not what tests write.
 _LARGE = 64_000_000

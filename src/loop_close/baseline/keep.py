@@ -19,7 +19,7 @@ from loop_close.checks import DEFAULT
 from loop_close.conventions import is_test_module
 from loop_close.process import locked
 from loop_close.records import Record, Run
-from loop_close.tree import Tree
+from loop_close.tree import LOADED, Tree
 
 #: Of a file that is larger than this only the digest is kept.
 LARGEST = 16_000_000
@@ -57,21 +57,10 @@ class Baseline(Record, frozen=True):
 # --- which files it has
 
 
-#: What Python or pytest loads by itself, wherever it is.
-_LOADED = (
-    r"conftest\.py|\.?pytest\.(?:ini|toml)|pyproject\.toml|setup\.cfg|tox\.ini|(?:site|user)customize\.py|[^/]*\.pth"
-    r"|[^/]+\.(?:dist|egg)-info/entry_points\.txt"
-)
-_IS_LOADED = re.compile(rf"(?:^|/)(?:{_LOADED})\Z")
 # As conventions.is_test_file, and the folders themselves, which may be links. One pattern, as all paths are looked at.
 _IS_OF_TESTS = re.compile(
-    rf"(?:^|/)(?:(?:tests?|testing)(?:/|\Z)|(?:test_[^/]*|[^/]*_test\.py|tests?\.py|{_LOADED})\Z)"
+    rf"(?:^|/)(?:(?:tests?|testing)(?:/|\Z)|(?:test_[^/]*|[^/]*_test\.py|tests?\.py|{LOADED})\Z)"
 )
-
-
-def is_loaded(path: str) -> bool:
-    """Whether Python or pytest loads the file by itself."""
-    return _IS_LOADED.search(path) is not None
 
 
 def is_of_tests(path: str, patterns: Iterable[str] = ()) -> bool:

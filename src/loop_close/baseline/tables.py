@@ -8,10 +8,8 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-#: Files of which only some tables count. Below test folders they are data of the tests.
-_SHARED = ("pyproject.toml", "setup.cfg", "tox.ini")
-_OWN = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
-_TEST_FOLDERS = frozenset(("test", "tests", "testing"))
+from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS
+
 _TOML_HEADER = re.compile(r"^(?=\[\[?[^\[\]\n]+\]\]?[ \t]*(?:#.*)?$)", re.M)
 _INI_HEADER = re.compile(r"^(?=\[)", re.M)
 _TOML_OURS = re.compile(r"\[\[?\s*tool\s*\.\s*[\"']?pytest\b")
@@ -26,14 +24,14 @@ class SpliceError(ValueError):
 
 
 def is_shared(path: str) -> bool:
-    """Whether only some tables of the file count."""
+    """Whether only some tables of the file count. Below test folders it is data of the tests."""
     *folders, name = path.split("/")
-    return name in _SHARED and _TEST_FOLDERS.isdisjoint(folders)
+    return name in SHARED and TEST_FOLDERS.isdisjoint(folders)
 
 
 def is_own(path: str) -> bool:
     """Whether the file configures pytest and nothing else."""
-    return path.rpartition("/")[2] in _OWN
+    return path.rpartition("/")[2] in OF_PYTEST
 
 
 def of(path: str, text: str) -> str:

@@ -95,16 +95,6 @@ def checked(document: Mapping[str, Any], folder: str = "") -> dict[str, Any]:
     return dict(_fitting(document, _SHAPE, "", folder))
 
 
-def checked_cause(value: object) -> dict[str, Any]:
-    """One root cause of a report, or as the history keeps it, without its tests.
-
-    :raises ReportError: for a value that is missing or has another type.
-    """
-    if not isinstance(value, Mapping):
-        raise ReportError("its root cause is not an object")
-    return dict(_fitting({"tests": [], "count": 0, **value}, _SHAPE["root_causes"][0], "root_causes", ""))
-
-
 def _fitting(value: Any, shape: Any, where: str, folder: str) -> Any:
     if isinstance(shape, Mapping):
         if not isinstance(value, Mapping):

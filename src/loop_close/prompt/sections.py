@@ -157,17 +157,6 @@ def in_short(report: Report) -> str:
     return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
 
 
-def of_others(report: Report, own: str) -> Iterator[str]:
-    """Lines of plain text for the other sources of a report that are not green.
-
-    :param own: the source that the run itself was of.
-    """
-    red = [each for each in report.sources if each.verdict != "green" and each.source != own]
-    if red:
-        named = [f"{safe(each.source)} ({in_numbers(_alone(each))})" for each in red]
-        yield f"not green either: {listed(named, _MAX_SOURCES)}"
-
-
 def _alone(source: SourceResult) -> Report:
     return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
 
