@@ -8,7 +8,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ from loop_close import files
 from loop_close.conventions import OF_PYTEST
 from loop_close.records import Environment, Record
 from loop_close.settings import Settings
+from loop_close.tree import content_digest
 
 #: The check of a project that names none.
 DEFAULT = {"tests": "pytest"}
@@ -59,7 +59,7 @@ def root_of(folder: Path) -> Path:
     repository, else the folder itself. A repository is never left: what lies around it is another project.
     """
     folders = list(_upwards(folder))
-    for is_root in (_is_ours, _configures_pytest):
+    for is_root in (is_ours, _configures_pytest):
         for each in folders:
             if is_root(each):
                 return each
@@ -73,7 +73,8 @@ def _upwards(folder: Path) -> Iterator[Path]:
             return
 
 
-def _is_ours(folder: Path) -> bool:
+def is_ours(folder: Path) -> bool:
+    """Whether it has a state folder or our settings, so that somebody uses loop-close there."""
     try:
         return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
     except (
@@ -165,7 +166,7 @@ def environment_of(program: str) -> Environment:
         interpreter=f"{real} {values.get('version') or values.get('version_info', '')} {build}",
         platform=sys.platform,
         site=tuple(site),
-        distributions=_digest("\n".join(names).encode("utf-8", "surrogateescape")),
+        distributions=content_digest("\n".join(names).encode("utf-8", "surrogateescape")),
     )
 
 
@@ -191,13 +192,11 @@ def _names(folder: str | Path) -> list[str]:
 
 def digests_of(programs: Iterable[str]) -> dict[str, str]:
     """The digest of the environment of each program."""
-    return {each: _digest(msgspec.json.encode(environment_of(each))) for each in dict.fromkeys(programs)}
+    return {
+        each: content_digest(msgspec.json.encode(environment_of(each))) for each in dict.fromkeys(programs)
+    }
 
 
 def joined(programs: Iterable[str], digests: Mapping[str, str]) -> str:
     """What a run keeps of its environments, see :attr:`loop_close.records.Run.environment`."""
     return "+".join(digests.get(each, "") for each in programs)
-
-
-def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()

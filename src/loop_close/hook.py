@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from loop_close import baseline, files, gate
+from loop_close.checks import is_ours
 from loop_close.cli import OutputError, Streams, UsageError
-from loop_close.cli.project import is_root, project_at, root_of, targets_of
+from loop_close.cli.project import project_at, root_of, targets_of
 from loop_close.cli.status import loop_of
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
@@ -170,7 +171,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     root = Path(session.root) if os.path.isdir(session.root) else here
     if not _is_ours_to_judge(root):
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
-    session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_root(here))
+    session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_ours(here))
     is_new = known is None and payload.is_start
     if is_new:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
@@ -207,7 +208,7 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
 def _is_used(host: Host, root: Path) -> bool:
     """Whether the project uses loop-close: it has its state or settings, or its own file calls this hook."""
     known = baseline.load(root)
-    if is_root(root) or (
+    if is_ours(root) or (
         known is not None and known.functions
     ):  # a check ran, whatever became of its history
         return True

@@ -141,7 +141,7 @@ def take(
     files = dict(sorted(look.files.items()))
     _write_cache(cache, known, look.entries, began)
     content = "".join([f"{path}\0{digest}\0" for path, digest in files.items()])
-    return Tree(digest=_digest(content.encode()), files=files, stamps=look.stamps)
+    return Tree(digest=content_digest(content.encode()), files=files, stamps=look.stamps)
 
 
 def remove_stale_bytecode(root: Path, tree: Tree) -> None:
@@ -294,7 +294,7 @@ class _Look:
 
     def _link(self, path: str, spelled: str, status: os.stat_result) -> tuple[str, os.stat_result]:
         """Where a link leads, and the content of a file there."""
-        target = _digest(os.fsencode(os.readlink(self._root + path)))
+        target = content_digest(os.fsencode(os.readlink(self._root + path)))
         with contextlib.suppress(OSError):
             status = os.stat(self._root + path)
         content = self._content(path, spelled, status) if stat.S_ISREG(status.st_mode) else ""
@@ -311,7 +311,8 @@ class _Look:
         return f"{entry[4]}+x" if status.st_mode & stat.S_IXUSR else entry[4]
 
 
-def _digest(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
+    """The digest of a content, as a tree has it."""
     return blake2b(content, digest_size=16).hexdigest()
 
 

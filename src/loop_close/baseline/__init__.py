@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from loop_close import files
 from loop_close.baseline import keep
 from loop_close.baseline.keep import Baseline, changed, differing, learn, load, missing, take
+from loop_close.facts import file_of
 from loop_close.records import Objection, OldOutcome, Run
 from loop_close.text import one_line, sanitize
 from loop_close.text.redact import redact
@@ -169,7 +170,7 @@ def _tests(
     found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
     bad = list(unmet(found.outcomes, found.collected, known, names))
     doubtful = [
-        each for each in bad if keep.file_of(each.test) not in names and _function(each.test) not in absent
+        each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
     ]
     if doubtful:
         # Their files did not change: what fails or skips with the present files too does so because it is a copy.
@@ -222,11 +223,11 @@ def unmet(
         yield from (
             each
             for function, each in not_run.items()
-            if function not in ran and each.outcome == "skipped" and keep.file_of(function) in strict
+            if function not in ran and each.outcome == "skipped" and file_of(function) in strict
         )
         return
     for function in known:
-        module = keep.file_of(function)
+        module = file_of(function)
         if function not in ran and module not in ran:
             yield not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
 

@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -17,9 +16,10 @@ from loop_close import files
 from loop_close.baseline import tables
 from loop_close.checks import DEFAULT
 from loop_close.conventions import is_test_module
+from loop_close.facts import file_of
 from loop_close.process import locked
 from loop_close.records import Record, Run
-from loop_close.tree import LOADED, Tree
+from loop_close.tree import LOADED, Tree, content_digest
 
 #: Of a file that is larger than this only the digest is kept.
 LARGEST = 16_000_000
@@ -214,11 +214,6 @@ def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def file_of(test: str) -> str:
-    """The file of a test, by its node id."""
-    return test.partition("::")[0]
-
-
 def _unchanged(before: Baseline, changed: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The test functions that run as before: of other modules than those that changed, if nothing else did."""
     if not all(is_test_module(path) for path in changed):
@@ -258,7 +253,9 @@ def load(root: Path) -> Baseline | None:
     """The project's baseline; None if there is none, or it is damaged."""
     try:
         checksum, _, data = (folder_of(root) / _INDEX).read_bytes().partition(b"\n")
-        return msgspec.msgpack.decode(data, type=Baseline) if checksum == _digest(data).encode() else None
+        return (
+            msgspec.msgpack.decode(data, type=Baseline) if checksum == content_digest(data).encode() else None
+        )
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -270,13 +267,9 @@ def old_content(root: Path, baseline: Baseline, path: str) -> bytes | None:
         return None
     with contextlib.suppress(OSError):
         content = (folder_of(root) / _name(digest)).read_bytes()
-        if _digest(content) == _name(digest):
+        if content_digest(content) == _name(digest):
             return content
     return None
-
-
-def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()
 
 
 def _name(digest: str) -> str:
@@ -290,17 +283,17 @@ def _keep(root: Path, baseline: Baseline, *, keys: tuple[str, ...], is_held: boo
         files.state_folder(root)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     content = msgspec.msgpack.encode((baseline.files, baseline.checks), order="sorted")
-    baseline = msgspec.structs.replace(baseline, digest=_digest(content), keys=keys, is_held=is_held)
+    baseline = msgspec.structs.replace(baseline, digest=content_digest(content), keys=keys, is_held=is_held)
     with locked(folder / "lock", 5.0):
         names = {_name(digest): path for path, digest in baseline.files.items()}
         there = set(os.listdir(folder))
         for name in names.keys() - there:
             found = _small(root, names[name])
             # What changed meanwhile is not what the tree has; it shows as missing when it is needed.
-            if found is not None and _digest(found) == name:
+            if found is not None and content_digest(found) == name:
                 files.write_bytes(folder / name, found)
         data = msgspec.msgpack.encode(baseline)
-        files.write_bytes(folder / _INDEX, _digest(data).encode() + b"\n" + data)
+        files.write_bytes(folder / _INDEX, content_digest(data).encode() + b"\n" + data)
         for name in there - names.keys() - {_INDEX, "lock"}:
             with contextlib.suppress(OSError):
                 os.unlink(folder / name)

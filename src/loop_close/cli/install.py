@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loop_close import files
+from loop_close.checks import is_ours
 from loop_close.cli import Streams, UsageError, config_file
-from loop_close.cli.project import is_root, root_of, settings_of
+from loop_close.cli.project import root_of, settings_of
 from loop_close.hosts import NAMES, ConfigError, Host, host_named
 from loop_close.provenance import agent_of
 from loop_close.text.redact import redact
@@ -120,7 +121,7 @@ def _project() -> Path:
     """The root of the project that the working directory belongs to: that of ours, else of its repository."""
     here = Path.cwd()
     root = root_of(here)
-    if root != here or is_root(here):
+    if root != here or is_ours(here):
         return root
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 

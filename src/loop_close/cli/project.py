@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_RUN",
     "Project",
-    "is_root",
     "project_at",
     "project_of",
     "root_in",
@@ -60,14 +59,6 @@ def project_at(folder: Path, history: str | None = None) -> Project:
     root = root_of(folder)
     settings = settings_of(root)
     return Project(root, settings, _history(root, settings, history))
-
-
-def is_root(folder: Path) -> bool:
-    """Whether it has a state folder or our settings, so that somebody uses loop-close there."""
-    try:
-        return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
-    except (files.UnusablePathError, OSError):  # of the root it is reported later
-        return False
 
 
 def settings_of(root: Path) -> Settings:

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self, get_args
 from zlib import crc32
 
 import msgspec
@@ -30,9 +30,7 @@ from loop_close.store.database import (
     plain,
     unpack,
 )
-
-if TYPE_CHECKING:
-    from loop_close.tree import Tree
+from loop_close.tree import Tree, content_digest
 
 __all__ = ["KEPT_RUNS", "FileState", "KeptCalls", "Store", "StoreError", "is_private", "read_state"]
 
@@ -400,7 +398,7 @@ def _contents(root: Path, wanted: Mapping[str, str]) -> Iterator[tuple[str, byte
     for path in sorted(wanted, key=lambda path: (not path.endswith(PYTHON), path)):
         content = None if is_private(path) else _read(root / path)
         digest = _content_key(wanted[path])
-        if content is None or blake2b(content, digest_size=16).hexdigest() != digest:
+        if content is None or content_digest(content) != digest:
             continue
         left -= len(content)
         if left < 0:
