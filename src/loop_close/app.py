@@ -22,12 +22,12 @@ from loop_close.judge import report_of
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold, is_stuck
 from loop_close.model import EditsRun, Report
-from loop_close.parts import Part, in_report
+from loop_close.parts import Part, counts_of, in_report
 from loop_close.places import with_edit_ranks, with_source_lines
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, RunCounts, State
+from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
 from loop_close.text import fault_text
@@ -261,7 +261,6 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
         named = {name_of(test): outcome for test, outcome in part.outcomes.items()}
         outcomes[source] = {**outcomes.get(source, {}), **named}
     run = ran.run
-    counts = [part.observation.counts for part in ran.parts]
     incomplete = next((p.observation.incomplete for p in ran.parts if p.observation.incomplete), "")
     return msgspec.structs.replace(
         run,
@@ -269,7 +268,7 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
         incomplete=run.incomplete or incomplete,
         # Of a check, who ran it has said whether it is green: it saw the process end.
         is_green=run.is_green if run.check else bool(verdicts) and {*verdicts} == {"green"},
-        counts=RunCounts(**{n: sum(getattr(c, n) for c in counts) for n in RunCounts.__struct_fields__}),
+        counts=counts_of(ran.parts),
         outcomes=outcomes,
         failures=tuple(records[:_MOST_RECORDS]),
         omitted=max(0, len(records) - _MOST_RECORDS),

@@ -25,7 +25,8 @@ _PAUSE = 0.05
 _CHUNK = 65_536
 #: As many bytes as pipes may hold: what was written before the command ended, where others go on to write.
 _LATE = 2_000_000
-_SHELL_OFFSET = 128
+# What shells answer for a command that is not there, for one that cannot be run, and before the number of a signal.
+_NOT_FOUND, _NOT_EXECUTABLE, _SHELL_OFFSET = 127, 126, 128
 #: Signals that ask a command to end, with the seconds until the next, stronger one. pytest still writes its result
 #: after the first, ``loop-close run`` what the command printed after both.
 GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
@@ -93,6 +94,11 @@ class Ended:
     def output(self) -> str:
         """The end of its standard output; empty if it printed to our own streams."""
         return self.outputs[0] if self.outputs else ""
+
+
+def code_of(error: OSError) -> int:
+    """The exit code of a command that cannot be started, as a shell has it."""
+    return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
 
 
 def run(child: Child, stop: Stop) -> Ended:

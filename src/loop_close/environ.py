@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+#: The words of ``loop-close check`` by this interpreter. -P: a module of the project must not take the place of ours.
+OUR_CHECK = (sys.executable, "-P", "-m", "loop_close", "check")
+
 
 def environment() -> dict[str, str]:
     """Ours, with the folder of this Python on the path: the ``loop-close`` there is this one.

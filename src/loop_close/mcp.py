@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ from loop_close.cli.history import failing_of, read, result_of
 from loop_close.cli.project import project_at, root_in, root_of
 from loop_close.cli.status import lines_of, loop_of
 from loop_close.detectors import DEFAULT_DETECTORS
-from loop_close.environ import environment
+from loop_close.environ import OUR_CHECK, environment
 from loop_close.files import UnusablePathError
 from loop_close.hook import prompt_of
 from loop_close.judge import report_of
@@ -331,8 +330,7 @@ async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSecond
     :raises OSError: when they cannot be started.
     """
     child = Child(
-        # -P: a module of the project must not take the place of one of ours.
-        words=[sys.executable, "-P", "-m", "loop_close", "check"],
+        words=OUR_CHECK,
         root=root,
         environment=environment(),
         channels=[Channel(limit=_TAIL)],

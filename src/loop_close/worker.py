@@ -24,13 +24,14 @@ import msgspec
 from loop_close import app, files, gate
 from loop_close import baseline as baselines
 from loop_close.checks import Check, checks_of, digests_of, joined, variables, words_of
-from loop_close.child import Child, InterruptionError, Stop, end_leftover
+from loop_close.child import Child, InterruptionError, Stop, code_of, end_leftover
 from loop_close.child import run as run_child
-from loop_close.parts import Part, PytestContext, decode
+from loop_close.environ import OUR_CHECK
+from loop_close.parts import Part, PytestContext, counts_of, reported_in
 from loop_close.process import birth_of, is_alive, locked
 from loop_close.provenance import agent_of
 from loop_close.readers.streams import observe_texts
-from loop_close.records import Objection, Outcome, Record, Run, RunCounts
+from loop_close.records import Objection, Outcome, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
 from loop_close.tree import Tree, changed, remove_stale_bytecode
@@ -47,7 +48,6 @@ _WAIT = 1.0
 POLL = 0.05
 #: The end of a check's output that is read, in bytes.
 _MOST_OUTPUT = 4_000_000
-_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _PYTEST = ("pytest", "py.test")
 
 
@@ -97,8 +97,7 @@ def start(root: Path, names: Sequence[str]) -> str:
     folder = root / _FOLDER / name
     folder.mkdir(parents=True)
     _write(folder / "request", Request(names=tuple(names)))
-    # -P: a module of the project must not take the place of one of ours.
-    words = [sys.executable, "-P", "-m", "loop_close", "check", "--worker", name]
+    words = [*OUR_CHECK, "--worker", name]
     with open(folder / "output", "ab", opener=_private) as output:
         process = subprocess.Popen(
             words, cwd=root, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -271,7 +270,7 @@ class _Worker:
         exit_code = self._exit_code(words, environ, stop)
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
-        parts, lost = parts_in(folder)
+        parts, lost = reported_in(folder)
         if exit_code is not None and (exit_code or not parts):
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
             parts += (
@@ -307,7 +306,7 @@ class _Worker:
             return None
         except OSError as error:
             _say(f"loop-close: cannot run {words[0]}: {error.strerror or error}")
-            return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+            return code_of(error)
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
         self._now = msgspec.structs.replace(self._now, group=process.pid, group_birth=birth_of(process.pid))
@@ -352,12 +351,6 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         incomplete = "pytest ended without a report and without a summary"
     if any(part.context.is_optimized for part in reported if part.context):
         incomplete = incomplete or "Python left out the assertions (-O or PYTHONOPTIMIZE)"
-    counts = RunCounts(
-        **{
-            name: sum(getattr(part.observation.counts, name) for part in parts)
-            for name in RunCounts.__struct_fields__
-        }
-    )
     is_green = exit_code == 0 and not incomplete and bool(parts) and all(_is_green(part) for part in parts)
     return msgspec.structs.replace(
         run,
@@ -372,7 +365,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         started=tuple(
             sorted({shlex.join(("pytest", *part.context.args)) for part in reported if part.context})
         ),
-        counts=counts,
+        counts=counts_of(parts),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )
 
@@ -390,19 +383,6 @@ def _is_pytest(words: Sequence[str]) -> bool:
 def _ran(part: Part) -> bool:
     counts = part.observation.counts
     return bool(counts.passed or counts.skipped or counts.xfailed or counts.xpassed)
-
-
-def parts_in(folder: Path) -> tuple[list[Part], str]:
-    """What pytest reported to a folder; and why a report is missing, empty if none is."""
-    parts = []
-    for path in sorted(folder.glob("*.part")):
-        try:
-            parts.append(decode(path.read_bytes()))
-        except (OSError, ValueError) as error:
-            return parts, f"the report of a pytest cannot be read: {error}"
-    if any(not path.with_suffix(".part").exists() for path in folder.glob("*.begun")):
-        return parts, "a pytest began and did not report its end"
-    return parts, ""
 
 
 def _end_of(path: Path, begin: int) -> bytes:

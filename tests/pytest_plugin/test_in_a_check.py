@@ -8,8 +8,7 @@ import sys
 import pytest
 from plugin_harness import write
 
-from loop_close.parts import decode
-from loop_close.worker import parts_in
+from loop_close.parts import decode, reported_in
 
 BIN = os.path.dirname(sys.executable)
 PROJECT = {
@@ -77,7 +76,7 @@ WHOLE = ["1.begun", "1.part"]
 @pytest.mark.parametrize("words", [(), ("-n", "2"), ("-p", "no:cacheprovider"), ("-p", "no:terminal")])
 def test_it_reports_each_test_and_writes_nothing_else(folder, words):
     assert reported(folder, "pytest", *words, code=0) == WHOLE
-    (part,), lost = parts_in(folder / "parts")
+    (part,), lost = reported_in(folder / "parts")
     assert lost == ""
     assert part.outcomes == {
         f"test_shop.py::{n}": "passed" for n in ("test_total", "Case::test_more", "test_none")
@@ -99,14 +98,14 @@ def test_it_reports_each_test_and_writes_nothing_else(folder, words):
 def test_a_pytest_that_does_not_come_to_its_end_is_missed(folder, file, text, code):
     (folder / file).write_text(text)
     assert reported(folder, "pytest", code=code) == ["1.begun"]
-    assert parts_in(folder / "parts") == ([], "a pytest began and did not report its end")
+    assert reported_in(folder / "parts") == ([], "a pytest began and did not report its end")
 
 
 @pytest.mark.slow
 def test_a_conftest_that_cannot_be_imported_is_reported(folder):
     (folder / "conftest.py").write_text("import nothing_of_that_name\n")
     assert reported(folder, "pytest", code=4) == WHOLE
-    ((part,), _) = parts_in(folder / "parts")
+    ((part,), _) = reported_in(folder / "parts")
     assert "nothing_of_that_name" in part.observation.failures[0].message
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.checks import VARIABLE
-from loop_close.child import Child, Ended, SignalForwarder, Stop, own_channels
+from loop_close.child import Child, Ended, SignalForwarder, Stop, code_of, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError
 from loop_close.cli.project import project_of, targets_of
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from loop_close.app import Begun
     from loop_close.files import Targets
     from loop_close.parts import Part
-
-#: What shells answer for a command that is not there, and for one that cannot be run.
-_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
-_LOST = "a pytest began and did not report its end"
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
@@ -80,7 +76,7 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         is_missing = isinstance(error, FileNotFoundError)
         said = f"sh: 1: {words[0]}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
-        return Ended(returncode=_NOT_FOUND if is_missing else _NOT_EXECUTABLE, outputs=(said,))
+        return Ended(returncode=code_of(error), outputs=(said,))
     if done.is_mid_line:
         streams.break_line()
     for problem in done.problems:
@@ -102,17 +98,16 @@ def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
     :param folder: where pytest in it wrote its reports.
     :param name: of the command, for what only its output says.
     """
-    from loop_close.parts import Part, read_folder
+    from loop_close.parts import Part, reported_in
     from loop_close.readers.streams import observe_texts
 
-    parts, rejected = read_folder(folder)
-    is_lost = rejected or any(not begun.with_suffix(".part").exists() for begun in folder.glob("*.begun"))
+    parts, lost = reported_in(folder)
     is_explained = not done.exit_code or any(part.observation.exit_code for part in parts)
-    if parts and is_explained and not is_lost:
+    if parts and is_explained and not lost:
         return parts
     seen = observe_texts(done.outputs, done.exit_code, root=str(root), source=name)
-    if is_lost:
-        seen = replace(seen, incomplete=seen.incomplete or _LOST)
+    if lost:
+        seen = replace(seen, incomplete=seen.incomplete or lost)
     return [*parts, Part(observation=seen)]
 
 

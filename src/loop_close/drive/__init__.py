@@ -8,7 +8,6 @@ import errno
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -31,7 +30,7 @@ from loop_close.cli.project import root_of
 from loop_close.cli.status import CODES, loop_of
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import Screen, next_step_lines, state_line, summary_lines, turn_label
-from loop_close.environ import environment
+from loop_close.environ import OUR_CHECK, environment
 from loop_close.hook import prompt_of
 from loop_close.process import birth_of, locked
 from loop_close.prompt.loop import edit_of, effect, objection_lines
@@ -173,8 +172,7 @@ class Driver:
         left = self._loop.limits.max_runtime - self._loop.runtime
         return run(
             Child(
-                # -P: a module of the project must not take the place of one of ours.
-                words=[sys.executable, "-P", "-m", "loop_close", "check"],
+                words=OUR_CHECK,
                 root=self._plan.root,
                 environment=self._environment,
                 seconds=min(self._plan.test_seconds, max(left, _LAST_CHECKS)),
