@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close import worker
+from loop_close import app, worker
 from loop_close.checks import Check
 from loop_close.model import Counts, Failure, Observation
 from loop_close.parts import Part, PytestContext, encode
@@ -73,10 +73,10 @@ def test_a_report_that_is_missing_is_not_green(
 ) -> None:
     (tmp_path / "0.begun").touch()
     (tmp_path / "0.part").write_bytes(encode(reported()))
-    parts, lost = worker.parts_in(tmp_path)
+    parts, lost = app.reported_in(tmp_path)
     assert (len(parts), lost) == (1, "")
     (tmp_path / name).write_bytes(content)
-    parts, lost = worker.parts_in(tmp_path)
+    parts, lost = app.reported_in(tmp_path)
     run = worker.result_of(RUN, TESTS, 0, parts, lost)
     assert not run.is_green
     assert reason in run.incomplete

@@ -6,7 +6,7 @@ import shlex
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,12 +22,12 @@ from loop_close.judge import report_of
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold, is_stuck
 from loop_close.model import EditsRun, Report
-from loop_close.parts import Part, counts_of, in_report
+from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_edit_ranks, with_source_lines
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
+from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, RunCounts, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
 from loop_close.text import fault_text
@@ -39,6 +39,24 @@ _SHORT = 600
 _MOST_RECORDS = 3_000
 _MOST_NAMED = 20
 _Result = TypeVar("_Result")
+
+
+def reported_in(folder: Path) -> tuple[list[Part], str]:
+    """What the pytests of a command reported to a folder; and why a report is missing, empty if none is."""
+    found, rejected = read_folder(folder)
+    if rejected:
+        return found, f"the report of a pytest cannot be read: {rejected[0][1]}"
+    if any(not path.with_suffix(SUFFIX).exists() for path in folder.glob("*.begun")):
+        return found, "a pytest began and did not report its end"
+    return found, ""
+
+
+def counts_of(parts: Iterable[Part]) -> RunCounts:
+    """The counts of a run: the sums over its parts."""
+    counts = [part.observation.counts for part in parts]
+    return RunCounts(
+        **{name: sum(getattr(each, name) for each in counts) for name in RunCounts.__struct_fields__}
+    )
 
 
 class Ran(NamedTuple):

@@ -16,6 +16,8 @@ from loop_close.settings import DEFAULT_HISTORY, OFF, Settings, is_url
 STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
 REPORT = f"{STATE_FOLDER}/report.json"
+#: The stat cache of the tree.
+TREE_CACHE = f"{STATE_FOLDER}/tree"
 FAILED = f"{STATE_FOLDER}/failed.txt"
 RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"

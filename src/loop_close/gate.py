@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from loop_close.files import Targets
 
 CHECK = "loop-close check"
-#: The stat cache of the tree, in the state folder.
-TREE_CACHE = "tree"
 #: What SQLite writes beside a database.
 _OF_SQLITE = ("-wal", "-shm", "-journal")
 #: So many of the last runs are looked at for the reason why there is no result.
@@ -39,6 +37,11 @@ class Facts(NamedTuple):
     tree: Tree
     runs: list[Run]
     baseline: Baseline | None
+
+    @property
+    def results(self) -> list[Run]:
+        """The runs that began on this tree, oldest first."""
+        return [run for run in self.runs if run.tree == self.tree.digest]
 
 
 class UnknownError(Exception):
@@ -104,7 +107,7 @@ def take_tree(targets: Targets) -> Tree:
         targets.root,
         outputs=tuple(targets.settings.outputs),
         leave_out=[f"{name}{end}" for name in names for end in ("", *_OF_SQLITE)],
-        cache=targets.root / files.STATE_FOLDER / TREE_CACHE,
+        cache=targets.root / files.TREE_CACHE,
     )
 
 
@@ -148,14 +151,23 @@ def judge_facts(facts: Facts) -> State:
 
 def is_stuck_too(found: State, facts: Facts, settings: Settings) -> State:
     """The state, ``stuck`` if the loop is."""
-    from loop_close.loop import fold, is_stuck
+    from loop_close.loop import is_stuck
+
+    loop = loop_of(facts.targets.history)
+    return stuck(found, loop) if is_stuck(loop, settings.stuck_after) else found
+
+
+def loop_of(history: Path | None) -> Loop:
+    """The loop of a history; an empty one where it cannot be read: the state says why."""
+    from loop_close.loop import fold  # late: without a failure nothing of it is needed
 
     try:
-        with Store.open(facts.targets.history or Path(), readonly=True, timeout=0.5) as store:
-            loop = fold(store.loop_runs())
+        if history is not None and history.is_file():
+            with Store.open(history, readonly=True, timeout=0.5) as store:
+                return fold(store.loop_runs())
     except (StoreError, OSError):
-        return found
-    return stuck(found, loop) if is_stuck(loop, settings.stuck_after) else found
+        pass
+    return Loop()
 
 
 def stuck(found: State, loop: Loop) -> State:

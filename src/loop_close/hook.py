@@ -18,7 +18,6 @@ from loop_close import baseline, files, gate
 from loop_close.checks import is_ours
 from loop_close.cli import OutputError, Streams, UsageError
 from loop_close.cli.project import project_at, root_of, targets_of
-from loop_close.cli.status import loop_of
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.text import digest, fault_text, listed, one_line
@@ -182,10 +181,10 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
         return "", ""
     if not payload.is_stop:
         return "" if payload.is_start else _informed(host, payload, root, session, path), ""
-    state = gate.state(root)
+    state, facts = gate.look(root)
     is_again = bool(session.blocks if payload.is_again is None else payload.is_again)
     loop = Loop() if state.verdict == "done" else _loop_at(root)
-    tree = gate.tree_digest(root) if state.verdict in ("failing", "unknown") else ""
+    tree = facts.tree.digest if facts is not None else gate.tree_digest(root)
     prompt, file = prompt_of(root), _prompt_file(root)
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again)
     if after != known and not keep(path, after) and reply.kind == "go_on":
@@ -226,7 +225,7 @@ def _is_ours_to_judge(root: Path) -> bool:
 def _loop_at(root: Path) -> Loop:
     """The loop; an empty one for wrong settings, of which the gate says that nothing is known."""
     try:
-        return loop_of(project_at(root).history)
+        return gate.loop_of(project_at(root).history)
     except UsageError:
         return Loop()
 

@@ -32,7 +32,7 @@ from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
 from loop_close.cli.history import failing_of, read, result_of
 from loop_close.cli.project import project_at, root_in, root_of
-from loop_close.cli.status import lines_of, loop_of
+from loop_close.cli.status import lines_of
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.environ import OUR_CHECK, environment
 from loop_close.files import UnusablePathError
@@ -172,7 +172,7 @@ def close(given: CloseArguments) -> ToolAnswer:
 def status(given: StatusArguments) -> ToolAnswer:
     """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
     project = project_at(Path.cwd())
-    state, loop = gate.state(project.root), loop_of(project.history)
+    state, loop = gate.state(project.root), gate.loop_of(project.history)
     meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
     return ToolAnswer(text="\n".join(lines_of(state, loop)), document=state_document(state, loop), meta=meta)
 

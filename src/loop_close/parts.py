@@ -23,7 +23,7 @@ from loop_close import lazy
 from loop_close.calls import Called, Calls, Constant, ImportEffect, Swallowed
 from loop_close.judge import report_of
 from loop_close.model import Observation
-from loop_close.records import Outcome, Record, RunCounts
+from loop_close.records import Outcome, Record
 from loop_close.text import sanitize
 from loop_close.text.redact import redact
 
@@ -217,24 +217,6 @@ def read_folder(folder: Path) -> tuple[list[Part], list[tuple[str, str]]]:
         except (OSError, RejectedError) as fault:
             rejected.append((path.name, str(fault)))
     return found, rejected
-
-
-def reported_in(folder: Path) -> tuple[list[Part], str]:
-    """What the pytests of a command reported to a folder; and why a report is missing, empty if none is."""
-    found, rejected = read_folder(folder)
-    if rejected:
-        return found, f"the report of a pytest cannot be read: {rejected[0][1]}"
-    if any(not path.with_suffix(SUFFIX).exists() for path in folder.glob("*.begun")):
-        return found, "a pytest began and did not report its end"
-    return found, ""
-
-
-def counts_of(parts: Iterable[Part]) -> RunCounts:
-    """The counts of a run: the sums over its parts."""
-    counts = [part.observation.counts for part in parts]
-    return RunCounts(
-        **{name: sum(getattr(each, name) for each in counts) for name in RunCounts.__struct_fields__}
-    )
 
 
 def in_report(parts: Iterable[Part], unread: Iterable[tuple[str, str]] | None = None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from loop_close.checks import Check, checks_of, digests_of, joined, variables, w
 from loop_close.child import Child, InterruptionError, Stop, code_of, end_leftover
 from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
-from loop_close.parts import Part, PytestContext, counts_of, reported_in
+from loop_close.parts import Part, PytestContext
 from loop_close.process import birth_of, is_alive, locked
 from loop_close.provenance import agent_of
 from loop_close.readers.streams import observe_texts
@@ -270,7 +270,7 @@ class _Worker:
         exit_code = self._exit_code(words, environ, stop)
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
-        parts, lost = reported_in(folder)
+        parts, lost = app.reported_in(folder)
         if exit_code is not None and (exit_code or not parts):
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
             parts += (
@@ -365,7 +365,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         started=tuple(
             sorted({shlex.join(("pytest", *part.context.args)) for part in reported if part.context})
         ),
-        counts=counts_of(parts),
+        counts=app.counts_of(parts),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )
 

@@ -134,21 +134,21 @@ def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:
 def test_accepting_files(project: Project) -> None:
     project.commit()
     project.write({MODULE: WEAK, "tests/conftest.py": "X = 1\n"})
-    pending = baseline.pending(project.root)
+    pending = baseline.pending(project.root, project.tree())
     assert pending.files == ("tests/conftest.py", MODULE)
     assert pending.at_head == 0
     assert any("assert total([1, 2]) >= 0" in line for line in baseline.lines_of(pending))
-    assert baseline.accept(project.root, [MODULE], [RAN]) == (MODULE,)
+    assert baseline.accept(project.root, project.tree(), [MODULE], [RAN]) == (MODULE,)
     assert differing(project) == ("tests/conftest.py",)
     assert loaded(project).accepted == (MODULE,)
     project.commit()
-    assert baseline.pending(project.root).at_head == 1
+    assert baseline.pending(project.root, project.tree()).at_head == 1
 
 
 def test_accepting_all_accepts_which_tests_run(project: Project) -> None:
     run = Run(id="b", check="tests", outcomes={"pytest": {FUNCTIONS[0]: "passed", FUNCTIONS[1]: "skipped"}})
-    assert baseline.pending(project.root, [run]).functions == FUNCTIONS[1:]
-    baseline.accept(project.root, (), [run])
+    assert baseline.pending(project.root, project.tree(), [run]).functions == FUNCTIONS[1:]
+    baseline.accept(project.root, project.tree(), (), [run])
     assert loaded(project).functions == {"tests": FUNCTIONS[:1]}
 
 
@@ -157,7 +157,7 @@ def test_the_commands_of_checks(project: Project) -> None:
     found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
     assert found is not None
     assert found.reason == "the checks changed: tests, which was 'pytest', is now 'make test'"
-    assert baseline.accept(project.root, differing(project)) == ("pyproject.toml",)
+    assert baseline.accept(project.root, project.tree(), differing(project)) == ("pyproject.toml",)
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test' }\n"})
     found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
     assert found is not None

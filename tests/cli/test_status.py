@@ -202,10 +202,9 @@ def test_wrong_settings_are_unknown_and_refused(project):
 def test_status_and_the_tool_of_mcp_are_the_same(project):
     mcp = pytest.importorskip("loop_close.mcp", exc_type=ImportError)
     from loop_close import gate
-    from loop_close.cli.status import loop_of
     from loop_close.prompt.report_json import state_document
 
     check(project, 1)
-    made = state_document(gate.state(project), loop_of(project / ".loop-close" / "history.sqlite3"))
+    made = state_document(gate.state(project), gate.loop_of(project / ".loop-close" / "history.sqlite3"))
     assert json.loads(json.dumps(made)) == document("status")[1]
     assert mcp.state_document is state_document

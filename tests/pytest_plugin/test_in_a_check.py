@@ -8,7 +8,8 @@ import sys
 import pytest
 from plugin_harness import write
 
-from loop_close.parts import decode, reported_in
+from loop_close.app import reported_in
+from loop_close.parts import decode
 
 BIN = os.path.dirname(sys.executable)
 PROJECT = {

@@ -53,18 +53,19 @@ def hold(root: Path, key: str, *, is_open: bool = False) -> None:
     :param is_open: there is an objection that nobody has answered: then the former baseline is held.
     :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
-    keep.hold(root, key, _tree(root), is_open=is_open)
+    keep.hold(root, key, take_tree(root, cache=root / files.TREE_CACHE), is_open=is_open)
 
 
-def pending(root: Path, runs: Sequence[Run] = ()) -> Pending:
+def pending(root: Path, tree: Tree, runs: Sequence[Run] = ()) -> Pending:
     """What differs from the baseline; nothing where there is none.
 
+    :param tree: the present files.
     :param runs: the newest results on the present files, oldest first.
     """
     baseline = load(root)
     if baseline is None:
         return Pending()
-    names = changed(root, baseline, _tree(root))
+    names = changed(root, baseline, tree)
     functions = {each for run in {run.check: run for run in runs}.values() for each in missing(baseline, run)}
     return Pending(names, _diff(root, baseline, names), _at_head(root, names), tuple(sorted(functions)))
 
@@ -80,9 +81,10 @@ def lines_of(pending: Pending) -> list[str]:
     return [*lines, *pending.diff.splitlines(), "to accept: loop-close accept FILE..., or --all"]
 
 
-def accept(root: Path, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
+def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
     """Make the present state of some files the baseline.
 
+    :param tree: the present files.
     :param paths: if they are all that differ, the tests that ran are accepted, too.
     :param runs: the newest results on the present files, oldest first.
     :returns: the files.
@@ -91,7 +93,6 @@ def accept(root: Path, paths: Collection[str], runs: Sequence[Run] = ()) -> tupl
     baseline = load(root)
     if baseline is None:
         return ()
-    tree = _tree(root)
     accepted = tuple(path for path in changed(root, baseline, tree) if path in paths)
     keep.accept(root, baseline, tree, accepted, runs)
     return accepted
@@ -233,10 +234,6 @@ def unmet(
 
 
 # --- what a person sees
-
-
-def _tree(root: Path) -> Tree:
-    return take_tree(root, cache=root / files.STATE_FOLDER / "tree")
 
 
 def _clean(text: str) -> str:

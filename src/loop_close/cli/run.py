@@ -98,7 +98,8 @@ def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
     :param folder: where pytest in it wrote its reports.
     :param name: of the command, for what only its output says.
     """
-    from loop_close.parts import Part, reported_in
+    from loop_close.app import reported_in
+    from loop_close.parts import Part
     from loop_close.readers.streams import observe_texts
 
     parts, lost = reported_in(folder)

@@ -7,28 +7,25 @@ import json
 import os
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from loop_close import baseline, files, gate
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.check import CODES
 from loop_close.cli.check import lines_of as lines_of_state
 from loop_close.cli.project import project_of, targets_of
-from loop_close.loop import fold
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
-from loop_close.store import Store, StoreError
 from loop_close.text import one_line
 from loop_close.tree import TreeError
 
-__all__ = ["CODES", "accept", "lines_of", "loop_of", "prompt", "status"]
+__all__ = ["CODES", "accept", "lines_of", "prompt", "status"]
 
 
 def status(options: argparse.Namespace, streams: Streams) -> int:
     """Print the state; the exit status says it, too."""
     project = project_of(options)
     state = gate.state(project.root)
-    loop = loop_of(project.history)
+    loop = gate.loop_of(project.history)
     if options.json:
         from loop_close.prompt.report_json import state_document  # late: the words take longer to load
 
@@ -37,17 +34,6 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
         for line in lines_of(state, loop):
             streams.say(line)
     return CODES[state.verdict]
-
-
-def loop_of(history: Path | None) -> Loop:
-    """The loop of a history; an empty one where it cannot be read: the gate says why."""
-    try:
-        if history is not None and history.is_file():
-            with Store.open(history, readonly=True, timeout=0.5) as store:
-                return fold(store.loop_runs())
-    except StoreError:
-        pass
-    return Loop()
 
 
 def lines_of(state: State, loop: Loop) -> list[str]:
@@ -77,9 +63,10 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     if is_asked:
         _refuse_agents(options.files)
     _, facts = gate.look(root)
-    runs = [run for run in facts.runs if run.tree == facts.tree.digest] if facts is not None else []
+    runs = facts.results if facts is not None else []
     try:
-        found = baseline.pending(root, runs)
+        tree = facts.tree if facts is not None else gate.take_tree(targets_of(root))
+        found = baseline.pending(root, tree, runs)
         if not is_asked:
             for line in baseline.lines_of(found):
                 streams.say(line)
@@ -88,7 +75,7 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
         if unknown:
             those = ", ".join(found.files) or "none"
             raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
-        accepted = baseline.accept(root, options.files or found.files, runs)
+        accepted = baseline.accept(root, tree, options.files or found.files, runs)
     except (TreeError, OSError) as error:
         raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)

@@ -27,7 +27,7 @@ from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.project import root_of
-from loop_close.cli.status import CODES, loop_of
+from loop_close.cli.status import CODES
 from loop_close.drive.plan import Plan, failure, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import Screen, next_step_lines, state_line, summary_lines, turn_label
 from loop_close.environ import OUR_CHECK, environment
@@ -111,8 +111,7 @@ class Driver:
         """The loop is over: what a person does to the tests from now on is held against this done tree."""
         _, facts = gate.look(self._plan.root)
         if facts is not None:
-            runs = [run for run in facts.runs if run.tree == facts.tree.digest]
-            baseline.take(self._plan.root, facts.tree, runs)
+            baseline.take(self._plan.root, facts.tree, facts.results)
 
     def _turns(self) -> tuple[Ending, str]:
         self._loop.limit(time.monotonic())
@@ -143,7 +142,7 @@ class Driver:
         self._screen.heed_readers()
         self._run_checks()
         root = self._plan.root
-        self._state, loop = gate.state(root), loop_of(self._plan.targets.history)
+        self._state, loop = gate.state(root), gate.loop_of(self._plan.targets.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
         steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
         if steps:  # one that was taken away leaves the plan as it was
