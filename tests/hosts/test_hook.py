@@ -203,7 +203,7 @@ def test_a_session_that_cannot_be_kept_lets_the_agent_stop(project, state_home):
 
 
 def test_an_input_that_does_not_end_holds_nobody_up(project):
-    code = "import sys; from loop_close.cli import main; sys.exit(main())"
+    code = "import sys; from loop_close import cli, hook; hook._LONGEST = 0.1; sys.exit(cli.main())"
     command = [sys.executable, "-c", code, "hook", "--host", "claude"]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, cwd=project, env=environment(), **streams) as process:
