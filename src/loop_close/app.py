@@ -222,20 +222,23 @@ def _recorded(
         from loop_close.sharing import Sharing  # late: most projects share nothing
 
         sharing = Sharing(targets.shared, targets.root, targets.settings.shared)
-    former = fold(store.loop_runs())
+    earlier = [each for each in store.loop_runs() if each.number < ran[0].run.number]
+    former = fold(earlier)
     known = [each.record for each in former.failing]
     document = b"".join(piece.encode() for piece in dump(report_document(report, "")))
     run: Run | None = None
     for each in ran:
-        run = finished(each, _edits(each.run, store), report if len(ran) == len(each.parts) == 1 else None)
+        edits = _edits(each.run, earlier, store)
+        run = finished(each, edits, report if len(ran) == len(each.parts) == 1 else None)
+        earlier.append(run)
         store.finish(run, document, sharing.entry(run, known) if sharing is not None else b"")
     runs = store.loop_runs()
     loop = fold(runs)
     objections = [each.run.objection for each in ran if each.run.objection is not None]
     notes = [*report.notes, *store.notes]
     if sharing is not None and run is not None:
-        edits = [step.edits for step in loop.steps]
-        report = replace(report, shared=sharing.learn(store, run, report.causes, edits))
+        tried = [step.edits for step in loop.steps]
+        report = replace(report, shared=sharing.learn(store, run, report.causes, tried))
         notes += [sharing.note] if sharing.note else []
     return replace(
         report,
@@ -295,17 +298,17 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
     )
 
 
-def _edits(run: Run, store: Store) -> Edits:
-    """How the files differ from those of the run before.
+def _edits(run: Run, earlier: Sequence[Run], store: Store) -> Edits:
+    """How the files differ from those of the last run that ended.
 
     What its tests wrote is no edit, but what was edited while they ran is one: of Python files those before it count.
     """
-    earlier = [each for each in store.runs(2) if each.number < run.number and each.is_finished]
+    last = next((each for each in reversed(earlier) if each.is_finished), None)
+    before, after = (
+        (store.files(last.tree), store.files(last.tree_after)) if last is not None else (None, None)
+    )
     now = store.files(run.tree)
-    if not earlier or now is None:
-        return Edits()
-    before, after = store.files(earlier[-1].tree), store.files(earlier[-1].tree_after)
-    if before is None or after is None:
+    if before is None or after is None or now is None:
         return Edits()
     python = {path: digest for path, digest in before.items() if path.endswith(".py")}
     others = {path: digest for path, digest in after.items() if not path.endswith(".py")}

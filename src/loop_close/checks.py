@@ -20,8 +20,12 @@ from loop_close.tree import content_digest
 
 #: The check of a project that names none.
 DEFAULT = {"tests": "pytest"}
-#: Variables that change what pytest runs or reports: a check is its exact command.
-_DROPPED = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "PYTHONWARNINGS")
+#: Variables that change what pytest runs or reports: a check is its exact command. With those of xdist, which a test
+#: that runs us has, pytest would be taken for a worker.
+_DROPPED = (
+    *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "PYTHONWARNINGS"),
+    *("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"),
+)
 #: The variable that makes pytest in a command report to us; its value is the folder for that.
 VARIABLE = "LOOP_CLOSE"
 _BIN = "Scripts" if os.name == "nt" else "bin"

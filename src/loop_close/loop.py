@@ -23,6 +23,8 @@ from loop_close.text.normalize import similar
 _Key = tuple[str, str]
 _Groups = defaultdict[str, set[_Key]]
 
+#: The fields of an effect that hold tests.
+_GROUPS = tuple(name for name in Effect.__struct_fields__ if name != "failing")
 _PASSED = ("passed", "xpassed")
 _PHASES_OF_TESTS = ("collect", "setup", "call", "teardown")
 #: Such a failure may keep others from being reported.
@@ -89,6 +91,7 @@ class _State:
     :ivar edited: the last run with an edit before it, ``changed`` with any change of a file; ``attempted`` the last
         attempt.
     :ivar varied: advances by another failure since the last one of another kind.
+    :ivar checks: what ran in the last step.
     """
 
     base: int = 0
@@ -104,6 +107,7 @@ class _State:
     attempted: int = 0
     stalled: int = 0
     varied: int = 0
+    checks: set[str] = field(default_factory=set)
 
     def add(self, run: Run) -> None:
         """Add the next run."""
@@ -173,7 +177,23 @@ class _State:
             is_finished=run.is_finished,
             tree=run.tree,
         )
+        if self._is_of_last_step(run):
+            step = _joined(self.steps.pop(), step)
+            self.checks.add(run.check)
+        else:
+            self.checks = {run.check}
         self.steps.append(step)
+
+    def _is_of_last_step(self, run: Run) -> bool:
+        """Whether it is another check of the same ``loop-close check``: an edit is tried by all of them."""
+        if (
+            not (run.check and self.steps and run.is_finished)
+            or run.check in self.checks
+            or "" in self.checks
+        ):
+            return False
+        last = self.steps[-1]
+        return last.is_finished and bool(run.tree) and last.tree == run.tree
 
     def _counted(self) -> set[_Key]:
         """The failing tests that count."""
@@ -302,6 +322,21 @@ class _State:
         kept = [each for each in (earlier | found for earlier in self.fewest) if not now <= each]
         # A set that holds another is never smaller, whatever is left out of both.
         self.fewest = kept if any(each <= now for each in kept) else [*kept, now]
+
+
+def _joined(first: Step, then: Step) -> Step:
+    """The step of a check and of the next one on the same files."""
+    pairs = {name: (getattr(first.effect, name), getattr(then.effect, name)) for name in _GROUPS}
+    groups = {name: tuple(sorted({*one, *other})) for name, (one, other) in pairs.items()}
+    not_run = tuple(sorted({*first.effect.not_run} & {*then.effect.not_run}))
+    return replace(
+        then,
+        run=first.run,
+        effect=replace(then.effect, **{**groups, "not_run": not_run}),
+        edits=first.edits,
+        is_attempt=first.is_attempt or then.is_attempt,
+        advanced=first.advanced or then.advanced,
+    )
 
 
 def _records(run: Run) -> dict[_Key, FailureRecord]:

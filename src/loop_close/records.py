@@ -237,9 +237,9 @@ class Effect(Record, frozen=True):
 
 
 class Step(Record, frozen=True):
-    """One run of the loop, with what it changed.
+    """One run of the loop, with what it changed; the checks that ran on the same files together.
 
-    :ivar run: its number.
+    :ivar run: its number, of several the first.
     :ivar is_attempt: the first run after an edit that ran a test known to fail.
     :ivar advanced: why it advanced; empty if it did not. A later run of other tests may show that an edit did.
     :ivar state: digest of the failing tests with their shapes: equal states are the same failures.

@@ -200,13 +200,14 @@ def _flaky(view: _View) -> Iterator[_Found]:
 
 def _infrastructure(view: _View) -> Iterator[_Found]:
     """The last run has such failures."""
+    steps = view.steps
     found = {
-        step.run: [each.test for each in view.runs[step.run].failures if each.is_infrastructure]
-        for step in view.steps
-        if step.run in view.runs
+        number: [each.test for each in run.failures if each.is_infrastructure]
+        for number, run in view.runs.items()
+        if steps and number >= steps[0].run and run.is_finished
     }
-    runs = [run for run, tests in found.items() if tests]
-    if runs and runs[-1] == view.steps[-1].run:
+    runs = [number for number, tests in found.items() if tests]
+    if runs and runs[-1] >= steps[-1].run:
         text = f"failures of the network, the disk, the memory or a worker in {_numbered(runs)}; counted neither way"
         yield _Found(runs, (test for tests in found.values() for test in tests), text)
 

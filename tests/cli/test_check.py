@@ -14,6 +14,7 @@ import pytest
 
 from loop_close import gate, worker
 from loop_close.provenance import AGENT_VARIABLES
+from loop_close.store import Store
 
 RIGHT, WRONG = "def add(a, b):\n    return a + b\n", "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -192,6 +193,17 @@ def test_each_check_counts_and_a_failure_that_is_only_printed_is_one(project: Pr
     project.write("lint.py", "print('All checks passed!')\n")
     assert project.check()[0] == 0
     assert project.runs() == 2
+    with Store.open(project.root / ".loop-close" / "history.sqlite3", readonly=True) as store:
+        edits = [(run.check, run.edits.kind) for run in store.runs(2)]
+    assert edits == [("tests", "effective"), ("lint", "none")]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="calls are seen from Python 3.12 on")
+def test_an_edited_function_that_no_test_ran_is_named(project: Project) -> None:
+    assert project.check()[0] == 0
+    project.write("calc.py", f"{RIGHT}\n\ndef other():\n    return 1\n")
+    assert project.check()[0] == 0
+    assert "not run by any test: `other`" in (project.root / "nextprompt.md").read_text(encoding="utf-8")
 
 
 def test_a_command_that_cannot_run_is_failing(project: Project) -> None:

@@ -155,3 +155,28 @@ def test_tests_that_failed_and_are_not_listed_fail():
     outcomes = {PYTEST: {node("a"): "failed", node("b"): "failed"}}
     whole = run(1, failure("a", "s"), command=("pytest",), outcomes=outcomes, omitted=1)
     assert seen([whole]) == [(PYTEST, "a"), (PYTEST, "b")]
+
+
+def test_checks_on_the_same_files_are_one_step():
+    """An edit is tried by all of them: what the last one says of its own tests is not all that became of it."""
+    a = failure("a", "s", PYTEST)
+    ran = {"tests": {"command": ("pytest",)}, "types": {"command": ("mypy",)}}
+
+    def check(number, name, *failures, tree, edits, **outcomes):
+        outcomes = {PYTEST if name == "tests" else "mypy": outcomes}
+        return run(number, *failures, check=name, tree=tree, edits=edits, outcomes=outcomes, **ran[name])
+
+    same = Edits(kind="none")
+    runs = [
+        check(1, "tests", a, tree="1", edits=Edits(), **{node("a"): "failed"}),
+        check(2, "types", finding("x"), tree="1", edits=same),
+        check(3, "tests", tree="2", edits=EDITED, **{node("a"): "passed"}),
+        check(4, "types", finding("x"), tree="2", edits=same),
+    ]
+    first, second = fold(runs).steps
+    assert (first.run, first.effect.broken, first.effect.failing) == (1, ("a.py::x", node("a")), 2)
+    assert (second.run, second.edits, second.is_attempt, second.advanced) == (3, EDITED, True, "fewest")
+    assert (second.effect.fixed, second.effect.unresolved) == ((node("a"),), ("a.py::x",))
+    assert (second.effect.not_run, second.effect.failing) == ((), 1)
+    again = fold([*runs, check(5, "types", finding("x"), tree="2", edits=same)])
+    assert [step.run for step in again.steps] == [1, 3, 5]

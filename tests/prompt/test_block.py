@@ -1151,19 +1151,14 @@ def test_what_is_new_has_no_past():
 
 def test_how_long_and_through_which_values():
     assert past(known(since=3, want="6", values=("7", "5", "7"))) == [
-        "Failing for 3 runs, since run 3. Got `7`, `5`, `7`; wanted `6`."
+        "Failing since run 3. Got `7`, `5`, `7`; wanted `6`."
     ]
 
 
 def test_values_of_another_test_are_named():
     other = failure(verdict(), nodeid="t.py::test_other", message="a longer message")
     lines = past(known("t.py::test_other", since=3, values=("7", "5")), cause=cause_of(FAILURE, other))
-    assert lines == ["Failing for 3 runs, since run 3. Got `7`, `5` in `t.py::test_other`."]
-
-
-def test_killed_runs_do_not_count():
-    steps = (step(3), step(4, is_finished=False), step(5))
-    assert past(known(since=3), steps=steps) == ["Failing for 2 runs, since run 3."]
+    assert lines == ["Failing since run 3. Got `7`, `5` in `t.py::test_other`."]
 
 
 def test_what_had_passed_says_so():
@@ -1174,7 +1169,7 @@ def test_of_several_tests_it_says_how_many():
     other = failure(verdict(), nodeid="t.py::test_other", message="a longer message")
     both = cause_of(FAILURE, other)
     two = known(since=3, had_passed=True), known("t.py::test_other", since=5)
-    assert past(*two, cause=both) == ["Failing for 3 runs, since run 3. 1 of 2 had passed in this loop."]
+    assert past(*two, cause=both) == ["Failing since run 3. 1 of 2 had passed in this loop."]
     two = known(since=5, had_passed=True), known("t.py::test_other", since=5, had_passed=True)
     assert past(*two, cause=both) == ["2 of 2 had passed in this loop."]
 

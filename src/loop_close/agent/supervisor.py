@@ -457,5 +457,5 @@ def _failed_by_infrastructure(loop: Loop) -> bool:
     if not loop.steps:
         return False
     last = loop.steps[-1]
-    is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran == last.run)
+    is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran >= last.run)
     return not last.is_finished or (is_of_machine and not last.is_attempt)

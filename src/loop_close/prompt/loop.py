@@ -282,7 +282,7 @@ def _question(loop: Loop, kinds: Collection[str]) -> str:
     if not {"oscillation", "whack-a-mole"}.isdisjoint(kinds):
         return "can these tests all pass, or do two of them contradict each other?"
     # the value of a test that did not run may be right by now
-    ran = [each for each in loop.failing if each.record.want and each.ran == loop.steps[-1].run]
+    ran = [each for each in loop.failing if each.record.want and each.ran >= loop.steps[-1].run]
     if not ran:
         return "does the test ask for the right thing, and which code is meant to do it?"
     moved = max(ran, key=lambda each: len(each.values))
@@ -390,13 +390,12 @@ def objection_lines(objection: Objection) -> Iterator[str]:
 
 
 def past_lines(cause: RootCause, loop: Loop | None) -> Iterator[str]:
-    """What is remembered of the cause: how long it has been there, and the values that it went through. One line."""
+    """What is remembered of the cause: since when it has been there, and the values that it went through. One line."""
     first, tests = cause.evidence[0].failure, _known_of(cause, loop)
     if loop is None or not tests or first is None:
         return
     known = _oldest(tests)
-    runs = sum(step.run >= known.since and step.is_finished for step in loop.steps)
-    parts = [f"Failing for {runs} runs, since run {known.since}."] if runs > 1 else []
+    parts = [f"Failing since run {known.since}."] if known.since < loop.steps[-1].run else []
     if len(known.values) > 1:
         test = "" if known.test == test_key(first) else f" in {span(known.test, 160)}"
         shown = ", ".join(span(value, 40) for _, value in known.values[-_MAX_NAMED:])
