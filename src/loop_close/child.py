@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 
 from loop_close.lazy import dataclass
 from loop_close.log_files import TAIL, Tail
 from loop_close.process import birth_of
 
-_PAUSE = 0.05
+_PAUSE = 0.1
 _CHUNK = 65_536
 #: As many bytes as pipes may hold: what was written before the command ended, where others go on to write.
 _LATE = 2_000_000
@@ -31,7 +31,7 @@ _NOT_FOUND, _NOT_EXECUTABLE, _SHELL_OFFSET = 127, 126, 128
 #: after the first, ``loop-close run`` what the command printed after both.
 GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
 #: Seconds for what a command leaves running, between the signal that asks it to end and the one that kills it.
-SWEEP_SECONDS = 1.0
+_SWEEP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,8 +44,7 @@ class Child:
     :ivar seconds: its time limit.
     :ivar is_group: it leads a process group of its own, which is ended with it.
     :ivar forwards: it passes signals on to what it runs, so they are sent to it and not to the group.
-    :ivar graces: how it is asked to end at the time limit; ``graces_on_stop``: when we have to stop.
-    :ivar sweep_seconds: time that is left to what it started, before that is killed.
+    :ivar graces_on_stop: how it is asked to end when we have to stop; at the time limit it has :data:`GRACES`.
     :ivar keeps_rest: processes that it leaves in its group go on if it ends by itself.
     :ivar rest: seconds that passing on its output may take after its end.
     :ivar started: called with the process; ``waited`` is called a few times a second while it runs.
@@ -59,9 +58,7 @@ class Child:
     seconds: float = float("inf")
     is_group: bool = True
     forwards: bool = False
-    graces: Sequence[tuple[str, float]] = GRACES
     graces_on_stop: Sequence[tuple[str, float]] = GRACES
-    sweep_seconds: float = SWEEP_SECONDS
     keeps_rest: bool = False
     rest: float = 0.5
     started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
@@ -113,16 +110,16 @@ def run(child: Child, stop: Stop) -> Ended:
     is_late = was_ended = False
     try:
         child.started(process)
-        output.start()  # threads only now: they inherit the signals that ``started`` blocks
+        output.start()
         if child.data and process.stdin is not None:
             threading.Thread(target=_feed, args=(process.stdin, child.data), daemon=True).start()
-        is_late = _wait(process, child, stop, output.closed)
+        is_late = _wait(process, child, stop)
     finally:
         was_ended = process.poll() is None
         if was_ended:
             _end(process, child, stop)
         if child.is_group and (was_ended or not child.keeps_rest):
-            sweep(process.pid, child.sweep_seconds)
+            sweep(process.pid)
     output.finish(child.rest)
     stop.check()
     return Ended(
@@ -164,18 +161,14 @@ def _feed(stream: IO[bytes], data: bytes) -> None:
         stream.close()
 
 
-def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop, closed: threading.Event) -> bool:
+def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> bool:
     """Wait for the end of the command; whether its time limit came first."""
     due = time.monotonic() + child.seconds
-    while process.poll() is None:
-        if stop.asked:
-            return False
+    while process.poll() is None and not stop.asked:
         if time.monotonic() >= due:
             return True
         child.waited()
-        if not closed.wait(_PAUSE):
-            continue
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed its streams and goes on
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PAUSE)
     return False
 
@@ -184,20 +177,13 @@ class _Output:
     """The threads that pass on what a command prints.
 
     A thread for each channel: a reader of ours that does not read must not keep us from seeing the time limit.
-
-    :ivar closed: set when all channels have ended.
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        self.closed = threading.Event()
         self._ended = threading.Event()
-        self._left = len(channels)
-        self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._pump, args=(c,), daemon=True) for c in channels]
 
     def start(self) -> None:
-        if not self._threads:
-            self.closed.set()
         for thread in self._threads:
             thread.start()
 
@@ -206,7 +192,7 @@ class _Output:
         self._ended.set()
         due = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join(None if seconds == float("inf") else max(0.0, due - time.monotonic()))
+            thread.join(max(0.0, due - time.monotonic()))
 
     def _pump(self, channel: Channel) -> None:
         """Pass on until the stream ends, or the command has ended and what it left behind holds the stream open."""
@@ -224,10 +210,6 @@ class _Output:
                     break
                 late += size if has_ended else 0
         channel.close()
-        with self._lock:
-            self._left -= 1
-        if not self._left:
-            self.closed.set()
 
 
 class Channel:
@@ -246,22 +228,9 @@ class Channel:
         self.tail = Tail(limit)
         self.problem = ""
         self._pass_on = pass_on
-        self._like = terminal
-        self.is_terminal = terminal >= 0 and os.isatty(terminal) and sys.platform != "win32"
-        self.ours, self.theirs = _terminal() if self.is_terminal else os.pipe()
+        is_terminal = terminal >= 0 and os.isatty(terminal) and sys.platform != "win32"
+        self.ours, self.theirs = _terminal(terminal) if is_terminal else os.pipe()
         self._open = {self.ours, self.theirs}
-        self.resize()
-
-    def resize(self) -> None:
-        """Give the process's terminal the size of ours."""
-        if not self.is_terminal:
-            return
-        import fcntl
-        import termios
-
-        with contextlib.suppress(OSError):
-            size = fcntl.ioctl(self._like, termios.TIOCGWINSZ, b"\0" * 8)
-            fcntl.ioctl(self.ours, termios.TIOCSWINSZ, size)
 
     def started(self) -> None:
         """Close our copy of the command's end: the stream ends when the command closes its own."""
@@ -298,12 +267,15 @@ class Channel:
             os.close(end)
 
 
-def _terminal() -> tuple[int, int]:
-    """A pseudo-terminal that changes nothing that is written to it."""
+def _terminal(like: int) -> tuple[int, int]:
+    """A pseudo-terminal of the size of ours that changes nothing that is written to it."""
+    import fcntl
     import pty
     import termios
 
     ours, theirs = pty.openpty()
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(ours, termios.TIOCSWINSZ, fcntl.ioctl(like, termios.TIOCGWINSZ, b"\0" * 8))
     modes = termios.tcgetattr(theirs)
     modes[1] &= ~termios.OPOST  # a line feed stays a line feed: the real terminal makes of it what it does
     termios.tcsetattr(theirs, termios.TCSANOW, modes)
@@ -331,30 +303,28 @@ _POLL_INTERVAL = 0.02
 
 def _end(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> None:
     """Ask the command to end, then kill it; at once if a person interrupts us twice."""
-    asked = stop.asked
-    graces = child.graces_on_stop if asked else child.graces
-    for name, grace in graces if os.name == "posix" else ():
-        number = getattr(signal, name)
-        if child.forwards or not child.is_group:
-            process.send_signal(number)
-        else:
-            _send(process.pid, number)
-        due = time.monotonic() + grace
-        while process.poll() is None and time.monotonic() < due and stop.asked <= max(asked, 1):
-            time.sleep(_POLL_INTERVAL)
-        if process.poll() is not None or stop.asked > max(asked, 1):
+    most = max(stop.asked, 1)
+    is_group = child.is_group and os.name == "posix"
+    for name, grace in child.graces_on_stop if stop.asked else GRACES:
+        if os.name != "posix" or stop.asked > most:
             break
+        if is_group and not child.forwards:
+            _send(process.pid, getattr(signal, name))
+        else:
+            process.send_signal(getattr(signal, name))
+        due = time.monotonic() + grace
+        while process.poll() is None and time.monotonic() < due and stop.asked <= most:
+            time.sleep(_POLL_INTERVAL)
     if process.poll() is None:
-        is_group = child.is_group and os.name == "posix"
         _send(process.pid, signal.SIGKILL) if is_group else process.kill()
     process.wait()
 
 
-def sweep(group: int, seconds: float = SWEEP_SECONDS) -> None:
+def sweep(group: int) -> None:
     """End what is left of a process group whose leader has ended, such as servers that it started."""
     if os.name != "posix" or not _send(group, signal.SIGTERM):
         return
-    due = time.monotonic() + seconds
+    due = time.monotonic() + _SWEEP_SECONDS
     while _send(group, 0) and time.monotonic() < due:
         time.sleep(_POLL_INTERVAL)
     _send(group, signal.SIGKILL)
@@ -380,9 +350,8 @@ def _send(group: int, number: int) -> bool:
     return False
 
 
-# --- stop on a signal without being ended by it
+# --- signals that do not end us
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _AT_ONCE = 3
 
 
@@ -390,19 +359,16 @@ class InterruptionError(BaseException):
     """A signal asked us to stop; the text names it. Not an :class:`Exception`: it is not an error."""
 
 
-class Stop:
-    """While it is entered, signals that would end us are counted instead; ignored signals stay ignored.
+class _Handler:
+    """While it is entered, signals do not end us but are noted; ignored signals stay ignored, as ``nohup`` wants it."""
 
-    :ivar asked: how many came.
-    """
+    NAMES: ClassVar[tuple[str, ...]]
 
     def __init__(self) -> None:
-        self.asked = 0
-        self._last = ""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+        for number in (signal.Signals[name] for name in self.NAMES if hasattr(signal, name)):
             if signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._note)
         return self
@@ -410,6 +376,23 @@ class Stop:
     def __exit__(self, *raised: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        raise NotImplementedError
+
+
+class Stop(_Handler):
+    """Counts the signals that ask us to stop.
+
+    :ivar asked: how many came.
+    """
+
+    NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self._last = ""
 
     def check(self) -> None:
         """Do nothing if no signal came.
@@ -426,59 +409,28 @@ class Stop:
             raise InterruptionError(self._last)
 
 
-# --- pass signals on to a command, each once
-
-_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-#: Those that keys of a terminal send, to all processes in its foreground: to the command as well as to us.
+#: What keys of a terminal send, to all processes in its foreground: to a command as well as to us.
 _KEYS = ("SIGINT", "SIGQUIT")
 
 
-class SignalForwarder:
-    """While it is entered, signals do not end us but go to the command.
+class SignalForwarder(_Handler):
+    """Passes signals on to a command, each once. One that comes before the process exists waits for it."""
 
-    Ignored signals stay ignored, as ``nohup`` wants it. A signal that comes before the process exists waits for it.
-    """
+    NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", *_KEYS)
 
     def __init__(self) -> None:
+        super().__init__()
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
-        self._before: dict[int, object] = {}
-        self._blocked: set[int] = set()
-        self._channels: Sequence[Channel] = ()
 
-    def __enter__(self) -> Self:
-        for number in _numbers((*_FORWARDED, *_KEYS)):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._forward)
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.look()
-        if self._blocked:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._blocked)
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal returned
-
-    def attend(self, process: subprocess.Popen[bytes], channels: Sequence[Channel]) -> None:
-        """Forward to this process from now on, and give its terminals the size of ours."""
-        self._process, self._channels = process, channels
+    def attend(self, process: subprocess.Popen[bytes]) -> None:
+        """Forward to this process from now on."""
+        self._process = process
         for number in self._early:
             self._send(number)
-        if hasattr(signal, "sigtimedwait"):
-            # Blocked only now, as the process would inherit it. Taken with sigtimedwait, they show who sent them.
-            self._blocked = {n for n in _numbers(_KEYS) if n in self._before}
-            signal.pthread_sigmask(signal.SIG_BLOCK, self._blocked)
-        if any(channel.is_terminal for channel in channels):
-            self._before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, self._resize)
 
-    def look(self) -> None:
-        """Handle the signals that show who sent them; to be called a few times a second."""
-        while self._blocked and (info := signal.sigtimedwait(self._blocked, 0)) is not None:
-            if info.si_code <= 0:  # sent by a process; the terminal's have reached the command, too
-                self._send(info.si_signo)
-
-    def _forward(self, number: int, frame: FrameType | None) -> None:
-        if number not in _numbers(_KEYS) or not _is_in_foreground():
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if signal.Signals(number).name not in _KEYS or not _is_in_foreground():
             self._send(number)
 
     def _send(self, number: int) -> None:
@@ -487,16 +439,6 @@ class SignalForwarder:
             return
         with contextlib.suppress(OSError):
             self._process.send_signal(number)
-
-    def _resize(self, number: int, frame: FrameType | None) -> None:
-        for channel in self._channels:
-            channel.resize()
-        self._send(number)  # the terminal's own may have come before the size was there
-
-
-def _numbers(names: Sequence[str]) -> list[signal.Signals]:
-    """The signals of these names that the platform has."""
-    return [signal.Signals[name] for name in names if hasattr(signal, name)]
 
 
 def _is_in_foreground() -> bool:

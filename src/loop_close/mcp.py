@@ -320,7 +320,6 @@ _REPORT_INTERVAL = 5.0
 #: How the checks are asked to end when the call is cancelled. A client of the official package kills the server 4
 #: seconds after it has closed its input.
 _CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
-_SWEEP_SECONDS = 0.2
 
 
 async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSeconds) -> Ended:
@@ -337,7 +336,6 @@ async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSecond
         seconds=seconds,
         forwards=True,
         graces_on_stop=_CANCELLED,
-        sweep_seconds=_SWEEP_SECONDS,
         keeps_rest=True,
     )
     stop = Stop()

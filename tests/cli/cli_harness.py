@@ -119,11 +119,6 @@ class Terminal:
     def type(self, data):
         os.write(self.ours, data)
 
-    def resize(self, rows, columns):
-        import termios
-
-        termios.tcsetwinsize(self.ours, (rows, columns))
-
     def expect(self, text):
         """Read until the terminal shows this."""
         end = time.monotonic() + GUARD

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -60,16 +61,14 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
     """
     try:
         with SignalForwarder() as signals:
-            channels = own_channels()
             child = Child(
                 words=words,
                 data=None,
                 environment={**os.environ, VARIABLE: folder},
-                channels=channels,
+                channels=own_channels(),
                 is_group=False,
-                rest=float("inf"),
-                started=lambda process: signals.attend(process, channels),
-                waited=signals.look,
+                rest=threading.TIMEOUT_MAX,
+                started=signals.attend,
             )
             done = run_child(child, Stop())
     except OSError as error:
