@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loop_close.cli.config_file import added, rules
+from loop_close.cli.config_file import added, with_section
 from loop_close.cli.parser import parse
 from loop_close.hosts import command_line, host_named
 
@@ -107,7 +107,7 @@ def test_the_skill_has_the_form_of_skills():
 
 
 def test_every_command_of_the_skill_and_of_agents_md_is_one():
-    text = SKILL.read_text(encoding="utf-8") + "\n".join(rules("nextprompt.md"))
+    text = SKILL.read_text(encoding="utf-8") + with_section(None, "nextprompt.md")
     lines = re.findall(r"`(loop-close \w[^`]*)`", text)
     assert {line.split()[1] for line in lines} == {
         "check",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from loop_close.hosts import Config, ConfigError, command_line
 from loop_close.text import code
@@ -30,13 +32,10 @@ def added(host: str, config: Config, text: str | None) -> str:
     document = dict(config.beside) if text is None else _parsed(config, text)
     config.check(document)
     hooks = _typed(document.setdefault("hooks", {}), dict, "hooks")
-    before = _written(document, text or "")
-    for event in config.events:
-        entries = _typed(hooks.setdefault(event, []), list, f"hooks.{event}")
-        if not any(_runs_hook(host, each) for entry in entries for each in _commands(entry)):
-            entries.append(config.entry)
-    new = _written(document, text or "")
-    return text if text is not None and new == before else new
+    missing = [event for event in config.events if not _holds_hook(host, hooks.get(event))]
+    for event in missing:
+        _typed(hooks.setdefault(event, []), list, f"hooks.{event}").append(config.entry)
+    return _written(document, text or "") if missing else text or ""
 
 
 def removed(host: str, config: Config, text: str) -> str | None:
@@ -49,61 +48,50 @@ def removed(host: str, config: Config, text: str) -> str | None:
             raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(host)}` by hand")
         return None if text == config.script else text
     document = _parsed(config, text)
-    before, hooks = _written(document, text), _typed(document.get("hooks", {}), dict, "hooks")
-    for event, entries in [each for each in hooks.items() if isinstance(each[1], list)]:
+    hooks = _typed(document.get("hooks", {}), dict, "hooks")
+    ours = [event for event, entries in hooks.items() if _holds_hook(host, entries)]
+    for event in ours:
+        entries = _typed(hooks[event], list, f"hooks.{event}")
         hooks[event] = [kept for entry in entries for kept in _without(host, entry)]
-        if entries and not hooks[event]:
+        if not hooks[event]:
             del hooks[event]
-    if _written(document, text) == before:
+    if not ours:
         return text
     if not hooks:
         del document["hooks"]
     return None if document in ({}, config.beside) else _written(document, text)
 
 
-def _without(host: str, entry: Any) -> Iterator[Any]:
-    """The entry without our handlers, unless it has no others."""
-    ours = [command for command in _commands(entry) if _runs_hook(host, command)]
-    for command in ours:
+def _without(host: str, entry: Any) -> list[Any]:
+    """The entry without our handlers; nothing if it has no others."""
+    if not _holds_hook(host, entry):
+        return [entry]
+    handlers = _typed(entry, dict, "an entry").get("hooks", [entry])
+    for command in (each["command"] for each in handlers if _holds_hook(host, each)):
         if re.search(r"[;&|\n]", command):
             raise ConfigError(f"only its author knows what to remove of: {command}")
-    if not ours:
-        yield entry
-    elif others := [each for each in entry.get("hooks") or () if not set(ours) & set(_commands(each))]:
-        yield {**entry, "hooks": others}
+    others = [each for each in handlers if not _holds_hook(host, each)]
+    return [{**entry, "hooks": others}] if others else []
 
 
-def _commands(entry: Any) -> Iterator[str]:
-    """The commands of an entry, or of one of its handlers."""
-    if isinstance(entry, dict):
-        inner = entry.get("hooks")
-        for each in (entry, *(inner if isinstance(inner, list) else ())):
-            if isinstance(each, dict) and isinstance(each.get("command"), str):
-                yield each["command"]
+def _holds_hook(host: str, value: Any) -> bool:
+    """Whether a part of a document has our hook for the host."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _runs_hook(host, text.replace('\\"', '"').replace("\\n", "\n"))
 
 
-def _runs_hook(host: str, command: str) -> bool:
-    """Whether a line of a shell, or of a program, runs our hook for the host."""
+def _runs_hook(host: str, text: str) -> bool:
+    """Whether a line of a program, or of a document, runs our hook for the host."""
     pattern = rf"(?m)^(?!\s*#).*(?<![\w-])loop[-_]close(\.exe)?[\"']? +hook +--host[ =]{host}(?![\w-])"
-    return re.search(pattern, command) is not None
+    return re.search(pattern, text) is not None
 
 
 def _parsed(config: Config, text: str) -> dict[str, Any]:
-    by_hand = json.dumps({"hooks": {event: [config.entry] for event in config.events}})
     try:
-        document = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
-        _written(document, text)
-    except (ValueError, RecursionError) as error:
+        return msgspec.json.decode(text.removeprefix("\ufeff"), type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        by_hand = json.dumps({"hooks": {event: [config.entry] for event in config.events}})
         raise ConfigError(f"not plain JSON ({error}); fix it, or add the hook by hand: {by_hand}") from None
-    found: dict[str, Any] = _typed(document, dict, "the document")
-    return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f'"{twice[0]}" appears twice')
-    return dict(pairs)
 
 
 def _typed(value: Any, kind: type, name: str) -> Any:
@@ -115,8 +103,7 @@ def _typed(value: Any, kind: type, name: str) -> Any:
 def _written(document: Mapping[str, Any], like: str) -> str:
     """The document with the indent and line breaks of the text."""
     indented = _INDENTED.search(like)
-    text = json.dumps(document, indent=indented[1] if indented else 2, ensure_ascii=False, allow_nan=False)
-    text.encode()  # half of a character cannot be written
+    text = json.dumps(document, indent=indented[1] if indented else 2, ensure_ascii=False)
     return f"{text}\n".replace("\n", "\r\n" if "\r\n" in like else "\n")
 
 
@@ -128,28 +115,26 @@ _END = "<!-- loop-close:end -->"
 _SECTION = re.compile(r"<!-- loop-close:begin.*?<!-- loop-close:end -->\r?\n?", re.DOTALL)
 
 
-def rules(file: str) -> list[str]:
-    """The instructions for an agent, as list items.
+def with_section(text: str | None, file: str) -> str:
+    """The text of ``AGENTS.md`` with our section: in its place, else at the end.
 
     :param file: the path of the next prompt.
     """
-    prompt = code(redact(file))
-    return [
-        "- After edits, run `loop-close check`. It runs all checks of this project. The work is done when it exits"
-        " with 0.",
-        f"- If it exits with 1, read {prompt} before the next edit. It names each root cause, the probable place, a"
-        " failing statement with its values, and what earlier edits changed.",
-        "- 2: it could not tell; it says why. 3: the loop is stuck: say so, and ask a person. 4: tests were changed,"
-        " and the old ones do not pass: restore them, or ask a person.",
-    ]
+    section = f"""\
+{_BEGIN}
+## Is the work done?
 
-
-def with_section(text: str | None, file: str) -> str:
-    """The text of ``AGENTS.md`` with our section: in its place, else at the end."""
-    section = "\n".join([_BEGIN, "## Is the work done?", "", *rules(file), _END, ""])
-    if text and _SECTION.search(text):
+- After edits, run `loop-close check`. It runs all checks of this project. The work is done when it exits with 0.
+- If it exits with 1, read {code(redact(file))} before the next edit. It names each root cause, the probable place, a\
+ failing statement with its values, and what earlier edits changed.
+- 2: it could not tell; it says why. 3: the loop is stuck: say so, and ask a person. 4: tests were changed, and the old\
+ ones do not pass: restore them, or ask a person.
+{_END}
+"""
+    text = text or ""
+    if _SECTION.search(text):
         return _SECTION.sub(lambda found: section, text)
-    return f"{text.rstrip()}\n\n{section}" if text and text.strip() else section
+    return f"{text.rstrip()}\n\n{section}".lstrip()
 
 
 def without_section(text: str) -> str | None:
