@@ -305,4 +305,4 @@ def test_every_command_of_the_docs_is_one():
     assert {name for name, _ in commands} == {"analyze", "run", "detectors", "demo"}
     for name, rest in commands:
         words = shlex.split(rest.partition("#")[0])
-        assert callable(parse([name, *words]).command)
+        assert parse([name, *words]).name == name

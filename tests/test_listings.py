@@ -118,7 +118,7 @@ def test_every_command_of_the_skill_and_of_agents_md_is_one():
         "accept",
     }
     for line in lines:
-        assert callable(parse(shlex.split(line)[1:]).command)
+        assert parse(shlex.split(line)[1:]).name == line.split()[1]
 
 
 def environment_of_claude(folder):
@@ -189,7 +189,7 @@ def check_server(server):
 def test_the_server_is_the_command_of_the_package():
     package = check_server(document("server.json"))
     assert PROJECT["scripts"][package["identifier"]] == PROJECT["scripts"]["loop-close"]
-    assert callable(parse([each["value"] for each in package["packageArguments"]]).command)
+    assert parse([each["value"] for each in package["packageArguments"]]).name == "mcp"
     assert [each["value"] for each in package["runtimeArguments"]] == PROJECT["optional-dependencies"]["mcp"]
 
 

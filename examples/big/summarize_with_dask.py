@@ -1,6 +1,6 @@
 """Summarize the root causes of logs on more than one machine, with Dask.
 
-What ``loop-close analyze DIRECTORY --by cause --json`` does with the processes of one machine, Dask does with the
+What ``loop-close analyze DIRECTORY --json`` does with the processes of one machine, Dask does with the
 workers of a cluster: it maps the same function over the same files, and the results are added up as they come. The
 output is the same to the byte.
 

@@ -127,14 +127,9 @@ def test_log_without_a_result_is_not_green(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["gone"], "cannot read gone: No such file or directory; give the path of a log, or -"),
-        (
-            ["--junit", "gone"],
-            "cannot read gone: No such file or directory; give the path of a JUnit XML file",
-        ),
-        (["--junit", "."], "cannot read .: Is a directory; give the path of a JUnit XML file"),
-        (["-", "-"], "standard input can be read only once: give - once"),
-        (["-", "--junit", "-"], "standard input can be read only once: give - once"),
+        (["gone"], "cannot read gone: No such file or directory"),
+        (["--junit", "gone"], "cannot read gone: No such file or directory"),
+        (["--junit", "."], "cannot read .: Is a directory"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, words, said):
@@ -232,10 +227,10 @@ def test_json_is_utf_8_whatever_the_locale(tmp_path):
     assert "thé" in validated(done.stdout)["next_prompt"]
 
 
-def test_prompt_is_shown_whatever_the_locale(tmp_path):
+def test_prompt_is_utf_8_whatever_the_locale(tmp_path):
     put(tmp_path, "log", CRASH.replace("tea", "thé"))
     done = analyze(tmp_path, "log", env=environment(PYTHONIOENCODING="ascii"))
-    assert b"th\\xe9" in done.stdout
+    assert "thé" in done.stdout.decode()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The standard streams as one argument of ``main``."""
 
-import contextlib
 import io
 import os
 import re
@@ -8,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import CODE, environment, loop_close, started
+from cli_harness import CODE, environment, loop_close
 
 from loop_close.cli import FAULT, USAGE, Streams, main
-from loop_close.cli.parser import LateCommand
+from loop_close.cli.parser import command_of
 
 
 @pytest.fixture
@@ -85,29 +84,8 @@ def test_error_that_cannot_be_written_changes_no_exit_code(tmp_path, unbuffered)
         assert loop_close("analyze", "gone", cwd=tmp_path, env=env, stderr=full).returncode == USAGE
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes that do not block are those of POSIX")
-def test_error_waits_for_a_reader_that_is_slow(tmp_path):
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    full = 0
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            full += os.write(theirs, b"x" * 512)
-    process = started("analyze", "gone", cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    with process, open(ours, "rb") as reader:
-        with pytest.raises(
-            subprocess.TimeoutExpired
-        ):  # where it is slow to start, the test holds all the same
-            process.wait(1)
-        shown = reader.read()
-    assert process.returncode == USAGE
-    assert shown.lstrip(b"x").startswith(b"loop-close: cannot read gone: ")
-    assert len(shown) - len(shown.lstrip(b"x")) == full
-
-
 def test_every_command_has_its_function(capsys):
     assert main(["--help"], Streams(input=io.BytesIO(), output=io.StringIO(), errors=io.StringIO())) == 0
     names = re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE)
     assert len(names) >= 17
-    assert all(callable(LateCommand(name).load()) for name in names)
+    assert all(callable(command_of(name)) for name in names)

@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from loop_close.cli import Streams
 from loop_close.cli.analyze import log_of
 from loop_close.log_files import TAIL, Tail
 from loop_close.readers.streams import MAX_STREAM
@@ -13,9 +14,8 @@ from loop_close.text import decoded
 def read(tmp_path, data, way):
     path = tmp_path / "log"
     path.write_bytes(data)
-    if way == "file":
-        return log_of(str(path), io.BytesIO())
-    return log_of("-", io.BytesIO(data))
+    streams = Streams(input=io.BytesIO(data), output=io.StringIO(), errors=io.StringIO())
+    return log_of(str(path) if way == "file" else "-", streams)
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 10, 11, 20, 21, 1_000])

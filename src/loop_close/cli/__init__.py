@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
-import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from loop_close.lazy import dataclass
@@ -43,8 +44,14 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
         return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except OutputError as error:
+        streams.complain(str(error))
+        streams.forget_output()
     except Exception as fault:
-        return _reported(fault, streams)
+        from loop_close.text import fault_text
+
+        streams.complain(f"internal error of loop-close: {fault_text(fault)}")
+    return FAULT
 
 
 def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
@@ -60,26 +67,14 @@ def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
 
 
 def _run(arguments: Sequence[str], streams: Streams) -> int:
-    from loop_close.cli.parser import parse
+    from loop_close.cli.parser import command_of, parse
 
     try:
         options = parse(arguments)
     except SystemExit as ended:
         streams.put("")  # what argparse has written for --help and --version goes out now, not at the end
         return int(ended.code or 0)
-    code: int = options.command(options, streams)
-    return code
-
-
-def _reported(fault: Exception, streams: Streams) -> int:
-    if isinstance(fault, OutputError):
-        streams.complain(str(fault))
-        streams.forget_output()
-        return FAULT
-    from loop_close.text import fault_text
-
-    streams.complain(f"internal error of loop-close: {fault_text(fault)}")
-    return FAULT
+    return command_of(options.name)(options, streams)
 
 
 # --- what a command reads and writes: standard input, output and error, and its errors
@@ -133,6 +128,18 @@ class Streams:
         except OSError as error:
             raise OutputError(f"cannot write the output: {error.strerror or error}") from None
 
+    def put_all(self, text: str) -> None:
+        """Print the whole result, UTF-8 whatever the locale; a reader that goes away is no error.
+
+        :raises OutputError: when it cannot be written.
+        """
+        if isinstance(self.output, io.TextIOWrapper):
+            self.output.reconfigure(encoding="utf-8")
+        try:
+            self.put(text)
+        except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
+            self.forget_output()
+
     def complain(self, text: str, *more: str) -> None:
         """Print a line about the command itself; controls in it are spelled out, line breaks in names, too.
 
@@ -150,23 +157,14 @@ class Streams:
 
     def _warn(self, text: str) -> None:
         try:
-            with contextlib.suppress(BlockingIOError):  # it is kept, and goes out below
-                self.errors.write(text)
-            _flush(self.errors)
+            self.errors.write(text)
+            self.errors.flush()
         except OSError:
             _forget(self.errors)
 
     def forget_output(self) -> None:
         """The reader has closed the pipe: discard the output, so that Python does not complain at its end."""
         _forget(self.output)
-
-
-def _flush(stream: TextIO) -> None:
-    while True:
-        try:
-            return stream.flush()
-        except BlockingIOError:  # the process that started us may have opened it so
-            select.select([], [stream], [])
 
 
 def _forget(stream: TextIO) -> None:
@@ -192,23 +190,50 @@ class UsageError(Exception):
     """An invalid command; the text says what was wrong and what would be right. Further texts are lines below it."""
 
 
-def read_input(name: str, most: int, streams: Streams | None = None, what: str = "") -> bytes:
-    """The content of a file that the user named.
+@contextlib.contextmanager
+def opened(name: str, streams: Streams | None = None) -> Iterator[BinaryIO]:
+    """A file that the user named, to read.
 
-    :param most: the largest number of bytes that it may have.
     :param streams: if given, ``-`` is the standard input.
-    :param what: the kind of file, for the message.
-    :raises UsageError: when it cannot be read, or is too large.
+    :raises UsageError: when it cannot be read.
     """
-    shown = f"the {what} {name}" if what else name
     try:
         if streams is not None and name == "-":
-            content = streams.input.read(most + 1)
+            yield streams.input
         else:
             with open(name, "rb") as file:
-                content = file.read(most + 1)
+                yield file
     except OSError as error:
-        raise UsageError(f"cannot read {shown}: {error.strerror or error}") from None
-    if len(content) > most:
-        raise UsageError(f"cannot read {shown}: it is larger than {most:,} bytes")
-    return content
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def _is_prompt_or_report(path: Path) -> bool:
+    from loop_close import files
+
+    return files.is_prompt(path) or files.is_report(path)
+
+
+def check_target(path: str, option: str, is_ours: Callable[[Path], bool] = _is_prompt_or_report) -> None:
+    """Make sure that a file of the user's choice can be replaced by ours.
+
+    :raises UsageError: when it cannot, or was not written by us.
+    """
+    from loop_close import files
+
+    try:
+        files.check_writable(Path(path), is_ours)
+    except files.UnusablePathError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def write_target(path: str, option: str, text: str) -> None:
+    """Replace such a file.
+
+    :raises UsageError: when it cannot be written.
+    """
+    from loop_close import files
+
+    try:
+        files.write(Path(path), [text])
+    except OSError as error:
+        raise UsageError(f"{option}: cannot write {path}: {error.strerror or error}") from None

@@ -21,12 +21,6 @@ _LONGEST = 400
 CODES = {"done": 0, "failing": 1, "unknown": 2, "stuck": 3, "objected": 4}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the words of the command."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="run only these checks (default: all)")
-    parser.add_argument("--worker", metavar="ID", help=argparse.SUPPRESS)
-
-
 def check(options: argparse.Namespace, streams: Streams) -> int:
     """Run the checks that have no green result on the present files.
 

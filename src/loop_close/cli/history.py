@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from loop_close import files, gate
-from loop_close.cli import Streams, UsageError, columns_of
+from loop_close.cli import Streams, UsageError, check_target, write_target
 from loop_close.cli.project import NO_RUN, Project, project_of
 from loop_close.loop import fold
 from loop_close.records import Run, Signal
@@ -24,8 +25,16 @@ from loop_close.text import one_line
 SCHEMA = "loop-close.history/2"
 _LIMIT = 20
 _HEADINGS = ("run", "when", "what", "result", "failing", "tests", "edited")
-_NUMBERS = frozenset(("run", "failing", "tests"))
 _T = TypeVar("_T")
+
+
+@contextlib.contextmanager
+def _opened(path: Path, *, readonly: bool) -> Iterator[Store]:
+    try:
+        with Store.open(path, readonly=readonly) as store:
+            yield store
+    except StoreError as error:
+        raise UsageError(str(error)) from None
 
 
 def read(project: Project, work: Callable[[Store], _T]) -> _T:
@@ -37,16 +46,12 @@ def read(project: Project, work: Callable[[Store], _T]) -> _T:
         raise UsageError("this project keeps no history: [tool.loop-close] history is 'off'")
     if not project.history.is_file():
         raise UsageError(NO_RUN)
-    try:
-        with Store.open(project.history, readonly=True) as store:
-            found = work(store)
-            is_damaged = store.state == "damaged"
-    except StoreError as error:
-        raise UsageError(str(error)) from None
-    if is_damaged:
-        raise UsageError(
-            f"the history {project.history} is damaged; the next run renames it and begins a new one"
-        )
+    with _opened(project.history, readonly=True) as store:
+        found = work(store)
+        if store.state == "damaged":
+            raise UsageError(
+                f"the history {project.history} is damaged; the next run renames it and begins a new one"
+            )
     return found
 
 
@@ -57,12 +62,9 @@ def history(options: argparse.Namespace, streams: Streams) -> int:
     if not runs:
         raise UsageError(NO_RUN)
     if options.json:
-        document = {"schema": SCHEMA, "runs": runs}
-        streams.say(msgspec.json.encode(document).decode())
-        return 0
-    today = time.strftime("%Y-%m-%d")
-    width = columns_of(streams.output) if streams.output.isatty() else None
-    streams.put(_table([_cells(run, today) for run in runs], width))
+        streams.say(msgspec.json.encode({"schema": SCHEMA, "runs": runs}).decode())
+    else:
+        streams.say(table_of(runs))
     return 0
 
 
@@ -82,66 +84,49 @@ def result_of(run: Run) -> str:
     return "green" if run.is_green else "red"
 
 
-def _cells(run: Run, today: str) -> list[str]:
-    what = f"check {run.check}" if run.check else shlex.join(run.command)
-    edited = [each.function or each.file for each in run.edits.edits if each.is_effective]
+def edited_in(run: Run) -> list[str]:
+    """The functions, or else files, that were edited before it."""
+    return [each.function or each.file for each in run.edits.edits if each.is_effective]
+
+
+def table_of(runs: Sequence[Run]) -> str:
+    """The runs as aligned text, a line each."""
+    rows = [_HEADINGS, *map(_cells, runs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in rows)
+
+
+def _cells(run: Run) -> tuple[str, ...]:
+    edited = edited_in(run)
     more = len(edited) - 2 + run.edits.omitted
     named = ", ".join(edited[:2]) + (f" and {more} more" if more > 0 else "")
     counts = run.counts
     number = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed
-    return [
+    return (
         str(run.number),
-        _when(run.began, today),
-        one_line(what, 40),
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began)),
+        one_line(f"check {run.check}" if run.check else shlex.join(run.command), 40),
         result_of(run),
-        str(failing_of(run)) if run.is_finished else "",
-        str(number) if run.is_finished else "",
+        str(failing_of(run)),
+        str(number),
         one_line(named, 80),
-    ]
-
-
-def _when(began: float, today: str) -> str:
-    """The local time: of today's runs the hour, of others of this year the day, of older ones the date."""
-    try:
-        moment = time.localtime(began)
-    except (ValueError, OverflowError, OSError):  # a damaged time
-        return "?"
-    date = time.strftime("%Y-%m-%d", moment)
-    if date == today:
-        return time.strftime("%H:%M", moment)
-    return date if date[:4] != today[:4] else time.strftime("%m-%d %H:%M", moment)
-
-
-def _table(rows: Sequence[Sequence[str]], width: int | None) -> str:
-    """The rows as aligned text, its lines cut at the width."""
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    lines = []
-    for cells in (_HEADINGS, *rows):
-        padded = [
-            cell.rjust(size) if heading in _NUMBERS else cell.ljust(size)
-            for heading, cell, size in zip(_HEADINGS, cells, widths, strict=True)
-        ]
-        line = "  ".join(padded).rstrip()
-        lines.append(line if width is None or len(line) <= width else f"{line[: max(width - 3, 0)]}...")
-    return "".join(f"{line}\n" for line in lines)
+    )
 
 
 def explain(options: argparse.Namespace, streams: Streams) -> int:
     """Print the signals of the loop, with the runs and tests that show each; always 0."""
-    kinds = [options.signal] if options.signal else list(KINDS)
-    if kinds[0] not in KINDS:
-        raise UsageError(f"unknown signal {kinds[0]}; signals: {', '.join(KINDS)}")
-    found = {each.kind: each for each in read(project_of(options), _signals)}
+    if options.signal not in (None, *KINDS):
+        raise UsageError(f"unknown signal {options.signal}; signals: {', '.join(KINDS)}")
+    found = [each for each in read(project_of(options), _signals) if options.signal in (None, each.kind)]
     if options.json:
-        streams.say(msgspec.json.encode([found[kind] for kind in kinds if kind in found]).decode())
+        streams.say(msgspec.json.encode(found).decode())
         return 0
-    shown = [found[kind] for kind in kinds if kind in found]
-    for signal in shown:
+    for signal in found:
         where = f" (runs {', '.join(map(str, signal.runs))})" if signal.runs else ""
         streams.say(one_line(f"{signal.kind}: {signal.explanation}{where}", 300))
         for test in signal.tests:
             streams.say(f"  {one_line(test, 200)}")
-    if not shown:
+    if not found:
         streams.say(f"no {options.signal or 'signal'} in this loop")
     return 0
 
@@ -154,29 +139,16 @@ def _signals(store: Store) -> tuple[Signal, ...]:
 
 def report(options: argparse.Namespace, streams: Streams) -> int:
     """Write the recorded runs as a page; always 0."""
-    write_page(project_of(options), options.html, options.limit)
-    streams.say(f"written: {options.html} ({os.stat(options.html).st_size:,} bytes)")
-    return 0
-
-
-def write_page(project: Project, path: str, limit: int | None = None) -> None:
-    """Write the page of the recorded runs.
-
-    :raises UsageError: when the path is not ours to write, or the history cannot be read.
-    """
     from loop_close.page import BEGINNING, RUNS, page_of, read_timeline
 
-    try:
-        files.check_writable(Path(path), lambda each: files.begins_with(each, (BEGINNING,)))
-    except files.UnusablePathError as error:
-        raise UsageError(f"--html: {error}") from None
+    project = project_of(options)
+    check_target(options.html, "--html", lambda path: files.begins_with(path, (BEGINNING,)))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
     state = gate.state(project.root)
-    shown = read_timeline(runs, project.root, limit=limit or RUNS, state=state, signals=fired)
-    try:
-        files.write(Path(path), [page_of(shown)])
-    except OSError as error:
-        raise UsageError(f"--html: cannot write {path}: {error.strerror or error}") from None
+    shown = read_timeline(runs, project.root, limit=options.limit or RUNS, state=state, signals=fired)
+    write_target(options.html, "--html", page_of(shown))
+    streams.say(f"written: {options.html} ({os.stat(options.html).st_size:,} bytes)")
+    return 0
 
 
 def reset(options: argparse.Namespace, streams: Streams) -> int:
@@ -184,12 +156,9 @@ def reset(options: argparse.Namespace, streams: Streams) -> int:
     project = project_of(options)
     count = 0
     if project.history is not None and project.history.is_file():
-        try:
-            with Store.open(project.history) as store:
-                count = store.reset()
-                for note in store.notes:
-                    streams.complain(note)
-        except StoreError as error:
-            raise UsageError(str(error)) from None
+        with _opened(project.history, readonly=False) as store:
+            count = store.reset()
+            for note in store.notes:
+                streams.complain(note)
     streams.say(f'{{"forgotten": {count}}}' if options.json else f"{count} run{'s' * (count != 1)} forgotten")
     return 0

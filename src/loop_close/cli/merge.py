@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import io
 import os
 from pathlib import Path
 
-from loop_close.cli import USAGE, Streams, UsageError, read_input
-from loop_close.cli.analyze import target_of
+from loop_close.cli import USAGE, Streams, UsageError, check_target, opened, write_target
 from loop_close.cli.project import root_of, targets_of
 from loop_close.merge import join
 from loop_close.parts import RejectedError, in_report, read_paths
-
-#: No report is larger, in bytes.
-_MOST_BYTES = 200_000_000
 
 
 def merge(options: argparse.Namespace, streams: Streams) -> int:
@@ -28,7 +23,8 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.provenance import provenance_of
 
     for option, path in (("-o", options.output), ("--json", options.json)):
-        target_of(path, option)
+        if path:
+            check_target(path, option)
     gc.disable()  # the process is over before there is anything to collect
     written = [os.path.realpath(path) for path in (options.output, options.json) if path]
     try:
@@ -61,27 +57,20 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.emit import BEGINNINGS, emitted
     from loop_close.emit.report import ReportError, checked, parsed
 
-    text = read_input(options.report, _MOST_BYTES, streams).decode("utf-8-sig", "replace")
+    with opened(options.report, streams) as file:
+        content = file.read().decode("utf-8-sig", "replace")
     try:
-        document = checked(parsed(text), options.prefix)
+        document = checked(parsed(content), options.prefix)
     except ReportError as error:
         raise UsageError(f"cannot read {options.report}: {error}") from None
-    if options.output is None or options.output == "-":
-        text = emitted(options.format, document, _held())
-        if isinstance(streams.output, io.TextIOWrapper):
-            streams.output.reconfigure(encoding="utf-8")  # as each of the formats is, whatever the locale
-        if not text and options.format == "github-summary":
-            streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
-        streams.put(text)
-        return 0
-    target = Path(options.output)
-    try:
-        files.check_writable(target, lambda path: files.begins_with(path, BEGINNINGS))
-        files.write(target, [emitted(options.format, document)])
-    except files.UnusablePathError as error:
-        raise UsageError(f"-o: {error}") from None
-    except OSError as error:
-        raise UsageError(f"-o: cannot write {target}: {error.strerror or error}") from None
+    text = emitted(options.format, document, _held())
+    if not text and options.format == "github-summary":
+        streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
+    if options.output == "-":
+        streams.put_all(text)
+    else:
+        check_target(options.output, "-o", lambda path: files.begins_with(path, BEGINNINGS))
+        write_target(options.output, "-o", text)
     return 0
 
 

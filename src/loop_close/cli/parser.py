@@ -11,17 +11,12 @@ from typing import Any, NoReturn
 
 from loop_close.cli import Streams, UsageError
 
-#: The options of ``run`` that take the next word.
-_TAKE_VALUE = ("--budget",)
-_MOST_JOBS = 1_000
-_LONGEST_NUMBER = 20  # beyond it, to convert a text takes its time
-
 Command = Callable[[argparse.Namespace, Streams], int]
 Commands = argparse._SubParsersAction
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options, with the function to call as ``command``.
+    """The options, with the name of the command, and for ``run`` the words of what it runs.
 
     :raises UsageError: for words that make no command.
     """
@@ -33,34 +28,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
     for add in (_add_state, _add_readers, _add_history, _add_reports, _add_hosts, add_drive, _add_others):
         add(commands)
-    ours, theirs = split_command(list(arguments))
-    options, unknown = parser.parse_known_args(ours)
+    words = list(arguments)
+    # By hand, as versions of Python differ in what they make of ``--`` before words that are not ours.
+    at = words.index("--") if words[:1] == ["run"] and "--" in words else len(words)
+    options, unknown = parser.parse_known_args(words[:at])
     if hasattr(options, "files"):  # argparse takes no more files after an option
         options.files = [*options.files, *filter(_is_file, unknown)]
         unknown = [word for word in unknown if not _is_file(word)]
     if unknown:
         options.parser.error(f"unknown option or argument: {' '.join(unknown)}")
-    options.words = theirs
+    options.words = words[at + 1 :]
     return options
 
 
 def _is_file(word: str) -> bool:
     return word == "-" or not word.startswith("-")
-
-
-def split_command(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The words that are ours, and those of the command to ``run``.
-
-    By hand, as versions of Python differ in what they make of ``--`` before words that are not theirs.
-    """
-    if arguments[:1] != ["run"]:
-        return arguments, []
-    at = 1
-    while at < len(arguments) and arguments[at].startswith("-"):
-        if arguments[at] == "--":
-            return arguments[:at], arguments[at + 1 :]
-        at += 2 if arguments[at] in _TAKE_VALUE else 1
-    return arguments[:at], arguments[at:]
 
 
 class _Version(argparse.Action):
@@ -97,21 +79,11 @@ _MODULES = {
 }
 
 
-class LateCommand:
-    """A command whose module is loaded when it is called: the others do not wait for what it needs."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, options: argparse.Namespace, streams: Streams) -> int:
-        """Run it."""
-        return self.load()(options, streams)
-
-    def load(self) -> Command:
-        """The function that runs it."""
-        module = import_module(_MODULES.get(self.name, f"loop_close.cli.{self.name}"))
-        command: Command = getattr(module, self.name)
-        return command
+def command_of(name: str) -> Command:
+    """The function that runs a command; its module is loaded now: the others do not wait for what it needs."""
+    module = import_module(_MODULES.get(name, f"loop_close.cli.{name}"))
+    command: Command = getattr(module, name)
+    return command
 
 
 def _command(
@@ -123,57 +95,36 @@ def _command(
     :param codes: its exit codes beside those that all commands have.
     """
     epilog = f"exit codes: {codes}, 64 wrong usage, 70 internal error of loop-close"
-    parser = commands.add_parser(name, help=summary, description=description, epilog=epilog, **more)
-    parser.set_defaults(command=LateCommand(name))
-    return parser
+    return commands.add_parser(name, help=summary, description=description, epilog=epilog, **more)
 
 
 # --- kinds of values, and options of several commands
 
 
-def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+def _at_least(least: int, kind: type[int] | type[float] = int) -> Callable[[str], float]:
+    """A kind of numbers, all of them above 0."""
 
-    def number(text: str) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
-        if not is_number or not least <= int(text) <= (math.inf if most is None else most):
-            raise argparse.ArgumentTypeError(f"must be a whole number {bounds}, not {text!r}")
-        return int(text)
+    def number(text: str) -> float:
+        value = kind(text)
+        if not 0 < value < math.inf or value < least:
+            raise argparse.ArgumentTypeError(
+                f"must be {f'at least {least}' if least else 'above 0'}, not {text!r}"
+            )
+        return value
 
     return number
 
 
-def _tokens(text: str) -> int:
+def _budget(parser: Parser) -> None:
     from loop_close.settings import MIN_BUDGET
 
-    return _whole(MIN_BUDGET)(text)
+    about = "maximum length of the prompt (default: 2000)"
+    parser.add_argument("--budget", type=_at_least(MIN_BUDGET), metavar="TOKENS", help=about)
 
 
-def _exit_code(text: str) -> int:
-    digits = text.removeprefix("-")
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 10:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
-    return int(text)
-
-
-def _amount(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
-    return value
-
-
-def _budget(parser: Parser) -> None:
-    parser.add_argument(
-        "--budget", type=_tokens, metavar="TOKENS", help="maximum length of the prompt (default: 2000)"
-    )
-
-
-def _output(parser: Parser, about: str = "write to this file instead of standard output") -> None:
-    parser.add_argument("-o", "--output", metavar="PATH", help=about)
+def _output(parser: Parser) -> None:
+    about = "write to this file instead of standard output"
+    parser.add_argument("-o", "--output", metavar="PATH", default="-", help=about)
 
 
 def _json(parser: Parser, about: str = "print JSON") -> None:
@@ -188,7 +139,7 @@ def _history(parser: Parser) -> None:
 
 def _limit(parser: Parser, default: str) -> None:
     parser.add_argument(
-        "--limit", type=_whole(1), metavar="N", help=f"show the last N runs (default: {default})"
+        "--limit", type=_at_least(1), metavar="N", help=f"show the last N runs (default: {default})"
     )
 
 
@@ -198,8 +149,6 @@ _STATES = "0 done, 1 failing, 2 unknown, 3 stuck, 4 green but a person must acce
 
 
 def _add_state(commands: Commands[Parser]) -> None:
-    from loop_close.cli.check import add_arguments
-
     check = _command(
         commands,
         "check",
@@ -208,7 +157,8 @@ def _add_state(commands: Commands[Parser]) -> None:
         " The checks are those of [tool.loop-close.checks], or pytest.",
         _STATES,
     )
-    add_arguments(check)
+    check.add_argument("names", nargs="*", metavar="NAME", help="run only these checks (default: all)")
+    check.add_argument("--worker", metavar="ID", help=argparse.SUPPRESS)
     status = _command(
         commands,
         "status",
@@ -251,8 +201,8 @@ def _add_readers(commands: Commands[Parser]) -> None:
         "analyze",
         "read logs or JUnit XML and print the next prompt, or a summary of a directory",
         "Reads logs of tests, checkers and Python programs, and prints the next prompt: the logs count as one run. Of"
-        " a directory, or with --by cause, each log counts as a run, and a summary is printed: the root causes of all"
-        " logs, the most frequent first. Records nothing.",
+        " a directory each log counts as a run, and a summary is printed: the root causes of all logs, the most"
+        " frequent first. Records nothing.",
         "0 no problem found, 1 problem found",
     )
     analyze.add_argument(
@@ -261,19 +211,13 @@ def _add_readers(commands: Commands[Parser]) -> None:
         metavar="FILE",
         help="a log file, or a directory of logs and JUnit XML; - for standard input (the default)",
     )
-    analyze.add_argument("--by", choices=["cause"], help="summarize the root causes of all logs")
-    analyze.add_argument(
-        "--jobs",
-        type=_whole(1, _MOST_JOBS),
-        metavar="N",
-        help="processes for a summary (default: the CPUs that can be used)",
-    )
+    about = "processes for a summary (default: the CPUs that can be used)"
+    analyze.add_argument("--jobs", type=_at_least(1), metavar="N", help=about)
     analyze.add_argument(
         "--junit", action="append", default=[], metavar="XML", help="a JUnit XML file; can be repeated"
     )
-    analyze.add_argument(
-        "--exit-code", type=_exit_code, metavar="N", help="exit code of the command that printed the log"
-    )
+    about = "exit code of the command that printed the log"
+    analyze.add_argument("--exit-code", type=int, metavar="N", help=about)
     _json(analyze, "print the report or the summary as JSON")
     _output(analyze)
     _budget(analyze)
@@ -331,7 +275,8 @@ def _add_reports(commands: Commands[Parser]) -> None:
         metavar="SOURCE",
         help="without a source of this name the run is incomplete; * stands for any text; may be repeated",
     )
-    _output(merge, "write the prompt to this file (default: nextprompt.md)")
+    about = "write the prompt to this file (default: nextprompt.md)"
+    merge.add_argument("-o", "--output", metavar="PATH", help=about)
     merge.add_argument("--json", metavar="PATH", help="also write the merged report as JSON to this path")
     emit = _command(
         commands,
@@ -424,12 +369,12 @@ def add_drive(commands: Commands[Parser]) -> None:
     ):
         drive.add_argument(option, metavar=metavar, help=about)
     limits: tuple[tuple[str, Callable[[str], float], str, str], ...] = (
-        ("--max-iterations", _whole(1), "N", "maximum number of agent turns (default: 100)"),
-        ("--max-runtime", _amount, "SECONDS", "maximum time of the whole loop (default: 14400)"),
-        ("--max-cost", _amount, "N", "maximum cost, if the agent reports its cost (default: 10)"),
-        ("--max-failures", _whole(1), "N", "maximum number of failed turns in a row (default: 5)"),
-        ("--agent-timeout", _amount, "SECONDS", "maximum time of one agent turn (default: none)"),
-        ("--test-timeout", _amount, "SECONDS", "maximum time of one check (default: none)"),
+        ("--max-iterations", _at_least(1), "N", "maximum number of agent turns (default: 100)"),
+        ("--max-runtime", _at_least(0, float), "SECONDS", "maximum time of the whole loop (default: 14400)"),
+        ("--max-cost", _at_least(0, float), "N", "maximum cost, if the agent reports its cost (default: 10)"),
+        ("--max-failures", _at_least(1), "N", "maximum number of failed turns in a row (default: 5)"),
+        ("--agent-timeout", _at_least(0, float), "SECONDS", "maximum time of one agent turn (default: none)"),
+        ("--test-timeout", _at_least(0, float), "SECONDS", "maximum time of one check (default: none)"),
     )
     for option, kind, metavar, about in limits:
         drive.add_argument(option, type=kind, metavar=metavar, help=about)

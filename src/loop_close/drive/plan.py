@@ -15,7 +15,7 @@ from typing import Any
 from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
-from loop_close.cli import UsageError, read_input
+from loop_close.cli import UsageError, opened
 from loop_close.cli.project import Project, project_at, targets_of
 from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
@@ -143,7 +143,8 @@ def steps_now(path: str) -> list[tuple[str, bool]]:
 def _text_of(path: str, what: str = "task") -> str:
     if not path:
         return ""
-    text = read_input(path, _LARGEST_TASK, what=what).decode("utf-8", "replace")
+    with opened(path) as file:
+        text = file.read().decode("utf-8", "replace")
     if not text.strip():
         raise UsageError(f"the {what} {path} is empty")
     return text
