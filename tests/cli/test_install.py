@@ -271,7 +271,7 @@ def test_command_that_is_not_on_the_path_is_told(monkeypatch):
     [
         ((), "give --host NAME or --agents-md"),
         (("--agents-md", "--user"), "--agents-md is for one project: leave --user out"),
-        (("--agents-md", "--host", "claude"), "argument --host: not allowed with argument --agents-md"),
+        (("--agents-md", "--host", "claude"), "give --host NAME or --agents-md"),
         (
             ("--host", "aider"),
             "unknown host 'aider'; known hosts: claude, codex, gemini, openhands, cursor, cline, copilot",

@@ -72,14 +72,14 @@ def _asked_for(options: argparse.Namespace) -> tuple[Host | None, ConfigFile]:
 
     :raises UsageError: for options that name neither, an unknown host, or ``AGENTS.md`` of a user.
     """
+    if options.agents_md == bool(options.host):
+        agent, variable = agent_of(os.environ)
+        known = f" ({variable} is set: --host {agent})" if agent in NAMES else ""
+        raise UsageError(f"give --host NAME or --agents-md{known}")
     if options.agents_md and options.user:
         raise UsageError("--agents-md is for one project: leave --user out")
     if options.agents_md:
         return None, ConfigFile(root_of(Path.cwd()), config_file.NAME, config_file.NAME)
-    if options.host is None:
-        agent, variable = agent_of(os.environ)
-        known = f" ({variable} is set: --host {agent})" if agent in NAMES else ""
-        raise UsageError(f"give --host NAME or --agents-md{known}")
     try:
         host = host_named(options.host)
     except ValueError as error:
