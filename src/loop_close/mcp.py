@@ -5,10 +5,10 @@ Each tool is a record of its arguments and a function: the schema and the check 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
-import re
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -30,7 +30,7 @@ from loop_close import __version__, gate
 from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
-from loop_close.cli.history import failing_of, read, result_of
+from loop_close.cli.history import edited_in, failing_of, read, result_of, table_of
 from loop_close.cli.project import project_at, root_in, root_of
 from loop_close.cli.status import lines_of
 from loop_close.detectors import DEFAULT_DETECTORS
@@ -51,18 +51,14 @@ if TYPE_CHECKING:
 
 #: Of the resource that holds the next prompt.
 URI = "loop-close://nextprompt"
-#: Seconds that the checks may take by default.
-TIME_LIMIT = 600
 INSTRUCTIONS = (
     "loop-close says whether the work is done. After an edit, call loop_run: it runs the checks and returns the next"
     " prompt. Call loop_status to see whether every check is green on the present files. Call loop_close to read output"
     " that you already have."
 )
-_BUSY = "the checks are already running; loop_status shows when they are done"
 _MARKDOWN = "text/markdown"
 _MAX_ITEMS, _MAX_CHARACTERS, _MAX_ERROR, _MAX_NAME = 25, 600, 500, 100
 _MAX_OUTPUT, _TAIL = 2_000, 64_000
-_MAX_BYTES = 400_000
 _Context: TypeAlias = ServerRequestContext[Any, Any]
 #: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
 ReportSeconds = Callable[[float], Awaitable[None]]
@@ -95,29 +91,26 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool takes; null counts as not given."""
+    """What a tool takes."""
 
 
 class CloseArguments(_Arguments, frozen=True):
     """Those of ``loop_close``."""
 
     stdout: Annotated[
-        str | None, Meta(description="Output of the command. Only the last 1,000,000 characters are read.")
-    ] = None
+        str, Meta(description="Output of the command. Only the last 1,000,000 characters are read.")
+    ] = ""
     stderr: Annotated[
-        str | None, Meta(description="Standard error of the command, if it is separate from stdout.")
-    ] = None
+        str, Meta(description="Standard error of the command, if it is separate from stdout.")
+    ] = ""
     exit_code: Annotated[int | None, Meta(description="Exit code of the command. Omit it if unknown.")] = None
-    source: Annotated[str | None, Meta(description="Name of the source of this run (default: output).")] = (
-        None
-    )
+    source: Annotated[str, Meta(description="Name of the source of this run.")] = "output"
     detectors: Annotated[
-        list[str] | None, Meta(description="Only these detectors look at the output (default: all).")
-    ] = None
-    budget: (
-        Annotated[int, Meta(ge=MIN_BUDGET, le=50_000, description="Maximum length of the prompt in tokens.")]
-        | None
-    ) = None
+        tuple[str, ...], Meta(description="Only these detectors look at the output (default: all).")
+    ] = ()
+    budget: Annotated[
+        int, Meta(ge=MIN_BUDGET, le=50_000, description="Maximum length of the prompt in tokens.")
+    ] = DEFAULT_BUDGET
 
 
 class StatusArguments(_Arguments, frozen=True):
@@ -127,21 +120,15 @@ class StatusArguments(_Arguments, frozen=True):
 class HistoryArguments(_Arguments, frozen=True):
     """Those of ``loop_history``."""
 
-    limit: Annotated[int, Meta(ge=1, le=200, description="Number of runs (default: 20).")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=200, description="Number of runs.")] = 20
 
 
 class RunArguments(_Arguments, frozen=True):
     """Those of ``loop_run``."""
 
-    time_limit: (
-        Annotated[
-            int,
-            Meta(
-                ge=1, le=3_600, description=f"Time limit for the checks in seconds (default: {TIME_LIMIT})."
-            ),
-        ]
-        | None
-    ) = None
+    time_limit: Annotated[int, Meta(ge=1, le=3_600, description="Time limit for the checks in seconds.")] = (
+        600
+    )
 
 
 def input_schema(kind: type[_Arguments]) -> dict[str, Any]:
@@ -156,16 +143,14 @@ def input_schema(kind: type[_Arguments]) -> dict[str, Any]:
 
 def close(given: CloseArguments) -> ToolAnswer:
     """The report on the streams and exit code of a command; the same input gives the same answer."""
-    known = [detector.id for detector in DEFAULT_DETECTORS]
-    unknown = [name for name in given.detectors or () if name not in known]
-    if unknown:
+    known = {detector.id: detector for detector in DEFAULT_DETECTORS}
+    if not set(given.detectors) <= known.keys():
         raise ToolError(f"loop_close: unknown name in detectors; known names: {', '.join(known)}")
-    stdout, stderr = given.stdout or "", given.stderr or ""
-    source = one_line(clean(given.source or "output"), _MAX_NAME)
-    observation = observe(stdout, stderr, given.exit_code, root=root_in((stdout, stderr)), source=source)
-    chosen = [each for each in DEFAULT_DETECTORS if given.detectors is None or each.id in given.detectors]
-    report = report_of(observation, detectors=chosen)
-    prompt = compose(report, DEFAULT_SECTIONS, budget=given.budget or DEFAULT_BUDGET)
+    source = one_line(clean(given.source), _MAX_NAME)
+    root = root_in((given.stdout, given.stderr))
+    observation = observe(given.stdout, given.stderr, given.exit_code, root=root, source=source)
+    report = report_of(observation, detectors=[known[name] for name in given.detectors or known])
+    prompt = compose(report, DEFAULT_SECTIONS, budget=given.budget)
     return ToolAnswer(text=prompt, document=bounded(report_document(report, prompt)))
 
 
@@ -179,9 +164,7 @@ def status(given: StatusArguments) -> ToolAnswer:
 
 def history(given: HistoryArguments) -> ToolAnswer:
     """The last runs, the newest last."""
-    project = project_at(Path.cwd())
-    has_runs = project.history is not None and project.history.is_file()
-    runs = read(project, lambda store: store.runs(given.limit or 20)) if has_runs else []
+    runs = read(project_at(Path.cwd()), lambda store: store.runs(given.limit))
     documents = [
         {
             "run": each.number,
@@ -189,40 +172,33 @@ def history(given: HistoryArguments) -> ToolAnswer:
             "began": each.began,
             "result": result_of(each),
             "failing": failing_of(each),
-            "edited": [edit.function or edit.file for edit in each.edits.edits if edit.is_effective],
+            "edited": edited_in(each),
         }
         for each in runs
     ]
-    lines = [
-        f"run {each['run']}{' of check ' * bool(each['check'])}{each['check']}: {each['result']},"
-        f" {each['failing']} failing"
-        for each in documents
-    ]
-    document = bounded({"schema": "loop-close.runs/2", "runs": documents})
-    return ToolAnswer(text="\n".join(lines) or "no runs recorded: call loop_run", document=document)
+    return ToolAnswer(
+        text=table_of(runs), document=bounded({"schema": "loop-close.runs/2", "runs": documents})
+    )
 
 
 async def run_checks(given: RunArguments, report_seconds: ReportSeconds) -> ToolAnswer:
     """Run ``loop-close check`` in the project of the working directory, and answer with the prompt and the state."""
-    limit = given.time_limit or TIME_LIMIT
     root = root_of(Path.cwd())
-    ended = await _run_in_group(root, limit, report_seconds)
+    ended = await _run_in_group(root, given.time_limit, report_seconds)
     seen = await anyio.to_thread.run_sync(status, StatusArguments())
     prompt = await anyio.to_thread.run_sync(prompt_of, root)
     output = "" if prompt and not ended.is_late else clean(ended.output, _MAX_OUTPUT)
-    said = (
-        [f"The checks did not finish within {limit} seconds and were stopped.", ""] if ended.is_late else []
-    )
-    said += [prompt, "", *([*fence(output), ""] if output else []), seen.text]
+    late = f"The checks did not finish within {given.time_limit} seconds and were stopped."
+    said = [late * ended.is_late, prompt, "\n".join(fence(output)) if output else "", seen.text]
     document = {
         "schema": "loop-close.run/2",
-        "exit_code": ended.returncode if ended.returncode >= 0 else None,
+        "exit_code": ended.exit_code,
         "timed_out": ended.is_late,
         "next_prompt": prompt,
         "state": seen.document,
         "output_end": output,
     }
-    return ToolAnswer(text="\n".join(said).lstrip("\n"), document=document, meta=seen.meta)
+    return ToolAnswer(text="\n\n".join(filter(None, said)), document=document, meta=seen.meta)
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,12 +250,14 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def checked(tool: Tool, given: Mapping[str, Any] | None) -> Any:
-    """The arguments of a call.
+    """The arguments of a call; null counts as not given.
 
     :raises ToolError: naming the argument that does not exist or cannot have its value.
     """
     try:
-        return msgspec.convert(dict(given or {}), tool.takes)
+        return msgspec.convert(
+            {name: value for name, value in (given or {}).items() if value is not None}, tool.takes
+        )
     except msgspec.ValidationError as error:
         names = ", ".join(tool.takes.__struct_fields__) or "none"
         raise ToolError(f"{tool.name}: {error}; its arguments: {names}") from None
@@ -326,7 +304,6 @@ async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSecond
     """Run the checks.
 
     :param seconds: their time limit.
-    :raises OSError: when they cannot be started.
     """
     child = Child(
         words=OUR_CHECK,
@@ -342,22 +319,17 @@ async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSecond
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_report_seconds, report_seconds)
         tasks.start_soon(_stop_when_cancelled, stop)
-        ended: Ended | OSError | None = await anyio.to_thread.run_sync(_run, child, stop)
+        ended = await anyio.to_thread.run_sync(_run, child, stop)
         tasks.cancel_scope.cancel()
     await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
-    if isinstance(ended, OSError):  # raised only here, as a task group would wrap it
-        raise ended
     assert ended is not None
     return ended
 
 
-def _run(child: Child, stop: Stop) -> Ended | OSError | None:
-    try:
+def _run(child: Child, stop: Stop) -> Ended | None:
+    with contextlib.suppress(InterruptionError):
         return run(child, stop)
-    except InterruptionError:
-        return None
-    except OSError as error:
-        return error
+    return None
 
 
 async def _stop_when_cancelled(stop: Stop) -> None:
@@ -404,12 +376,10 @@ async def _until_signal(
     task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     """End the server on a signal, and the checks with it: they would go on without it."""
-    names = ("SIGINT", "SIGTERM", "SIGHUP")
-    numbers = [signal.Signals[name] for name in names if hasattr(signal, name)]
     if os.name != "posix":
         task_status.started()
         return
-    with anyio.open_signal_receiver(*numbers) as received:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as received:
         task_status.started()
         async for number in received:
             ended.append(number)
@@ -452,7 +422,7 @@ class _Calls:
             done: ToolAnswer = await anyio.to_thread.run_sync(tool.work, arguments)
             return done
         if self._is_running:
-            return failed(_BUSY)
+            raise ToolError("the checks are already running; loop_status shows when they are done")
         self._is_running = True
         try:
             return await run_checks(arguments, _progress_reporter(context))
@@ -515,21 +485,13 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     if str(params.uri) != URI:
         raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
-    try:
-        text = await anyio.to_thread.run_sync(lambda: prompt_of(root_of(Path.cwd())))
-    except _EXPECTED as error:
-        raise MCPError(types.INTERNAL_ERROR, failed(str(error)).text) from None
-    text = text[:_MAX_BYTES] or "There is no next prompt: call loop_run, or run loop-close check.\n"
+    prompt = await anyio.to_thread.run_sync(lambda: prompt_of(root_of(Path.cwd())))
+    text = prompt or "There is no next prompt: call loop_run, or run loop-close check.\n"
     content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[content])
 
 
 # --- the lines of standard input as the protocol's package can read them
-
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
-)
-_REPLACEMENT = "\\ufffd"
 
 
 class InputLines:
@@ -547,16 +509,11 @@ class InputLines:
 
     async def __anext__(self) -> str:
         """The next line."""
-        line = await anyio.to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
-        if not line:
+        read: bytes = await anyio.to_thread.run_sync(self._stream.readline, abandon_on_cancel=True)
+        if not read:
             raise StopAsyncIteration
-        return mended(line.decode("utf-8", "replace"))
-
-
-def mended(line: str) -> str:
-    """A line of JSON with a replacement character for every escape that is half of a character."""
-    return _ESCAPE.sub(_whole, line) if "\\ud" in line.lower() else line
-
-
-def _whole(escape: re.Match[str]) -> str:
-    return _REPLACEMENT if escape["lone"] else escape[0]
+        line = read.decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError):  # it is no JSON, as the package will say
+            whole = json.dumps(json.loads(line), ensure_ascii=False)
+            line = whole.encode("utf-8", "replace").decode()
+        return line
