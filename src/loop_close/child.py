@@ -47,7 +47,7 @@ class Child:
     :ivar graces_on_stop: how it is asked to end when we have to stop; at the time limit it has :data:`GRACES`.
     :ivar keeps_rest: processes that it leaves in its group go on if it ends by itself.
     :ivar rest: seconds that passing on its output may take after its end.
-    :ivar started: called with the process; ``waited`` is called a few times a second while it runs.
+    :ivar started: called with the process.
     """
 
     words: Sequence[str]
@@ -62,7 +62,6 @@ class Child:
     keeps_rest: bool = False
     rest: float = 0.5
     started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
-    waited: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,7 +166,6 @@ def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> bool:
     while process.poll() is None and not stop.asked:
         if time.monotonic() >= due:
             return True
-        child.waited()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PAUSE)
     return False
@@ -285,10 +283,11 @@ def _terminal(like: int) -> tuple[int, int]:
 def own_channels() -> list[Channel]:
     """Channels to our standard output and error; one for both if they are the same file, which keeps the order."""
     numbers = (1,) if os.path.sameopenfile(1, 2) else (1, 2)
-    return [Channel(partial(_write_all, number), terminal=number) for number in numbers]
+    return [Channel(partial(write_all, number), terminal=number) for number in numbers]
 
 
-def _write_all(target: int, data: bytes) -> None:
+def write_all(target: int, data: bytes) -> None:
+    """Write to a file by its number, which may be one that does not wait."""
     while data:
         try:
             data = data[os.write(target, data) :]

@@ -334,7 +334,7 @@ def test_a_command_with_a_credential_is_not_kept(project):
 def test_a_damaged_state_is_in_the_way_only_of_who_goes_on_with_it(project):
     loop = project([{"write": cart()}])
     loop.put({".loop-close/drive.json": "{"})
-    assert "is damaged" in loop.run("drive", "--resume").stderr
+    assert "no loop to resume" in loop.run("drive", "--resume").stderr
     assert loop.drive().returncode == 0
 
 

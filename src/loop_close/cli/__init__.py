@@ -175,14 +175,6 @@ def _forget(stream: TextIO) -> None:
         os.close(nothing)
 
 
-def columns_of(stream: TextIO) -> int | None:
-    """The width of a terminal; None if the stream is none, or it is unknown, as with some recorded runs."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError, AttributeError):
-        return None
-
-
 # --- the error of a command that cannot be: by itself, as to parse words takes longer than to answer a hook
 
 

@@ -102,7 +102,7 @@ def _value(name: str, metavar: str, about: str) -> Option:
 
 
 def _number(
-    name: str, metavar: str, about: str, least: int = 1, kind: type[int] | type[float] = int
+    name: str, metavar: str, about: str, least: int = 1, kind: type[int] | type[float] = int, **more: Any
 ) -> Option:
     """One whose value is a number above 0."""
 
@@ -114,7 +114,7 @@ def _number(
             )
         return value
 
-    return _option(name, type=number, metavar=metavar, help=about)
+    return _option(name, type=number, metavar=metavar, help=about, **more)
 
 
 _JSON = _flag("--json", "print JSON")
@@ -354,7 +354,12 @@ COMMANDS = (
             _number("--max-iterations", "N", "maximum number of agent turns (default: 100)"),
             _number("--max-runtime", "SECONDS", "maximum time of the whole loop (default: 14400)", 0, float),
             _number("--max-cost", "N", "maximum cost, if the agent reports its cost (default: 10)", 0, float),
-            _number("--max-failures", "N", "maximum number of failed turns in a row (default: 5)"),
+            _number(
+                "--max-failures",
+                "N",
+                "maximum number of failed turns in a row (default: 5)",
+                dest="max_consecutive_failures",
+            ),
             _number("--agent-timeout", "SECONDS", "maximum time of one agent turn (default: none)", 0, float),
             _number("--test-timeout", "SECONDS", "maximum time of one check (default: none)", 0, float),
             _flag("--resume", "continue the last loop; options given now replace its own"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import json
 import os
 import subprocess
@@ -24,12 +23,12 @@ from loop_close.agent.output import read_output
 from loop_close.agent.output_reader import AgentOutput
 from loop_close.agent.strategies import Breaker, Decision
 from loop_close.agent.supervisor import progress_meta
-from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run
+from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run, write_all
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.project import root_of
 from loop_close.cli.status import CODES
-from loop_close.drive.plan import Plan, failure, plan_of, prepared, steps_now, task_box
-from loop_close.drive.screen import Screen, next_step_lines, state_line, summary_lines, turn_label
+from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
+from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
 from loop_close.environ import OUR_CHECK, environment
 from loop_close.hook import prompt_of
 from loop_close.process import birth_of, locked
@@ -45,25 +44,23 @@ _CODES: Mapping[str, int] = {**CODES, "unavailable": 5, "interrupted": 130}
 #: The least seconds for the checks: when the loop's time is over, they run once more to find its state.
 _LAST_CHECKS = 600.0
 _MAX_CAUSES, _MAX_ATTEMPTS = 200, 6
-_LARGEST_REPORT = 50_000_000
 _MAX_WORDS = 400
 STATE = f"{files.STATE_FOLDER}/drive.json"
 #: What the agent is given for its turn.
 TURN = f"{files.STATE_FOLDER}/turnprompt.md"
 _LOCK = f"{files.STATE_FOLDER}/drive.lock"
-_LARGEST = 10_000_000
 
 
 class Saved(Record, frozen=True):
     """A loop as it is kept.
 
-    :ivar given: the words of its options by name; empty for what holds a credential, which is not kept.
+    :ivar given: its options by name, without what holds a credential.
     :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` returned.
     :ivar child: number and birth of the process that was running; 0 for none.
     :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
     """
 
-    given: Mapping[str, str]
+    given: Mapping[str, str | int | float]
     loop: Mapping[str, Any]
     child: tuple[int, str] = (0, "")
     ended: str = ""
@@ -77,10 +74,10 @@ class AgentError(Exception):
 class Driver:
     """One loop at work."""
 
-    def __init__(self, plan: Plan, loop: AgentLoop, screen: Screen, stop: Stop) -> None:
+    def __init__(self, plan: Plan, loop: AgentLoop, streams: Streams, stop: Stop) -> None:
         self._plan = plan
         self._loop = loop
-        self._screen = screen
+        self._streams = streams
         self._stop = stop
         self._environment = {**environment(), INSIDE: "drive"}
         self._child = (0, "")
@@ -104,7 +101,7 @@ class Driver:
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
             lines += next_step_lines(self._outcome, self._plan.targets.name, self._loop.work)
-        self._screen.say("\n".join(lines))
+        self._streams.put_all("\n".join((*lines, "")))
         return ended
 
     def _let_go(self) -> None:
@@ -119,7 +116,8 @@ class Driver:
         while decision.action == "continue":
             limit = self._loop.limit(time.monotonic())
             if limit is not None:
-                return _verdict_at_limit(self._state), limit.reason
+                # Over green checks the strategy wanted more than these.
+                return "unknown" if self._state.verdict == "done" else self._state.verdict, limit.reason
             if self._was_objected and self._state.verdict == "objected":
                 break
             self._was_objected = self._state.verdict == "objected"
@@ -138,22 +136,20 @@ class Driver:
 
     def _checked(self) -> Decision:
         """Run the checks, and decide by what the gate says of the files."""
-        self._screen.step("loop-close check")
-        self._screen.heed_readers()
+        self._streams.complain("loop-close check")
         self._run_checks()
         root = self._plan.root
         self._state, loop = gate.state(root), gate.loop_of(self._plan.targets.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
-        steps = steps_now(self._plan.steps_file) if self._plan.steps_file else []
-        if steps:  # one that was taken away leaves the plan as it was
+        if steps := steps_now(self._plan.steps_file):  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)
         decision = self._loop.tested(self._outcome)
         if decision.action == "done" and (why := self._why_not_done()):
             decision = replace(decision, action="continue", reason=why)
         self._keep()
-        self._screen.step(state_line(self._loop, self._state))
+        self._streams.complain(state_line(self._loop, self._state))
         for warning in decision.warnings:
-            self._screen.step(warning)
+            self._streams.complain(warning)
         return decision
 
     def _why_not_done(self) -> str:
@@ -192,14 +188,16 @@ class Driver:
         files.write(path, [text], is_private=True)
         given, data = prepared(self._plan.agent, text, path)
         at = f"{turn_label(self._loop)}: {self._plan.agent[0]}"
-        self._screen.step(f"{at} ({decision.reason})" if self._loop.turns else at)
-        self._screen.wait_for(at)
+        self._streams.complain(f"{at} ({decision.reason})" if self._loop.turns else at)
         seconds = min(self._plan.agent_seconds, self._loop.limits.max_runtime - self._loop.runtime)
         ended = self._run_agent(given, data, seconds)
-        self._screen.done()
-        error = failure(ended.exit_code, is_late=ended.is_late, seconds=seconds)
+        if any(text and not text.endswith("\n") for text in ended.outputs):
+            self._streams.break_line()
+        error = f"the agent exited with code {ended.exit_code}" if ended.exit_code else ""
+        if ended.is_late:
+            error = f"the agent was stopped after {seconds:.0f} seconds"
         if error:
-            self._screen.step(f"the turn failed: {error}")
+            self._streams.complain(f"the turn failed: {error}")
         said = read_output(ended.output)
         self._loop.answered(self._with_box(said), error=error, now=time.monotonic())
         self._keep()
@@ -210,39 +208,34 @@ class Driver:
 
     def _with_box(self, said: AgentOutput) -> AgentOutput:
         """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
-        box = task_box(self._plan.given.get("task", ""))
+        box = task_box(self._plan.task_file)
         is_said = any(BOX.match(line) for line in said.text.splitlines())
         is_checked = box[:10].lower().find("[x]") >= 0
         if not box or (is_said and not is_checked):
             return said
         return replace(said, text=f"{said.text.rstrip()}\n\n{box}\n")
 
-    def _run_agent(self, given: list[str], data: bytes | None, seconds: float) -> Ended:
+    def _run_agent(self, given: list[str], data: bytes, seconds: float) -> Ended:
         child = Child(
             words=given,
             root=self._plan.root,
             environment=self._environment,
-            data=data or b"",
-            channels=[Channel(partial(self._screen.pass_on, number)) for number in (1, 2)],
+            data=data,
+            channels=[Channel(partial(write_all, number)) for number in (1, 2)],
             seconds=seconds,
             started=self._started,
-            waited=self._screen.waited,
         )
         try:
             return run(child, self._stop)
-        except OSError as error:
-            text = f"cannot run the agent {given[0]}: {error.strerror or error}"
-            if error.errno == errno.E2BIG:
-                hint = "; the prompt is too long for {prompt}: use {prompt_file} or standard input"
-                raise UsageError(f"{text}{hint}") from None
-            raise AgentError(text) from None
+        except OSError as error:  # such as a prompt that is too long for {prompt}
+            raise AgentError(f"cannot run the agent {given[0]}: {error.strerror or error}") from None
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
         self._child = (process.pid, birth_of(process.pid))
         self._keep()
 
     def _keep(self, ended: str = "", reason: str = "") -> None:
-        given = {name: text for name, text in self._plan.given.items() if clean(text) == text}
+        given = {name: value for name, value in self._plan.given.items() if clean(str(value)) == str(value)}
         child = (0, "") if ended else self._child
         saved = Saved(
             given=given, loop=self._loop.state(), child=child, ended=ended, reason=clean(reason, 2_000)
@@ -252,12 +245,6 @@ class Driver:
             files.write_bytes(self._plan.root / STATE, msgspec.json.encode(saved))
         except OSError as error:
             raise UsageError(f"cannot write {STATE}: {error.strerror or error}") from None
-
-
-def _verdict_at_limit(state: State) -> Ending:
-    return (
-        state.verdict if state.verdict != "done" else "unknown"
-    )  # the strategy wanted more than green checks
 
 
 # --- what the gate says, as the loop of the agent needs it
@@ -302,14 +289,10 @@ def _attempts(loop: Loop) -> tuple[str, ...]:
 
 def causes_in(root: Path) -> dict[str, str]:
     """What each root cause of the last report is, by its id, in its order; empty without a report."""
-    path = root / files.REPORT
-    try:
-        if path.stat().st_size > _LARGEST_REPORT:
-            return {}
-        causes = json.loads(path.read_bytes())["root_causes"][:_MAX_CAUSES]
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        causes = json.loads((root / files.REPORT).read_bytes())["root_causes"][:_MAX_CAUSES]
         return {str(cause["id"]): _described(cause) for cause in causes}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return {}
+    return {}
 
 
 def _described(cause: Mapping[str, Any]) -> str:
@@ -339,45 +322,31 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Stop) -> Driver:
-    saved = _last(root, options)
+    saved = _last(root)
+    if options.resume and (saved is None or saved.ended == "done"):
+        raise UsageError(f"no loop to resume: {STATE} is missing, damaged, or of a loop that is done")
     plan = plan_of(options, saved.given if options.resume and saved is not None else {})
     if saved is not None and end_leftover(*saved.child):
         streams.complain("stopped a process that the last loop left running")
-    about: dict[str, Any] = {"task": plan.task}
     if options.resume and saved is not None:
         try:
-            loop = AgentLoop.from_state(saved.loop, plan.strategy, plan.limits, **about)
+            loop = AgentLoop.from_state(saved.loop, plan.strategy, plan.limits, task=plan.task)
         except ValueError as error:
             raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
     else:
-        loop = AgentLoop(plan.strategy, plan.limits, **about)
+        loop = AgentLoop(plan.strategy, plan.limits, task=plan.task)
         # In an agent's shell it would be the agent that says which tests count.
         is_open = bool(agent_of(os.environ)[1]) or gate.is_objection_open(root)
         baseline.hold(root, f"drive {time.time_ns()}", is_open=is_open)
     stop.check()
-    return Driver(plan, loop, Screen(streams), stop)
+    return Driver(plan, loop, streams, stop)
 
 
-def _last(root: Path, options: argparse.Namespace) -> Saved | None:
-    """The loop before; one that cannot be read is in the way only of who wants to go on with it."""
-    path = root / STATE
-    try:
-        if not path.is_file():
-            raise FileNotFoundError
-        if path.stat().st_size > _LARGEST:
-            raise ValueError("it is too large")
-        saved = msgspec.json.decode(path.read_bytes(), type=Saved)
-    except FileNotFoundError:
-        if options.resume:
-            raise UsageError(f"no loop to resume: {STATE} does not exist") from None
-        return None
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        if options.resume:
-            raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
-        return None
-    if options.resume and saved.ended == "done":
-        raise UsageError("the last loop ended as done; start a new one without --resume")
-    return saved
+def _last(root: Path) -> Saved | None:
+    """The loop before; None if there is none, or it cannot be read."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
+        return msgspec.json.decode((root / STATE).read_bytes(), type=Saved)
+    return None
 
 
 @contextlib.contextmanager
