@@ -9,29 +9,27 @@ from loop_close import process
 from loop_close.process import locked
 
 
-def test_one_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_LONGEST", 0.02)
+def test_one_at_a_time(tmp_path):
     path = tmp_path / "lock"
-    with locked(path) as first, locked(path) as second:
+    with locked(path, 0.02) as first, locked(path, 0.02) as second:
         assert (first, second) == (True, False)
-    with locked(path) as third:
+    with locked(path, 0.02) as third:
         assert third
 
 
 def test_who_holds_it_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "_LONGEST", 60)
     number = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
     fcntl.flock(number, fcntl.LOCK_EX)
     monkeypatch.setattr(process.time, "sleep", lambda seconds: fcntl.flock(number, fcntl.LOCK_UN))
-    with locked(tmp_path / "lock") as is_held:
+    with locked(tmp_path / "lock", 60) as is_held:
         assert is_held
     os.close(number)
 
 
 def test_it_is_given_back_after_a_fault(tmp_path):
-    with pytest.raises(KeyError), locked(tmp_path / "lock"):
+    with pytest.raises(KeyError), locked(tmp_path / "lock", 0.5):
         raise KeyError
-    with locked(tmp_path / "lock") as is_held:
+    with locked(tmp_path / "lock", 0.5) as is_held:
         assert is_held
 
 
@@ -42,12 +40,12 @@ def test_where_there_can_be_none_one_goes_on_without(tmp_path, make):
         path.mkdir()
     elif make == "link":
         path.symlink_to(tmp_path / "elsewhere")
-    with locked(path) as is_held:
+    with locked(path, 0.5) as is_held:
         assert not is_held
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_a_pipe_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "lock")
-    with locked(tmp_path / "lock"):
+    with locked(tmp_path / "lock", 0.5):
         pass
