@@ -105,11 +105,17 @@ def run(child: Child, stop: Stop) -> Ended:
     """
     stop.check()
     process = _started(child)
-    output = _Output(child.channels)
+    has_ended = threading.Event()
+    threads = [
+        # One for each: a reader of ours that does not read must not keep us from seeing the time limit.
+        threading.Thread(target=channel.pump, args=(has_ended,), daemon=True)
+        for channel in child.channels
+    ]
     is_late = was_ended = False
     try:
         child.started(process)
-        output.start()
+        for thread in threads:
+            thread.start()
         if child.data and process.stdin is not None:
             threading.Thread(target=_feed, args=(process.stdin, child.data), daemon=True).start()
         is_late = _wait(process, child, stop)
@@ -119,7 +125,10 @@ def run(child: Child, stop: Stop) -> Ended:
             _end(process, child, stop)
         if child.is_group and (was_ended or not child.keeps_rest):
             sweep(process.pid)
-    output.finish(child.rest)
+    has_ended.set()
+    due = time.monotonic() + child.rest
+    for thread in threads:
+        thread.join(max(0.0, due - time.monotonic()))
     stop.check()
     return Ended(
         returncode=process.returncode,
@@ -154,10 +163,8 @@ def _started(child: Child) -> subprocess.Popen[bytes]:
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError):  # the command does not read its input
+    with contextlib.suppress(OSError), stream:  # the command does not read its input
         stream.write(data)
-    with contextlib.suppress(OSError):
-        stream.close()
 
 
 def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> bool:
@@ -169,45 +176,6 @@ def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_PAUSE)
     return False
-
-
-class _Output:
-    """The threads that pass on what a command prints.
-
-    A thread for each channel: a reader of ours that does not read must not keep us from seeing the time limit.
-    """
-
-    def __init__(self, channels: Sequence[Channel]) -> None:
-        self._ended = threading.Event()
-        self._threads = [threading.Thread(target=self._pump, args=(c,), daemon=True) for c in channels]
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def finish(self, seconds: float) -> None:
-        """The command has ended: pass on what is left, for at most so long."""
-        self._ended.set()
-        due = time.monotonic() + seconds
-        for thread in self._threads:
-            thread.join(max(0.0, due - time.monotonic()))
-
-    def _pump(self, channel: Channel) -> None:
-        """Pass on until the stream ends, or the command has ended and what it left behind holds the stream open."""
-        late = 0
-        with contextlib.suppress(OSError, ValueError), selectors.DefaultSelector() as selector:
-            selector.register(channel.ours, selectors.EVENT_READ)
-            while late < _LATE:
-                has_ended = self._ended.is_set()  # asked first: what it wrote until then is there to be read
-                # Only on POSIX can a pipe be waited for with a limit.
-                is_ready = os.name != "posix" or bool(selector.select(0 if has_ended else _PAUSE))
-                if not is_ready and has_ended:
-                    break
-                size = channel.pass_on() if is_ready else -1
-                if not size:
-                    break
-                late += size if has_ended else 0
-        channel.close()
 
 
 class Channel:
@@ -225,7 +193,7 @@ class Channel:
     ) -> None:
         self.tail = Tail(limit)
         self.problem = ""
-        self._pass_on = pass_on
+        self._take = pass_on
         is_terminal = terminal >= 0 and os.isatty(terminal) and sys.platform != "win32"
         self.ours, self.theirs = _terminal(terminal) if is_terminal else os.pipe()
         self._open = {self.ours, self.theirs}
@@ -234,7 +202,22 @@ class Channel:
         """Close our copy of the command's end: the stream ends when the command closes its own."""
         self._close(self.theirs)
 
-    def pass_on(self) -> int:
+    def pump(self, ended: threading.Event) -> None:
+        """Pass on until the stream ends, or the command has ended and what it left behind holds the stream open."""
+        late = 0
+        with contextlib.suppress(OSError, ValueError), selectors.DefaultSelector() as selector:
+            selector.register(self.ours, selectors.EVENT_READ)
+            while late < _LATE:
+                has_ended = ended.is_set()  # asked first: what it wrote until then is there to be read
+                # Only on POSIX can a pipe be waited for with a limit.
+                is_ready = os.name != "posix" or bool(selector.select(0 if has_ended else _PAUSE))
+                size = self._pass_on() if is_ready else -1
+                if not size or (has_ended and not is_ready):
+                    break
+                late += size if has_ended else 0
+        self.close()
+
+    def _pass_on(self) -> int:
         """Move what is there.
 
         :returns: the number of bytes; 0 at the end. If no one reads the bytes any more, that is the end, too: the
@@ -246,7 +229,7 @@ class Channel:
             return 0
         self.tail.add(chunk)
         try:
-            self._pass_on(chunk)
+            self._take(chunk)
         except BrokenPipeError:
             return 0
         except OSError as error:

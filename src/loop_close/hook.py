@@ -17,7 +17,7 @@ import msgspec
 from loop_close import baseline, files, gate
 from loop_close.checks import is_ours
 from loop_close.cli import OutputError, Streams, UsageError
-from loop_close.cli.project import project_at, root_of, targets_of
+from loop_close.cli.project import project_at, root_of
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.text import digest, fault_text, listed, one_line
@@ -232,14 +232,14 @@ def _loop_at(root: Path) -> Loop:
 
 def _prompt_file(root: Path) -> str:
     with contextlib.suppress(UsageError):
-        return targets_of(root).name
+        return project_at(root).name
     return "nextprompt.md"
 
 
 def prompt_of(root: Path) -> str:
     """The last next prompt without our mark; empty where there is none, or a run is going on."""
     with contextlib.suppress(OSError, UsageError):
-        path = targets_of(root).prompt
+        path = project_at(root).prompt
         if files.is_finished(path):
             return files.without_signature(path.read_text(encoding="utf-8", errors="replace")).strip("\n")
     return ""

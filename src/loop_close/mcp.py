@@ -156,7 +156,7 @@ def close(given: CloseArguments) -> ToolAnswer:
 
 def status(given: StatusArguments) -> ToolAnswer:
     """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
-    project = project_at(Path.cwd())
+    project = project_at(root_of(Path.cwd()))
     state, loop = gate.state(project.root), gate.loop_of(project.history)
     meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
     return ToolAnswer(text="\n".join(lines_of(state, loop)), document=state_document(state, loop), meta=meta)
@@ -164,7 +164,7 @@ def status(given: StatusArguments) -> ToolAnswer:
 
 def history(given: HistoryArguments) -> ToolAnswer:
     """The last runs, the newest last."""
-    runs = read(project_at(Path.cwd()), lambda store: store.runs(given.limit))
+    runs = read(project_at(root_of(Path.cwd())), lambda store: store.runs(given.limit))
     documents = [
         {
             "run": each.number,

@@ -15,7 +15,8 @@ import msgspec
 
 from loop_close import files, gate
 from loop_close.cli import Streams, UsageError, check_target, write_target
-from loop_close.cli.project import NO_RUN, Project, project_of
+from loop_close.cli.project import NO_RUN, project_of
+from loop_close.files import Targets
 from loop_close.loop import fold
 from loop_close.records import Run, Signal
 from loop_close.signals import KINDS, signals
@@ -37,7 +38,7 @@ def _opened(path: Path, *, readonly: bool) -> Iterator[Store]:
         raise UsageError(str(error)) from None
 
 
-def read(project: Project, work: Callable[[Store], _T]) -> _T:
+def read(project: Targets, work: Callable[[Store], _T]) -> _T:
     """What the work finds in the history of a project.
 
     :raises UsageError: when there is none, or it cannot be read.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from loop_close import files
 from loop_close.cli import Streams, UsageError, config_file
-from loop_close.cli.project import root_of, settings_of
+from loop_close.cli.project import project_at, root_of
 from loop_close.hosts import NAMES, ConfigError, Host, host_named
 from loop_close.provenance import agent_of
 from loop_close.text.redact import redact
@@ -25,7 +25,12 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
     """Put the hook or the section in, once, and print what that changes; always 0."""
     host, file = _asked_for(options)
     if host is None:
-        _edit(file, partial(config_file.with_section, file=settings_of(file.base).file), options, streams)
+        _edit(
+            file,
+            partial(config_file.with_section, file=project_at(file.base).settings.file),
+            options,
+            streams,
+        )
     elif _edit(file, partial(config_file.added, host.name, host.config), options, streams):
         _tell_the_rest(host, options, streams)
     return 0

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from loop_close.cli import USAGE, Streams, UsageError, check_target, opened, write_target
-from loop_close.cli.project import root_of, targets_of
+from loop_close.cli.project import project_of
 from loop_close.merge import join
 from loop_close.parts import RejectedError, in_report, read_paths
 
@@ -35,7 +35,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     merged = join(parts, rejected, expected=options.expect, here=here)
     for name, why in merged.rejected:
         streams.complain(f"{name} was not read: {why}")
-    targets = targets_of(root_of(Path.cwd()))
+    targets = project_of(options)
     if options.output:
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +15,15 @@ from loop_close.checks import VARIABLE
 from loop_close.child import Child, Ended, SignalForwarder, Stop, code_of, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError
-from loop_close.cli.project import project_of, targets_of
+from loop_close.cli.project import project_of
 
 if TYPE_CHECKING:
     from loop_close.app import Begun
     from loop_close.files import Targets
     from loop_close.parts import Part
+
+#: Seconds for which a reader of ours may hold up the end of the command's output: as long as it likes.
+_PATIENCE = 1e7
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
@@ -34,7 +36,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("run needs a command, for example: loop-close run -- pytest -q")
     if given := os.environ.get(VARIABLE):
         return _passed_on(words, given, streams).exit_code
-    targets = targets_of(project_of(options).root)
+    targets = project_of(options)
     if options.budget:
         targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
     from loop_close.app import Begun  # late: what is wrong with the words is said at once
@@ -67,7 +69,7 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
                 environment={**os.environ, VARIABLE: folder},
                 channels=own_channels(),
                 is_group=False,
-                rest=threading.TIMEOUT_MAX,
+                rest=_PATIENCE,
                 started=signals.attend,
             )
             done = run_child(child, Stop())

@@ -12,7 +12,7 @@ from loop_close import baseline, files, gate
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.check import CODES
 from loop_close.cli.check import lines_of as lines_of_state
-from loop_close.cli.project import project_of, targets_of
+from loop_close.cli.project import project_of
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
 from loop_close.text import one_line
@@ -58,14 +58,15 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     :returns: 0 if nothing differs any more, 1 if something is shown that does.
     :raises UsageError: inside a hook, ``drive`` or an agent's shell: a person has to do it.
     """
-    root = project_of(options).root
+    project = project_of(options)
+    root = project.root
     is_asked = bool(options.files or options.all)
     if is_asked:
         _refuse_agents(options.files)
     _, facts = gate.look(root)
     runs = facts.results if facts is not None else []
     try:
-        tree = facts.tree if facts is not None else gate.take_tree(targets_of(root))
+        tree = facts.tree if facts is not None else gate.take_tree(project)
         found = baseline.pending(root, tree, runs)
         if not is_asked:
             for line in baseline.lines_of(found):
@@ -98,7 +99,7 @@ def prompt(options: argparse.Namespace, streams: Streams) -> int:
 
     :raises UsageError: where there is none.
     """
-    targets = targets_of(project_of(options).root)
+    targets = project_of(options)
     try:
         if not files.is_prompt(targets.prompt):
             raise UsageError(f"{targets.name} was not written by loop-close")

@@ -100,7 +100,7 @@ class Driver:
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
-            lines += next_step_lines(self._outcome, self._plan.targets.name, self._loop.work)
+            lines += next_step_lines(self._outcome, self._plan.project.name, self._loop.work)
         self._streams.put_all("\n".join((*lines, "")))
         return ended
 
@@ -139,7 +139,7 @@ class Driver:
         self._streams.complain("loop-close check")
         self._run_checks()
         root = self._plan.root
-        self._state, loop = gate.state(root), gate.loop_of(self._plan.targets.history)
+        self._state, loop = gate.state(root), gate.loop_of(self._plan.project.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
         if steps := steps_now(self._plan.steps_file):  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)

@@ -15,7 +15,7 @@ from loop_close.agent.completion import BOX
 from loop_close.agent.guard import Limits
 from loop_close.agent.strategies import ExitStrategy
 from loop_close.cli import UsageError, opened
-from loop_close.cli.project import Project, project_at, targets_of
+from loop_close.cli.project import project_at, root_of
 from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
 from loop_close.lazy import dataclass
@@ -38,8 +38,7 @@ class Plan:
     :ivar given: what of it a loop that is gone on with goes on with.
     """
 
-    project: Project
-    targets: Targets
+    project: Targets
     agent: list[str]
     task: str
     strategy: ExitStrategy
@@ -53,7 +52,7 @@ class Plan:
     @property
     def root(self) -> Path:
         """Of the project, where all commands run."""
-        return self.targets.root
+        return self.project.root
 
 
 def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float]) -> Plan:
@@ -61,7 +60,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
 
     :raises UsageError: for what cannot be done.
     """
-    place = project_at(Path.cwd())
+    place = project_at(root_of(Path.cwd()))
     if place.history is None:
         raise UsageError("drive needs the history of runs: [tool.loop-close] history is 'off'")
     options_now = {
@@ -83,7 +82,6 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
         )
     return Plan(
         project=place,
-        targets=targets_of(place.root),
         agent=_agent_words(given["agent"]),
         task=_text_of(given["task"]),
         strategy=strategy_named(given["strategy"], place.root),
