@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeAlias, cast
@@ -60,8 +60,6 @@ _MARKDOWN = "text/markdown"
 _MAX_ITEMS, _MAX_CHARACTERS, _MAX_ERROR, _MAX_NAME = 25, 600, 500, 100
 _MAX_OUTPUT, _TAIL = 2_000, 64_000
 _Context: TypeAlias = ServerRequestContext[Any, Any]
-#: Called again and again during a run with the seconds so far, so that a waiting host sees that it goes on.
-ReportSeconds = Callable[[float], Awaitable[None]]
 
 
 class ToolError(Exception):
@@ -75,15 +73,12 @@ _EXPECTED = (ToolError, UsageError, UnusablePathError, OSError)
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool answers, before it is put into the words of the protocol.
 
-    :ivar text: for a model to read.
-    :ivar document: the same as plain values; None with an error.
-    :ivar is_error: the call could not be answered. Failing tests and a loop that is stuck are answers.
+    :ivar text: for a model to read; ``document``: the same as plain values.
     :ivar meta: for the host, by reverse-DNS key.
     """
 
     text: str
-    document: Mapping[str, Any] | None = None
-    is_error: bool = False
+    document: Mapping[str, Any]
     meta: Mapping[str, bool] = {}
 
 
@@ -131,13 +126,6 @@ class RunArguments(_Arguments, frozen=True):
     )
 
 
-def input_schema(kind: type[_Arguments]) -> dict[str, Any]:
-    """What a tool takes, in JSON Schema."""
-    _, definitions = msgspec.json.schema_components([kind])
-    (schema,) = definitions.values()
-    return {"type": "object", "properties": schema["properties"], "additionalProperties": False}
-
-
 # --- the tools
 
 
@@ -181,10 +169,10 @@ def history(given: HistoryArguments) -> ToolAnswer:
     )
 
 
-async def run_checks(given: RunArguments, report_seconds: ReportSeconds) -> ToolAnswer:
+async def run_checks(given: RunArguments, context: _Context) -> ToolAnswer:
     """Run ``loop-close check`` in the project of the working directory, and answer with the prompt and the state."""
     root = root_of(Path.cwd())
-    ended = await _run_in_group(root, given.time_limit, report_seconds)
+    ended = await _run_in_group(root, given.time_limit, context)
     seen = await anyio.to_thread.run_sync(status, StatusArguments())
     prompt = await anyio.to_thread.run_sync(prompt_of, root)
     output = "" if prompt and not ended.is_late else clean(ended.output, _MAX_OUTPUT)
@@ -263,11 +251,6 @@ def checked(tool: Tool, given: Mapping[str, Any] | None) -> Any:
         raise ToolError(f"{tool.name}: {error}; its arguments: {names}") from None
 
 
-def failed(why: str) -> ToolAnswer:
-    """The answer to a call that cannot be answered, on one line."""
-    return ToolAnswer(text=one_line(clean(why), _MAX_ERROR), is_error=True)
-
-
 def bounded(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with its lists and texts cut, and with what was left out counted as ``omitted``.
 
@@ -300,7 +283,7 @@ _REPORT_INTERVAL = 5.0
 _CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
 
 
-async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSeconds) -> Ended:
+async def _run_in_group(root: Path, seconds: float, context: _Context) -> Ended:
     """Run the checks.
 
     :param seconds: their time limit.
@@ -317,7 +300,7 @@ async def _run_in_group(root: Path, seconds: float, report_seconds: ReportSecond
     )
     stop = Stop()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_report_seconds, report_seconds)
+        tasks.start_soon(_report_progress, context)
         tasks.start_soon(_stop_when_cancelled, stop)
         ended = await anyio.to_thread.run_sync(_run, child, stop)
         tasks.cancel_scope.cancel()
@@ -339,11 +322,12 @@ async def _stop_when_cancelled(stop: Stop) -> None:
         stop.asked += 1
 
 
-async def _report_seconds(report_seconds: ReportSeconds) -> None:
+async def _report_progress(context: _Context) -> None:
+    """Report the seconds so far again and again, so that a waiting host sees that the run goes on."""
     begun = anyio.current_time()
     while True:
         await anyio.sleep(_REPORT_INTERVAL)
-        await report_seconds(anyio.current_time() - begun)
+        await context.session.report_progress(anyio.current_time() - begun, message="the checks are running")
 
 
 # --- the server, in the words of the protocol
@@ -413,9 +397,11 @@ class _Calls:
         try:
             return _result(await self._answer(tool, checked(tool, params.arguments), context))
         except _EXPECTED as error:
-            return _result(failed(str(error)))
+            why = str(error)
         except Exception as fault:
-            return _result(failed(f"internal error of loop-close: {fault_text(fault)}"))
+            why = f"internal error of loop-close: {fault_text(fault)}"
+        content = types.TextContent(type="text", text=one_line(clean(why), _MAX_ERROR))
+        return types.CallToolResult(content=[content], is_error=True)
 
     async def _answer(self, tool: Tool, arguments: Any, context: _Context) -> ToolAnswer:
         if tool.work is not None:
@@ -425,24 +411,15 @@ class _Calls:
             raise ToolError("the checks are already running; loop_status shows when they are done")
         self._is_running = True
         try:
-            return await run_checks(arguments, _progress_reporter(context))
+            return await run_checks(arguments, context)
         finally:
             self._is_running = False
 
 
-def _progress_reporter(context: _Context) -> ReportSeconds:
-    async def report_seconds(seconds: float) -> None:
-        await context.session.report_progress(seconds, message="the checks are running")
-
-    return report_seconds
-
-
 def _result(answer: ToolAnswer) -> types.CallToolResult:
-    document = None if answer.document is None else json.loads(msgspec.json.encode(answer.document))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=document,
-        is_error=answer.is_error,
+        structured_content=json.loads(msgspec.json.encode(answer.document)),
         _meta=dict(answer.meta) or None,
     )
 
@@ -454,11 +431,12 @@ async def _list_tools(context: _Context, params: object) -> types.ListToolsResul
 def _described(tool: Tool) -> types.Tool:
     # Checks are arbitrary code: what they do to files and to the network is unknown.
     runs = tool.work is None
+    (schema,) = msgspec.json.schema_components([tool.takes])[1].values()
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=input_schema(tool.takes),
+        input_schema={"type": "object", "properties": schema["properties"], "additionalProperties": False},
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not runs,
