@@ -26,7 +26,7 @@ _ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
 # To parse a million characters takes 0.3 s, 1 s if they are dense: if a whole branch changed, files are named.
 _MAX_PARSED = 1_500_000
 # A comment for a checker or for coverage has an effect.
-_DIRECTIVE = lazy.pattern(r"#\s*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
+_DIRECTIVE = lazy.pattern(r"#[ \t]*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
 
 def between(before: Mapping[str, str], after: Mapping[str, str], content: Content) -> Edits:
@@ -127,9 +127,6 @@ def _edit(each: _Difference, *, has_diff: bool) -> Edit:
 
 # --- compare two versions of a file
 
-#: The size of a whole file that is not empty: its digest alone says that it is the same.
-_UNKNOWN = -1
-
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str], content: Content) -> list[_Difference]:
     found: list[_Difference] = []
@@ -177,9 +174,8 @@ def _by_part(
     new = {} if digests[1] is None else parts_of(after)
     if old is None or new is None:
         return None
-    names = [*new, *(name for name in old if name not in new)]
-    compared = (_compared(path, old.get(name), new.get(name)) for name in names)
-    return [difference for difference in compared if difference is not None]
+    compared = [_compared(path, old.get(name), new.get(name)) for name in dict.fromkeys((*new, *old))]
+    return [*filter(None, compared)]
 
 
 def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Difference | None:
@@ -192,16 +188,15 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Differe
         return None if is_inner else difference
     if _remarks(old) == _remarks(new):
         return None
-    return difference._replace(is_effective=[*_directives(old)] != [*_directives(new)])
+    return difference._replace(is_effective=_directives(old) != _directives(new))
 
 
 def _remarks(part: CodePart) -> list[str]:
     return [line.strip() for line in part.source if line.strip()]
 
 
-def _directives(part: CodePart) -> Iterator[str]:
-    for line in part.source:
-        yield from _DIRECTIVE.findall(line)
+def _directives(part: CodePart) -> list[str]:
+    return _DIRECTIVE.findall("\n".join(part.source))
 
 
 def _whole(
@@ -222,21 +217,20 @@ def _file(digest: str | None, text: str | None) -> CodePart | None:
     if digest is None:
         return None
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
-    size = 0 if text == "" else _UNKNOWN
-    return CodePart(name="", start=1, end=max(len(lines), 1), meaning=digest, size=size, source=lines)
+    size = 0 if text == "" else _SMALLEST  # no file with a content is like another one by chance
+    return CodePart(name="", start=1, end=len(lines), meaning=digest, size=size, source=lines)
 
 
 # --- a diff that is short, redacted, and made in bounded time
 
 MAX_LINES = 12
-MAX_CHARACTERS = 900
-_LONGEST_LINE = 160
+_LONGEST_LINE = 120
 # difflib takes length times length, and more for lines that repeat: 400 lines are some 10 ms.
 _LONGEST = 400
 
 
 def diff_of(before: Sequence[str], after: Sequence[str]) -> str:
-    """A unified diff without headers, at most 12 lines and 900 characters.
+    """A unified diff without headers, at most 12 lines of 120 characters.
 
     :returns: sanitized and redacted text; a cut one ends in ``… 5 more lines``.
     """
@@ -245,8 +239,7 @@ def diff_of(before: Sequence[str], after: Sequence[str]) -> str:
     texts = (
         clean("\n".join(lines), numbers=numbers).split("\n") if lines else [] for lines in (before, after)
     )
-    lines = clean("\n".join(_changed_lines(*texts)), numbers=numbers).split("\n")
-    return _cut(lines) if lines != [""] else ""
+    return _cut(clean("\n".join(_changed_lines(*texts)), numbers=numbers).split("\n"))
 
 
 def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
@@ -257,8 +250,7 @@ def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
         yield from (f"-{line}" for line in removed)
         yield from (f"+{line}" for line in added)
         return
-    around = max(head - 1, 0), min(tail, 1)  # one line of context
-    old, new = (lines[around[0] : len(lines) - tail + around[1]] for lines in (old, new))
+    old, new = (lines[max(head - 1, 0) : len(lines) - tail + 1] for lines in (old, new))  # one line around
     for line in islice(difflib.unified_diff(old, new, n=1, lineterm=""), 2, None):
         if not line.startswith("@@"):
             yield line
@@ -271,19 +263,11 @@ def _same(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _cut(lines: list[str]) -> str:
-    lines = [line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines]
-    text = "\n".join(lines)
-    if len(lines) <= MAX_LINES and len(text) <= MAX_CHARACTERS:
-        return text
-    kept = lines[: MAX_LINES - 1]
-    while sum(map(len, kept)) + len(kept) + len(_more(lines, kept)) > MAX_CHARACTERS:
-        kept.pop()
-    return "\n".join([*kept, _more(lines, kept)])
-
-
-def _more(lines: list[str], kept: list[str]) -> str:
-    left = len(lines) - len(kept)
-    return f"… {left} more line{'s' if left != 1 else ''}"
+    if len(lines) > MAX_LINES:
+        lines = [*lines[: MAX_LINES - 1], f"… {len(lines) - MAX_LINES + 1} more lines"]
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines
+    )
 
 
 # --- what was moved: gone in one place, and there again with the same meaning in another
@@ -293,57 +277,29 @@ _SMALLEST = 10
 
 
 def _with_moves(differences: Sequence[_Difference]) -> list[_Difference]:
-    """Join each removed part with the added part that replaced it."""
-    moves = dict(_pairs(differences))
-    arrived = set(moves.values())
-    joined = []
-    for at, each in enumerate(differences):
-        if at in moves:
-            target = differences[moves[at]]
-            is_effective = each.is_effective or target.is_effective
-            joined.append(each._replace(new=target.new, path_after=target.path, is_effective=is_effective))
-        elif at not in arrived:
-            joined.append(each)
-    return joined
+    """Join each removed part with the added part that replaced it, if there is only one."""
+    kept = dict(enumerate(differences))
+    for tier in range(4):
+        groups: dict[tuple[str, str], list[int]] = {}
+        for at, each in kept.items():
+            if each.change in ("added", "removed"):
+                groups.setdefault((each.part.meaning, _keys(each)[tier]), []).append(at)
+        for group in groups.values():
+            removed = [at for at in group if kept[at].new is None]
+            added = [at for at in group if kept[at].old is None]
+            if len(removed) == len(added) == 1:
+                gone, found = kept[removed[0]], kept.pop(added[0])
+                is_effective = gone.is_effective or found.is_effective
+                moved = gone._replace(new=found.new, path_after=found.path, is_effective=is_effective)
+                kept[removed[0]] = moved
+    return [*kept.values()]
 
 
-def _pairs(differences: Sequence[_Difference]) -> Iterator[tuple[int, int]]:
-    """Positions of removed parts, with those of the parts that replaced them."""
-    groups: dict[str, tuple[list[int], list[int]]] = {}
-    for at, each in enumerate(differences):
-        if each.old is None or each.new is None:
-            removed, added = groups.setdefault(each.part.meaning, ([], []))
-            (added if each.old is None else removed).append(at)
-    for removed, added in groups.values():
-        if removed and added:
-            yield from _matched(differences, removed, added)
+def _keys(each: _Difference) -> tuple[str, str, str, str]:
+    """What a part and the one that replaced it share, the most telling first: file name and name, name, last name.
 
-
-def _matched(
-    differences: Sequence[_Difference], removed: list[int], added: list[int]
-) -> Iterator[tuple[int, int]]:
-    """Match parts of one meaning: the same name in another file first, then in another class, then the only one."""
-
-    def key(at: int, tier: int) -> str:
-        path, name = differences[at].path, differences[at].part.name
-        return (f"{path.rpartition('/')[2]}:{name}", name, name.rpartition(".")[2])[tier]
-
-    for tier in range(3):
-        by_key: dict[str, list[int]] = {}
-        for at in added:
-            by_key.setdefault(key(at, tier), []).append(at)
-        for gone in list(removed):
-            candidates = by_key.get(key(gone, tier), [])
-            # A mere last part, such as "setUp", may stand in many classes.
-            if candidates and (tier < 2 or len(candidates) == 1):
-                found = candidates.pop(0)
-                removed.remove(gone)
-                added.remove(found)
-                yield gone, found
-    if len(removed) == len(added) == 1 and not _is_tiny(differences[added[0]].part):
-        yield removed[0], added[0]
-
-
-def _is_tiny(part: CodePart) -> bool:
-    """Whether its meaning says little; a class is known by its methods."""
-    return _UNKNOWN < part.size < _SMALLEST and not part.inner
+    Then nothing but the meaning, which says little of a tiny part; a class is known by its methods.
+    """
+    part, file = each.part, each.path.rpartition("/")[2]
+    is_tiny = part.size < _SMALLEST and not part.inner
+    return f"{file}:{part.name}", part.name, part.name.rpartition(".")[2], part.name if is_tiny else ""
