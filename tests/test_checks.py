@@ -96,8 +96,8 @@ class TestProgram:
 
     def test_what_changes_a_run_from_outside_is_left_out(self, tmp_path: Path) -> None:
         dropped = dict.fromkeys(("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "PYTHONWARNINGS"), "x")
-        given = variables(tmp_path, {**dropped, "HOME": "/", "PATH": "p"}, tmp_path / "parts")
-        assert given == {"HOME": "/", "PATH": "p", "LOOP_CLOSE": str(tmp_path / "parts")}
+        given = variables(tmp_path, {**dropped, "HOME": "/", "PATH": "p"})
+        assert given == {"HOME": "/", "PATH": "p"}
 
 
 class TestEnvironment:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from loop_close import files
 from loop_close.conventions import OF_PYTEST
-from loop_close.records import Environment, Record
+from loop_close.records import Record
 from loop_close.settings import Settings
 from loop_close.tree import content_digest
 
@@ -28,13 +27,28 @@ _DROPPED = (
 )
 #: The variable that makes pytest in a command report to us; its value is the folder for that.
 VARIABLE = "LOOP_CLOSE"
+_OURS: Mapping[str, tuple[str, ...]] = {
+    "pytest": (sys.executable, "-m", "pytest"),
+    "python": (sys.executable,),
+    "python3": (sys.executable,),
+}
 _BIN = "Scripts" if os.name == "nt" else "bin"
+#: Files that configure pytest, with what they have to contain.
 _CONFIGURED = {
-    "pyproject.toml": (b"[tool.pytest",),
-    "tox.ini": (b"[pytest]",),
-    "setup.cfg": (b"[tool:pytest]",),
+    **dict.fromkeys(OF_PYTEST, b""),
+    "pyproject.toml": b"[tool.pytest",
+    "tox.ini": b"[pytest]",
+    "setup.cfg": b"[tool:pytest]",
 }
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
+#: Where distributions are installed below the prefix of an interpreter.
+_SITES = (
+    *("lib*/python3*/*-packages", "lib*/pypy3*/*-packages", "lib*/*-packages", "Lib/*-packages"),
+    "local/lib/python3*/*-packages",
+)
+# Of pyvenv.cfg: whether packages outside of the environment are imported too, and where the interpreter is from.
+_SHARES_PACKAGES = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.M)
+_HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.M)
 
 
 class Check(Record, frozen=True):
@@ -63,18 +77,22 @@ def root_of(folder: Path) -> Path:
     repository, else the folder itself. A repository is never left: what lies around it is another project.
     """
     folders = list(_upwards(folder))
-    for is_root in (is_ours, _configures_pytest):
-        for each in folders:
-            if is_root(each):
-                return each
-    return folders[-1] if (folders[-1] / ".git").exists() else folder
+    for is_root in (is_ours, _configures_pytest, _is_repository):
+        found = next(filter(is_root, folders), None)
+        if found is not None:
+            return found
+    return folder
 
 
 def _upwards(folder: Path) -> Iterator[Path]:
     for each in (folder, *folder.parents):
         yield each
-        if (each / ".git").exists():
+        if _is_repository(each):
             return
+
+
+def _is_repository(folder: Path) -> bool:
+    return (folder / ".git").exists()
 
 
 def is_ours(folder: Path) -> bool:
@@ -89,12 +107,9 @@ def is_ours(folder: Path) -> bool:
 
 
 def _configures_pytest(folder: Path) -> bool:
-    if any((folder / name).is_file() for name in OF_PYTEST):
-        return True
-    for name, tables in _CONFIGURED.items():
+    for name, table in _CONFIGURED.items():
         with contextlib.suppress(OSError):
-            content = (folder / name).read_bytes()
-            if any(table in content for table in tables):
+            if table in (folder / name).read_bytes():
                 return True
     return False
 
@@ -102,22 +117,17 @@ def _configures_pytest(folder: Path) -> bool:
 # --- how a check is started
 
 
-def variables(root: Path, environ: Mapping[str, str], folder: Path | None = None) -> dict[str, str]:
+def variables(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of a check's process: ours, with the programs of the project's environment first on the path.
 
     That is the active environment, else ``.venv`` or ``venv`` in the root.
-
-    :param folder: where pytest is to report to.
     """
     kept = {name: value for name, value in environ.items() if name not in _DROPPED}
-    active = [environ.get(name, "") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
-    own = [str(root / name) for name in (".venv", "venv")]
+    active = environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")
+    own = str(root / ".venv"), str(root / "venv")
     places = [os.path.join(place, _BIN) for place in (*active, *own) if place]
-    found = next((place for place in places if os.path.isdir(place)), "")
-    path = environ.get("PATH", os.defpath)
-    kept["PATH"] = os.pathsep.join((found, path)) if found else path
-    if folder is not None:
-        kept[VARIABLE] = str(folder)
+    found = next(filter(os.path.isdir, places), "")
+    kept["PATH"] = os.pathsep.join(filter(None, (found, environ.get("PATH", os.defpath))))
     return kept
 
 
@@ -128,18 +138,15 @@ def words_of(check: Check, variables: Mapping[str, str]) -> tuple[str, ...]:
     """
     program, *rest = check.command
     found = shutil.which(program, path=variables["PATH"])
-    if found is not None:
-        return (os.path.abspath(found), *rest)
-    if program in ("python", "python3"):
-        return (sys.executable, *rest)
-    return (sys.executable, "-m", "pytest", *rest) if program == "pytest" else check.command
+    words = (os.path.abspath(found),) if found else _OURS.get(program, (program,))
+    return (*words, *rest)
 
 
 # --- the environment
 
 
-def environment_of(program: str) -> Environment:
-    """The environment of an interpreter, or of a program that is installed beside one.
+def environment_of(program: str) -> str:
+    """A digest of the environment of an interpreter, or of a program that is installed beside one.
 
     Nothing is started, and the answer does not depend on the process that asks: the names of installed distributions
     have their versions.
@@ -148,16 +155,14 @@ def environment_of(program: str) -> Environment:
     """
     prefixes = [Path(program).parent.parent]
     real = os.path.realpath(program)
-    said = ""
     try:
         said = (prefixes[0] / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
     except OSError:
+        said = ""
         prefixes = [Path(real).parent.parent, _user()]
-    values = {
-        key.strip(): value.strip() for key, _, value in (line.partition("=") for line in said.splitlines())
-    }
-    if values.get("include-system-site-packages") == "true":
-        prefixes += [Path(values.get("home", "")).parent, _user()]
+    if _SHARES_PACKAGES.search(said):
+        home = _HOME.search(said)
+        prefixes += [Path(home[1]).parent if home else Path(), _user()]
     site = _site_folders(prefixes)
     names = [name for folder in site for name in _names(folder) if name.endswith(_INSTALLED)]
     try:
@@ -165,13 +170,8 @@ def environment_of(program: str) -> Environment:
         build = f"{status.st_size} {status.st_mtime_ns}"
     except OSError:
         build = "missing"
-    return Environment(
-        executable=program,
-        interpreter=f"{real} {values.get('version') or values.get('version_info', '')} {build}",
-        platform=sys.platform,
-        site=tuple(site),
-        distributions=content_digest("\n".join(names).encode("utf-8", "surrogateescape")),
-    )
+    known = (program, real, said, build, sys.platform, *site, *names)
+    return content_digest("\n".join(known).encode("utf-8", "surrogateescape"))
 
 
 def _user() -> Path:
@@ -179,15 +179,11 @@ def _user() -> Path:
 
 
 def _site_folders(prefixes: Sequence[Path]) -> list[str]:
-    found = []
-    for prefix in dict.fromkeys(prefixes):
-        for lib in (prefix / "lib", prefix / "lib64", prefix / "local" / "lib", prefix / "Lib"):
-            pythons = [lib / name for name in _names(lib) if name.startswith(("python3", "pypy3"))]
-            found += [f"{at / name}" for at in (lib, *pythons) for name in ("site-packages", "dist-packages")]
-    return [folder for folder in found if os.path.isdir(folder)]
+    places = [prefix.glob(pattern) for prefix in dict.fromkeys(prefixes) for pattern in _SITES]
+    return [str(folder) for found in places for folder in sorted(found)]
 
 
-def _names(folder: str | Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
     except OSError:
@@ -196,9 +192,7 @@ def _names(folder: str | Path) -> list[str]:
 
 def digests_of(programs: Iterable[str]) -> dict[str, str]:
     """The digest of the environment of each program."""
-    return {
-        each: content_digest(msgspec.json.encode(environment_of(each))) for each in dict.fromkeys(programs)
-    }
+    return {each: environment_of(each) for each in dict.fromkeys(programs)}
 
 
 def joined(programs: Iterable[str], digests: Mapping[str, str]) -> str:

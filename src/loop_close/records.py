@@ -135,7 +135,7 @@ class Run(Record, frozen=True):
     :ivar command: the words of the command; of a plain pytest ``pytest`` and its arguments.
     :ivar scope: how tests were chosen, as the user gave it; empty for all.
     :ivar programs: the program of a check's command, and each interpreter whose pytest reported, as absolute paths.
-    :ivar environment: the digests of their :class:`Environment`, joined by ``+``.
+    :ivar environment: the digests of their environments, joined by ``+``.
     :ivar began: seconds since 1970; ``seconds``: how long it took.
     :ivar tree: digest of the project's files before it ran; ``tree_after`` after it.
     :ivar changed: files that differ between the two or were replaced meanwhile: then the run is void as a result.
@@ -295,21 +295,6 @@ class Signal(Record, frozen=True):
     runs: tuple[int, ...] = ()
     tests: tuple[str, ...] = ()
     explanation: str = ""
-
-
-class Environment(Record, frozen=True):
-    """The environment of the process that ran a check.
-
-    :ivar executable: the interpreter's path; ``interpreter`` such as ``cpython-3.13.0``.
-    :ivar site: folders that hold installed distributions.
-    :ivar distributions: digest of their names and versions.
-    """
-
-    executable: str
-    interpreter: str = ""
-    platform: str = ""
-    site: tuple[str, ...] = ()
-    distributions: str = ""
 
 
 class CheckState(Record, frozen=True):

@@ -23,7 +23,7 @@ import msgspec
 
 from loop_close import app, files, gate
 from loop_close import baseline as baselines
-from loop_close.checks import Check, checks_of, digests_of, joined, variables, words_of
+from loop_close.checks import VARIABLE, Check, checks_of, digests_of, joined, variables, words_of
 from loop_close.child import Child, InterruptionError, Stop, code_of, end_leftover
 from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
@@ -252,7 +252,7 @@ class _Worker:
         remove_stale_bytecode(root, before)
         folder = self._folder / f"parts-{check.name}"
         folder.mkdir()
-        environ = variables(root, os.environ, folder)
+        environ = {**variables(root, os.environ), VARIABLE: str(folder)}
         words = words_of(check, environ)
         run = Run(
             id=uuid.uuid4().hex,

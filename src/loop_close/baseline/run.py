@@ -108,7 +108,7 @@ def _child(
     for name, each in (("folder", cwd), ("root", Path(os.path.realpath(context.rootdir or root)))):
         if not each.is_relative_to(top):
             raise CannotIsolateError(f"the {name} of pytest, {each}, is not in the project")
-    environ = variables(root, os.environ, folder / "parts")  # where the plugin may report, and nowhere else
+    environ = variables(root, os.environ)
     environ = {name: value if name == "PATH" else moved(value) for name, value in environ.items()}
     paths = [moved(each) for each in context.pythonpath.split(os.pathsep) if each]
     environ |= {
@@ -117,7 +117,7 @@ def _child(
         "LOOP_CLOSE_COPY": str(copy),
         "LOOP_CLOSE_RUN": str(folder),
         "LOOP_CLOSE_ENVIRONMENTS": os.pathsep.join(environments),
-        VARIABLE: str(folder / "parts"),
+        VARIABLE: str(folder / "parts"),  # where the plugin may report, and nowhere else
     }
     environ.pop("PYTHONPYCACHEPREFIX", None)  # where bytecode of the present files is
     words = [moved(each) for each in context.words or ("-m", "pytest") if each not in ("-O", "-OO")]
