@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -91,17 +90,16 @@ def _repository(root: Path) -> tuple[str, str, str]:
 
     Credentials in the address are left out. Each is empty if git does not know.
     """
-    from loop_close.tree import git
+    from loop_close.tree import TreeError, git
 
     def said(*words: str) -> str:
-        done = git(root, *words)
-        return "" if done.returncode else done.stdout.decode("utf-8", "replace").strip()
+        return git(root, *words).decode("utf-8", "replace").strip()
 
     try:
         place, branch = said("rev-parse", "--show-prefix"), said("symbolic-ref", "--quiet", "--short", "HEAD")
         origin = said("config", "--get", "remote.origin.url")
         first = "" if origin else said("rev-list", "--max-parents=0", "HEAD").rpartition("\n")[2]
-    except (OSError, ValueError, subprocess.SubprocessError):
+    except TreeError:
         return "", "", ""
     return _same_address(origin) or first, place, branch
 

@@ -11,7 +11,6 @@ import os
 import re
 import stat
 import subprocess
-import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -22,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from loop_close.conventions import OF_PYTEST, PYTHON, SHARED, is_test_file, is_test_module
+from loop_close.files import write_bytes
 from loop_close.records import Record
 
 #: A walk that finds more files is not over in a second.
@@ -44,10 +44,13 @@ _CACHES = frozenset(
     )
 )
 _SKIPPED = _HIDDEN | _INSTALLED | _CACHES
-_WRITTEN = frozenset((".coverage", ".DS_Store", "Thumbs.db", ".dmypy.json", ".testmondata"))
+# The names of files that tools write, wherever they are, and of those that they write in the root.
+_WRITTEN = re.compile(
+    r"\.coverage(?:\..*)?|\.DS_Store|Thumbs\.db|\.dmypy\.json|\.testmondata(?:-.*)?"
+    r"|\.loop-close-.*|\.nfs.*|\.fuse_hidden.*|\.~lock\..*|\.#.*|#.*#|.*(?:~|\.sw[opx])",
+    re.DOTALL,
+)
 _WRITTEN_IN_ROOT = frozenset(("coverage.xml", "coverage.json", "coverage.lcov", ".noseids"))
-_BEGINNINGS = (".coverage.", ".testmondata-", ".#", ".loop-close-", ".nfs", ".fuse_hidden", ".~lock.")
-_ENDS = ("~", ".swp", ".swo", ".swx")
 _DISTRIBUTIONS = (".dist-info", ".egg-info")
 #: The names of what Python or pytest loads by itself, wherever it is, as a pattern: configuration, modules that the
 #: interpreter imports at its start, paths, and installed plugins.
@@ -59,7 +62,6 @@ LOADED = "|".join(
     )
 )
 _IS_LOADED = re.compile(rf"(?:^|/)(?:{LOADED})\Z")
-_ENDS_OF_LOADED = (*PYTHON, ".pth", ".ini", ".toml", ".cfg")
 
 # A git hook sets these for its own repository. Other variables, such as those that name a safe.directory, stay.
 _MISLEADING = {
@@ -127,17 +129,17 @@ def take(
     if not root.is_dir():
         raise TreeError(f"{root} is not a folder")
     known = _read_cache(cache)
-    look = _Look(root, known, _Rules(outputs, leave_out))
+    look = _Look(root, known, outputs, leave_out)
     listed: dict[str, bool] = {}
     waiting = [("", _list(root))]
     while waiting:  # of the root, then of submodules and other repositories inside this one
         prefix, found = waiting.pop()
-        found = {f"{prefix}{path}": is_tracked for path, is_tracked in found.items()} if prefix else found
+        found = {f"{prefix}{path}": is_tracked for path, is_tracked in found.items()}
         listed |= found
         for folder in look.add(found):
             is_repository = os.path.lexists(root / folder / ".git")
             waiting.append((f"{folder}/", _list(root / folder) if is_repository else _walk(root / folder)))
-    look.add(dict.fromkeys((path for path in _loaded(root, listed) if path not in listed), True))
+    look.add(dict.fromkeys({*_loaded(root, listed)} - listed.keys(), True))
     files = dict(sorted(look.files.items()))
     _write_cache(cache, known, look.entries, began)
     content = "".join([f"{path}\0{digest}\0" for path, digest in files.items()])
@@ -172,31 +174,6 @@ def is_loaded(path: str) -> bool:
     return _IS_LOADED.search(path) is not None
 
 
-class _Rules:
-    """Which of the listed files count."""
-
-    def __init__(self, outputs: Sequence[str], leave_out: Collection[str]) -> None:
-        self._outputs = tuple(pattern.removeprefix("./") for pattern in outputs)
-        self._ours = frozenset(leave_out)
-
-    def is_noise(self, path: str, name: str, is_tracked: bool) -> bool:
-        """Whether a file that is not Python is written by tools, by us, or by the tests."""
-        if name in _WRITTEN or path in _WRITTEN_IN_ROOT or name.startswith(_BEGINNINGS):
-            return True
-        if name.endswith(_ENDS) or (name[:1] == name[-1:] == "#" and len(name) > 1):
-            return True
-        if not is_tracked and ".egg-info/" in path and not is_loaded(path):  # each build writes it
-            return True
-        is_output = path in self._ours or (not is_tracked and self._is_output(path))
-        return is_output and not is_fixed(path)
-
-    def _is_output(self, path: str) -> bool:
-        return bool(self._outputs) and any(
-            path.startswith(pattern) if pattern.endswith("/") else fnmatchcase(path, pattern)
-            for pattern in self._outputs
-        )
-
-
 class _Folder(NamedTuple):
     """What is true of all files in a folder."""
 
@@ -218,14 +195,19 @@ class _Look:
     :ivar entries: what is known of the files now, by path.
     """
 
-    def __init__(self, root: Path, known: Mapping[str, _Entry], rules: _Rules) -> None:
+    def __init__(
+        self, root: Path, known: Mapping[str, _Entry], outputs: Sequence[str], leave_out: Collection[str]
+    ) -> None:
         self.files: dict[str, str] = {}
         self.stamps: dict[str, tuple[int, int]] = {}
         self.entries: dict[str, _Entry] = {}
         self._root = os.path.join(root, "")
         self._known = known
-        self._rules = rules
-        self._inside = {"": True}
+        patterns = [pattern.removeprefix("./") for pattern in outputs]
+        self._outputs = [f"{pattern}*" if pattern.endswith("/") else pattern for pattern in patterns]
+        self._ours = frozenset(leave_out)
+        self._environments: set[str] = set()
+        self._folders = {"": _Folder(is_left_out=False, is_installed=False, is_cache=False)}
 
     def add(self, listed: Mapping[str, bool]) -> list[str]:
         """Add what counts of these files; what is gone does not.
@@ -233,64 +215,57 @@ class _Look:
         :param listed: whether git tracks each.
         :returns: the folders among them.
         """
-        root, files, lstat, is_noise = self._root, self.files, os.lstat, self._rules.is_noise
-        environments = {path[: -len("/pyvenv.cfg")] for path in listed if path.endswith("/pyvenv.cfg")}
-        environments = {folder for folder in environments if not listed[f"{folder}/pyvenv.cfg"]}
-        folders: dict[str, _Folder] = {}
+        self._environments |= {
+            path.rpartition("/")[0]
+            for path, is_tracked in listed.items()
+            if path.endswith("/pyvenv.cfg") and not is_tracked
+        }
         found = []
         for path, is_tracked in listed.items():
             above, _, name = path.removesuffix("/").rpartition("/")
-            folder = folders.get(above)
-            if folder is None:
-                folder = folders[above] = self._folder(above, environments)
+            folder = self._folders.get(above) or self._folder(above)
             if folder.is_left_out or name in _HIDDEN or (folder.is_installed and not is_tracked):
                 continue
             is_python = name.endswith(PYTHON)
-            if not is_python and (folder.is_cache or is_noise(path, name, is_tracked)):
+            if not is_python and (folder.is_cache or self._is_noise(path, name, is_tracked)):
                 continue
             spelled = path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
             try:
-                status = lstat(root + path)
-                if stat.S_ISREG(status.st_mode):
-                    digest = self._content(path, spelled, status)
+                status = os.lstat(self._root + path)
+                if stat.S_ISDIR(status.st_mode):
+                    found.append(path.removesuffix("/"))
+                elif stat.S_ISREG(status.st_mode):
+                    self.files[spelled] = self._content(path, spelled, status)
                 elif stat.S_ISLNK(status.st_mode):
-                    digest, status = self._link(path, spelled, status)
-                else:
-                    if stat.S_ISDIR(status.st_mode):
-                        found.append(path.removesuffix("/"))
-                    continue
-            except (OSError, ValueError):
+                    self.files[spelled], status = self._link(path, spelled, status)
+            except OSError:
                 continue
-            files[spelled] = digest
-            if (
-                is_python or is_tracked
-            ):  # what tools write again and again, with the same content, is seldom either
+            # What tools write again and again, with the same content, is seldom either.
+            if (is_python or is_tracked) and spelled in self.files:
                 self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
         return found
 
-    def _folder(self, path: str, environments: Collection[str]) -> _Folder:
-        parts = path.split("/")
-        is_environment = any("/".join(parts[:end]) in environments for end in range(1, len(parts) + 1))
-        return _Folder(
-            is_left_out=not _HIDDEN.isdisjoint(parts) or not self._is_inside(path),
-            is_installed=is_environment or not _INSTALLED.isdisjoint(parts),
-            is_cache=not _CACHES.isdisjoint(parts),
-        )
-
-    def _is_inside(self, folder: str) -> bool:
-        """Whether it is a folder in the root, without a link on the way. The names in an index are untrusted."""
-        found = self._inside.get(folder)
+    def _folder(self, path: str) -> _Folder:
+        """What is true of a folder. The names in an index are untrusted: it may be outside, or behind a link."""
+        found = self._folders.get(path)
         if found is None:
-            above, _, name = folder.rpartition("/")
-            found = name not in ("", ".", "..") and self._is_inside(above) and self._is_folder(folder)
-            self._inside[folder] = found
+            above, _, name = path.rpartition("/")
+            parent, place = self._folder(above), self._root + path
+            is_outside = name in ("", ".", "..") or os.path.islink(place) or not os.path.isdir(place)
+            found = self._folders[path] = _Folder(
+                is_left_out=parent.is_left_out or name in _HIDDEN or is_outside,
+                is_installed=parent.is_installed or name in _INSTALLED or path in self._environments,
+                is_cache=parent.is_cache or name in _CACHES,
+            )
         return found
 
-    def _is_folder(self, folder: str) -> bool:
-        try:
-            return stat.S_ISDIR(os.lstat(self._root + folder).st_mode)
-        except (OSError, ValueError):
-            return False
+    def _is_noise(self, path: str, name: str, is_tracked: bool) -> bool:
+        """Whether a file that is not Python is written by tools, by us, or by the tests."""
+        if _WRITTEN.fullmatch(name) or path in _WRITTEN_IN_ROOT:
+            return True
+        is_built = not is_tracked and ".egg-info/" in path  # each build writes it
+        is_output = not is_tracked and any(fnmatchcase(path, each) for each in self._outputs)
+        return (path in self._ours or is_built or is_output) and not is_fixed(path)
 
     def _link(self, path: str, spelled: str, status: os.stat_result) -> tuple[str, os.stat_result]:
         """Where a link leads, and the content of a file there."""
@@ -360,79 +335,52 @@ def _write_cache(
         for name, entry in entries.items()
         if entry is known.get(name) or (max(entry[1], entry[2]) < trusted_before and entry[4])
     }
-    if path is None or kept == known or not path.parent.is_dir():
-        return
-    temporary = ""
-    with contextlib.suppress(OSError):
-        handle, temporary = tempfile.mkstemp(prefix=".tree-", dir=path.parent)
-        with open(handle, "wb") as file:
-            file.write(msgspec.msgpack.encode(kept))
-        os.replace(temporary, path)
-        return
-    if temporary:
+    if path is not None and kept != known:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            write_bytes(path, msgspec.msgpack.encode(kept))
 
 
 # --- the list of files
 
 
 def _list(top: Path) -> dict[str, bool]:
-    """The files below a folder, relative to it, by git or a walk; whether git tracks each."""
-    found = _by_git(top) if _is_in_repository(top) else {}
-    # It may also be a repository that ignores the folder, such as a scratch folder within it.
-    return found or _walk(top)
+    """The files below a folder, relative to it, and folders of other repositories; whether git tracks each.
 
-
-def _is_in_repository(root: Path) -> bool:
-    top = Path(os.path.realpath(root))
-    return any(os.path.lexists(folder / ".git") for folder in (top, *top.parents))
-
-
-def _by_git(root: Path) -> dict[str, bool]:
-    """The files that git tracks or does not ignore, and folders of other repositories; whether it tracks each.
-
-    Nothing if git refuses, as for another user's repository.
-
-    :raises TreeError: when git does not answer in time.
+    By git what it tracks or does not ignore; by a walk where it refuses, as for another user's repository, or lists
+    nothing, as in a scratch folder that the repository around it ignores.
     """
-    try:
-        done = git(root, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
-    except subprocess.TimeoutExpired:
-        raise TreeError(f"git did not list the files within {_SECONDS:g} seconds") from None
-    except (OSError, ValueError):  # it is not installed
-        return {}
-    if done.returncode:
-        return {}
-    return {row[2:]: row[0] != "?" for row in os.fsdecode(done.stdout).split("\0") if row}
+    said = git(top, "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard")
+    return {row[2:]: row[0] != "?" for row in os.fsdecode(said).split("\0") if row} or _walk(top)
 
 
-def git(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """Ask git about a repository that may be hostile.
+def git(root: Path, *words: str) -> bytes:
+    """What git says of a repository that may be hostile; empty where it is not installed or refuses.
 
-    :raises OSError: when git is not there.
-    :raises subprocess.TimeoutExpired: when it does not answer.
+    :raises TreeError: when it does not answer in time.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    # A file system monitor would be started as a daemon that holds our pipe open.
-    return subprocess.run(
-        ["git", "-c", "core.fsmonitor=false", "-C", str(root), *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SECONDS,
-        env={**kept, **_OFFLINE},
-        check=False,
-    )
+    try:
+        # A file system monitor would be started as a daemon that holds our pipe open.
+        done = subprocess.run(
+            ["git", "-c", "core.fsmonitor=false", "-C", str(root), *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            env={**kept, **_OFFLINE},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise TreeError(f"git {words[0]} did not end within {_SECONDS:g} seconds") from None
+    except (OSError, ValueError):
+        return b""
+    return b"" if done.returncode else done.stdout
 
 
 def commit_at_head(root: Path) -> str:
     """The commit that is checked out; empty if unknown."""
-    try:
-        done = git(root, "rev-parse", "--verify", "HEAD")
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return ""
-    said = done.stdout.decode("ascii", "replace").strip()
-    return said if not done.returncode and said.isalnum() else ""
+    with contextlib.suppress(TreeError):
+        return git(root, "rev-parse", "--verify", "HEAD").decode("ascii", "replace").strip()
+    return ""
 
 
 def _walk(top: Path) -> dict[str, bool]:
@@ -441,10 +389,7 @@ def _walk(top: Path) -> dict[str, bool]:
     folders = [""]
     while folders:
         folder = folders.pop()
-        entries = _entries(os.path.join(top, folder))
-        if folder and any(entry.name == "pyvenv.cfg" for entry in entries):
-            continue
-        for entry in entries:
+        for entry in _entries(os.path.join(top, folder)):
             if not entry.is_dir(follow_symlinks=False):
                 found[f"{folder}{entry.name}"] = False
             elif entry.name not in _HIDDEN and entry.name not in _INSTALLED:
@@ -467,30 +412,21 @@ def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
 
     They look in the root, in ``src``, and in the folders from the root to each test and below ``tests``.
     """
-    parents: dict[str, bool] = {}  # folder -> it has tests
-    for path in listed:
-        folder, _, name = path.rpartition("/")
-        if folder not in parents:
-            parents[folder] = is_test_file(f"{folder}/")
-        if "test" in name and name.endswith(".py") and not parents[folder]:
-            parents[folder] = is_test_file(name)
     folders = {"", "src"}
-    for folder, has_tests in parents.items():
-        while has_tests and folder not in folders:
+    for folder in {path.rpartition("/")[0] for path in listed if "test" in path and is_test_file(path)}:
+        while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     waiting = list(folders)
     while waiting:
         folder = waiting.pop()
-        prefix = f"{folder}/" if folder else ""
         for entry in _entries(os.path.join(root, folder)):
-            path, name = f"{prefix}{entry.name}", entry.name
-            if name.endswith(_ENDS_OF_LOADED):
-                if is_loaded(name) or is_test_module(name):
-                    yield path
-            elif name.endswith(_DISTRIBUTIONS):
-                if folder in ("", "src"):
-                    yield f"{path}/entry_points.txt"
+            name = entry.name
+            path = f"{folder}/{name}" if folder else name
+            if name.endswith(_DISTRIBUTIONS):
+                yield f"{path}/entry_points.txt"
+            elif is_loaded(name) or (is_test_module(name) and name.endswith(PYTHON)):
+                yield path
             elif path not in folders and name not in _SKIPPED and is_test_file(f"{path}/"):
                 folders.add(path)
                 if entry.is_dir(follow_symlinks=False):

@@ -6,7 +6,7 @@ A green check whose tests changed is objected to unless the old tests pass too, 
 from __future__ import annotations
 
 import difflib
-import subprocess
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -258,14 +258,9 @@ def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
 
 def _at_head(root: Path, names: Collection[str]) -> int:
     """How many of the files are as in the last commit; 0 without git."""
-    try:
-        asked = [
-            git(root, *words)
-            for words in (("diff", "--name-only", "--relative", "-z", "HEAD"), ("ls-files", "-z"))
-        ]
-    except (OSError, subprocess.SubprocessError):
-        return 0
-    if any(each.returncode for each in asked):
-        return 0
-    differ, tracked = (set(each.stdout.decode("utf-8", "replace").split("\0")) for each in asked)
-    return sum(path not in differ and path in tracked for path in names)
+    asked = (
+        ("ls-tree", "-r", "--name-only", "-z", "HEAD"),
+        ("diff", "--name-only", "--relative", "-z", "HEAD"),
+    )
+    known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
+    return len(known.intersection(names) - differ)
