@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from loop_close.provenance import (
     AGENT_VARIABLES,
     agent_of,
-    ci_run,
     ci_system,
     digest_of,
     interpreter,
@@ -54,8 +53,9 @@ def test_runner_and_source(environ, runner, source):
         ({"BUILD_BUILDID": "3"}, ("3", "")),
     ],
 )
-def test_run_of_a_ci_system(environ, expected):
-    assert ci_run(environ) == expected
+def test_run_of_a_ci_system(tmp_path, environ, expected):
+    made = provenance_of(tmp_path, environ)
+    assert (made.run_id, made.commit) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,9 @@ def test_the_ci_system_to_write_for(setting, environ, expected):
 
 
 def test_provenance_of_this_process(tmp_path):
-    made = provenance_of(tmp_path, {"TOX_ENV_NAME": "py311"}, shard=(2, 3), collected=(5, "d"))
-    assert (made.runner, made.environment, made.shard) == ("tox", "py311", (2, 3))
+    made = provenance_of(tmp_path, {"TOX_ENV_NAME": "py311"})
+    assert (made.runner, made.environment, made.commit) == ("tox", "py311", "")
     assert (made.interpreter, made.platform) == (interpreter(), sys.platform)
-    assert (made.collected, made.digest, made.commit) == (5, "d", "")
 
 
 def test_commit_that_is_checked_out(tmp_path):
@@ -116,11 +115,11 @@ def test_digest_of_other_tests_differs():
             {"COPILOT_MODEL": "gpt", "CODEX_HOME": "/x", "CLAUDE_CONFIG_DIR": "/y"},
             ("", ""),
         ),  # a person's settings
-        ({"AI_AGENT": "claude-code_2.1.197_agent", "CLAUDECODE": "1"}, ("claude", "AI_AGENT")),
+        ({"AI_AGENT": "claude-code_2.1.197_agent", "CLAUDECODE": "1"}, ("claude", "CLAUDECODE")),
         ({"AI_AGENT": "github-copilot-cli"}, ("copilot", "AI_AGENT")),
         ({"AI_AGENT": " Custom-Agent@2.0 "}, ("custom-agent", "AI_AGENT")),
         ({"AI_AGENT": "1"}, ("", "AI_AGENT")),
-        ({"AI_AGENT": "1", "GEMINI_CLI": "1"}, ("gemini", "AI_AGENT")),
+        ({"AI_AGENT": "1", "GEMINI_CLI": "1"}, ("gemini", "GEMINI_CLI")),
         ({"AI_AGENT": "two words\x1b[31m"}, ("", "")),
         ({"AI_AGENT": "a" * 41}, ("", "")),
         ({"AGENT": "goose"}, ("goose", "AGENT")),

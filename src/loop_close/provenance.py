@@ -21,36 +21,34 @@ if TYPE_CHECKING:
 
 #: Runners by the variable that names their environment. ``default`` of Hatch does not count.
 _RUNNERS = (("tox", "TOX_ENV_NAME"), ("nox", "NOX_CURRENT_SESSION"), ("hatch", "HATCH_ENV_ACTIVE"))
-#: Runners that run one environment again, by the option that names it.
-RUNS_AGAIN = {"tox": "-e", "nox": "-s"}
 #: CI systems by the variables that name a run and its attempt, the commit, and the job.
 _CI = {
-    "github": (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), "GITHUB_SHA", "GITHUB_JOB"),
-    "gitlab": (("CI_PIPELINE_ID",), "CI_COMMIT_SHA", "CI_JOB_NAME"),
-    "circleci": (("CIRCLE_WORKFLOW_ID",), "CIRCLE_SHA1", "CIRCLE_JOB"),
-    "buildkite": (("BUILDKITE_BUILD_ID",), "BUILDKITE_COMMIT", "BUILDKITE_STEP_KEY"),
-    "azure": (("BUILD_BUILDID",), "BUILD_SOURCEVERSION", "SYSTEM_JOBNAME"),
+    "github": ("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_SHA", "GITHUB_JOB"),
+    "gitlab": ("CI_PIPELINE_ID", "", "CI_COMMIT_SHA", "CI_JOB_NAME"),
+    "circleci": ("CIRCLE_WORKFLOW_ID", "", "CIRCLE_SHA1", "CIRCLE_JOB"),
+    "buildkite": ("BUILDKITE_BUILD_ID", "", "BUILDKITE_COMMIT", "BUILDKITE_STEP_KEY"),
+    "azure": ("BUILD_BUILDID", "", "BUILD_SOURCEVERSION", "SYSTEM_JOBNAME"),
 }
-#: Coding agents by the variables that they set in their shells: what Claude Code 2.1 and Copilot CLI 1.0.102 were seen
-#: to set, the others as in @vercel/detect-agent 1.2 and std-env. ``GEMINI_CLI`` and ``CLINE_ACTIVE`` are also set in
-#: terminals that people use.
+#: The variables that coding agents set in their shells, with the agent: what Claude Code 2.1 and Copilot CLI 1.0.102
+#: were seen to set, the others as in @vercel/detect-agent 1.2 and std-env. ``GEMINI_CLI`` and ``CLINE_ACTIVE`` are also
+#: set in terminals that people use.
 _AGENTS = {
-    "claude": ("CLAUDECODE",),
-    "codex": ("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"),
-    "gemini": ("GEMINI_CLI",),
-    "cursor": ("CURSOR_AGENT",),
-    "copilot": ("COPILOT_CLI",),
-    "cline": ("CLINE_ACTIVE",),
-    "opencode": ("OPENCODE", "OPENCODE_CLIENT"),
-    "antigravity": ("ANTIGRAVITY_AGENT",),
-    "augment": ("AUGMENT_AGENT",),
-    "amp": ("AMP_CURRENT_THREAD_ID",),
-    "goose": ("GOOSE_TERMINAL",),
+    "CLAUDECODE": "claude",
+    **dict.fromkeys(("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"), "codex"),
+    "GEMINI_CLI": "gemini",
+    "CURSOR_AGENT": "cursor",
+    "COPILOT_CLI": "copilot",
+    "CLINE_ACTIVE": "cline",
+    **dict.fromkeys(("OPENCODE", "OPENCODE_CLIENT"), "opencode"),
+    "ANTIGRAVITY_AGENT": "antigravity",
+    "AUGMENT_AGENT": "augment",
+    "AMP_CURRENT_THREAD_ID": "amp",
+    "GOOSE_TERMINAL": "goose",
 }
 #: Where an agent names itself, by two proposed conventions. ``AGENT`` is also used for other things.
 _ANY_NAME, _KNOWN_NAME = "AI_AGENT", "AGENT"
-AGENT_VARIABLES = (_ANY_NAME, _KNOWN_NAME, *(name for names in _AGENTS.values() for name in names))
-#: Names that an agent gives itself, after :data:`_VERSION` is cut off.
+AGENT_VARIABLES = (*_AGENTS, _ANY_NAME, _KNOWN_NAME)
+#: Names that an agent gives itself, after :data:`_VERSION` is cut off; it may also only say that it is one.
 _ALIASES = {
     "augment-cli": "augment",
     "claude-code": "claude",
@@ -59,10 +57,11 @@ _ALIASES = {
     "gemini-cli": "gemini",
     "github-copilot": "copilot",
     "github-copilot-cli": "copilot",
+    **dict.fromkeys(("1", "true"), ""),
 }
+_NAMES = {*_AGENTS.values(), *_ALIASES.values()}
 _AGENT_NAME = lazy.pattern(r"[a-z][a-z0-9.-]{0,39}")
 _VERSION = lazy.pattern(r"[@_].*", re.DOTALL)
-_UNNAMED = ("1", "true")
 #: What GitLab puts behind the name of a job that runs in parallel: its number, or the values of its matrix.
 _PART = lazy.pattern(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
 
@@ -76,10 +75,17 @@ def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:
         name = environ.get(variable, "")
         if name and not (runner == "hatch" and name == "default"):
             return runner, name
-    for system, (names, _, job) in _CI.items():
-        if environ.get(names[0]) and environ.get(job):
-            return system, _PART.sub("", environ[job])
-    return "", ""
+    system, _, _, job = _ci_of(environ)
+    return (system, job) if job else ("", "")
+
+
+def _ci_of(environ: Mapping[str, str]) -> tuple[str, str, str, str]:
+    """The CI system, its name for the run with the attempt, the commit, and the job; empty outside of CI."""
+    for system, names in _CI.items():
+        if environ.get(names[0]):
+            run, attempt, commit, job = (environ.get(name, "") for name in names)
+            return system, ".".join(filter(None, (run, attempt))), commit, _PART.sub("", job)
+    return "", "", "", ""
 
 
 def source_of(tool: str, environ: Mapping[str, str]) -> str:
@@ -96,34 +102,17 @@ def interpreter() -> str:
     return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
-def ci_run(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The CI system's name for the run, with the attempt, and the commit; empty outside of CI."""
-    for names, commit, _ in _CI.values():
-        values = [environ.get(name, "") for name in names]
-        if values[0]:
-            return ".".join(filter(None, values)), environ.get(commit, "")
-    return "", ""
-
-
 def agent_of(environ: Mapping[str, str]) -> tuple[str, str]:
     """The coding agent in whose shell this runs, and the variable that shows it; empty for none.
 
     The name is that of the host, such as ``claude``, where there is one. It is empty for an agent that does not say it.
     """
-    for variable in (_ANY_NAME, _KNOWN_NAME):
-        value = environ.get(variable, "").strip().lower()
-        name = _VERSION.sub("", value)
-        name = _ALIASES.get(name, name)
-        if value in _UNNAMED:
-            return _agent_by_variable(environ)[0], variable
-        if name in _AGENTS or (variable == _ANY_NAME and _AGENT_NAME.fullmatch(name)):
+    for variable in filter(environ.get, AGENT_VARIABLES):
+        said = _VERSION.sub("", environ[variable].strip().lower())
+        name = _AGENTS.get(variable) or _ALIASES.get(said, said)
+        if name in _NAMES or (variable == _ANY_NAME and _AGENT_NAME.fullmatch(name)):
             return name, variable
-    return _agent_by_variable(environ)
-
-
-def _agent_by_variable(environ: Mapping[str, str]) -> tuple[str, str]:
-    found = ((agent, name) for agent, names in _AGENTS.items() for name in names if environ.get(name))
-    return next(found, ("", ""))
+    return "", ""
 
 
 def ci_system(setting: str, environ: Mapping[str, str]) -> str:
@@ -138,32 +127,20 @@ def ci_system(setting: str, environ: Mapping[str, str]) -> str:
     return GITLAB if environ.get("GITLAB_CI") == "true" else ""
 
 
-def provenance_of(
-    root: Path,
-    environ: Mapping[str, str],
-    *,
-    shard: tuple[int, int] = (0, 0),
-    collected: tuple[int, str] = (0, ""),
-) -> Provenance:
-    """All that is known of this process's run.
-
-    :param collected: number and digest of the tests, see :func:`digest_of`.
-    """
+def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
+    """What is known of this process's run before its tests are."""
     from loop_close.model import Provenance
     from loop_close.tree import commit_at_head
 
     runner, environment = runner_of(environ)
-    run_id, commit = ci_run(environ)
+    _, run_id, commit, _ = _ci_of(environ)
     return Provenance(
         runner=runner,
         environment=environment,
         interpreter=interpreter(),
         platform=sys.platform,
-        shard=shard,
         run_id=run_id,
         commit=commit or commit_at_head(root),
-        collected=collected[0],
-        digest=collected[1],
         agent=agent_of(environ)[0],
     )
 

@@ -16,7 +16,7 @@ import pytest
 
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.lazy import dataclass
-from loop_close.provenance import GROUP, RUNS_AGAIN, ci_system, packages, source_of
+from loop_close.provenance import GROUP, ci_system, packages, source_of
 from loop_close.pytest_plugin.command import notes_of, scope
 from loop_close.settings import AUTO, ON
 
@@ -187,11 +187,14 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         collected=session.testscollected,
         not_run=max(0, session.testscollected - counts.done()),
     )
-    made = provenance_of(config.rootpath, os.environ, shard=shard_of(config), collected=recorder.collected)
+    made = provenance_of(config.rootpath, os.environ)
+    number, digest = recorder.collected
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=source_of("pytest", os.environ),
-        provenance=replace(made, packages=installed(sys.path)),
+        provenance=replace(
+            made, shard=shard_of(config), collected=number, digest=digest, packages=installed(sys.path)
+        ),
         failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
@@ -206,7 +209,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         ),
         why_no_calls=why_no_calls if recorder.failures else "",
         # In an environment of tox or nox it would be another environment that runs.
-        rerun="" if made.runner in RUNS_AGAIN else "pytest --loop-close-failed",
+        rerun="" if made.runner in ("tox", "nox") else "pytest --loop-close-failed",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close.project_files import ProjectFiles
-from loop_close.provenance import ci_run, digest_of, runner_of
+from loop_close.provenance import digest_of
 from loop_close.pytest_plugin.calls import call_recorder_of, send
-from loop_close.pytest_plugin.command import shard_of
 
 if TYPE_CHECKING:
     from loop_close.model import Raised
@@ -134,10 +132,9 @@ def fixtures_of(item: pytest.Item) -> frozenset[str]:
     return frozenset(names) - frozenset(parameters)
 
 
-def collected(config: pytest.Config, items: Sequence[pytest.Item]) -> tuple[int, str]:
-    """How many tests there are before any are left out; where others run a part of them, a digest of their node ids."""
-    is_part = shard_of(config) != (0, 0) or ci_run(os.environ)[0] or runner_of(os.environ)[1]
-    return len(items), digest_of(item.nodeid for item in items) if is_part else ""
+def collected(items: Sequence[pytest.Item]) -> tuple[int, str]:
+    """How many tests there are before any are left out, and a digest of their node ids."""
+    return len(items), digest_of(item.nodeid for item in items)
 
 
 # --- the xdist worker: it sends what was raised along with the report, and writes no file
@@ -189,7 +186,7 @@ class WorkerReporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self._config.workeroutput[COLLECTED] = collected(self._config, items)  # type: ignore[attr-defined]
+        self._config.workeroutput[COLLECTED] = collected(items)  # type: ignore[attr-defined]
 
     def pytest_sessionfinish(self) -> None:
         with contextlib.suppress(Exception):

@@ -106,7 +106,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.collected = collected(self.config, items)
+        self.collected = collected(items)
         if "pyfakefs" in sys.modules and any(not _FAKES.isdisjoint(fixtures_of(item)) for item in items):
             _load_all()
 
