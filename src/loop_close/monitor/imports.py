@@ -260,9 +260,8 @@ class ImportEffects:
         for number, needs in zip(self._numbers, self._needs, strict=True):
             file, line, column = self._known.spots[number]
             ran = frozenset(self._order[function] for function in self._known.ran[number])
-            found.append(
-                ImportEffect(file=ownership.shown(file), line=line, column=column, ran=ran, needs=needs)
-            )
+            path = ownership.relative(file) or file
+            found.append(ImportEffect(file=path, line=line, column=column, ran=ran, needs=needs))
         return tuple(found)
 
     def _positions(self, numbers: Iterable[int]) -> frozenset[int]:
