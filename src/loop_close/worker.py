@@ -320,12 +320,12 @@ class _Worker:
             return None
         _say("loop-close: what the tests demand may differ; running those of the baseline")
         contexts: list[PytestContext | None] = [part.context for part in parts if part.context is not None]
-        if not contexts and not gate.runs_tests(base, run, others):
-            return baselines.objection_to_checks(self._root, base, tree, run)
-        for context in contexts or [None]:
-            if found := baselines.objection(self._root, base, tree, run, context, stop):
-                return found
-        return None
+        runs_tests = gate.runs_tests(base, run, others)
+        found = (
+            baselines.objection(self._root, base, tree, run, context, stop, runs_tests=runs_tests)
+            for context in contexts or [None]
+        )
+        return next(filter(None, found), None)
 
 
 def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Part], lost: str = "") -> Run:

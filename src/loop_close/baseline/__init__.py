@@ -11,21 +11,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from loop_close import files
 from loop_close.baseline import keep
-from loop_close.baseline.keep import Baseline, changed, differing, learn, load, missing, take
+from loop_close.baseline.keep import Baseline, accept, changed, differing, hold, learn, load, missing, take
 from loop_close.facts import file_of
 from loop_close.records import Objection, OldOutcome, Run
 from loop_close.text import one_line, sanitize
 from loop_close.text.redact import redact
 from loop_close.tree import Tree, git
-from loop_close.tree import take as take_tree
 
 if TYPE_CHECKING:
     from loop_close.child import Stop
     from loop_close.parts import PytestContext
 
-__all__ = ["Baseline", "Pending", "changed", "differing", "learn", "load", "missing", "objection", "take"]
+__all__ = ["Baseline", "accept", "changed", "differing", "hold", "learn", "load", "missing", "take"]
+__all__ += ["Pending", "objection", "pending"]
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
@@ -44,16 +43,6 @@ class Pending(NamedTuple):
     diff: str = ""
     at_head: int = 0
     functions: tuple[str, ...] = ()
-
-
-def hold(root: Path, key: str, *, is_open: bool = False) -> None:
-    """Take the present files as the baseline of a session that begins, and hold it until another one begins.
-
-    :param key: of the session. One that was held before is resumed, and takes no new baseline.
-    :param is_open: there is an objection that nobody has answered: then the former baseline is held.
-    :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
-    """
-    keep.hold(root, key, take_tree(root, cache=root / files.TREE_CACHE), is_open=is_open)
 
 
 def pending(root: Path, tree: Tree, runs: Sequence[Run] = ()) -> Pending:
@@ -81,23 +70,6 @@ def lines_of(pending: Pending) -> list[str]:
     return [*lines, *pending.diff.splitlines(), "to accept: loop-close accept FILE..., or --all"]
 
 
-def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
-    """Make the present state of some files the baseline.
-
-    :param tree: the present files.
-    :param paths: if they are all that differ, the tests that ran are accepted, too.
-    :param runs: the newest results on the present files, oldest first.
-    :returns: the files.
-    :raises OSError: when it cannot be kept.
-    """
-    baseline = load(root)
-    if baseline is None:
-        return ()
-    accepted = tuple(path for path in changed(root, baseline, tree) if path in paths)
-    keep.accept(root, baseline, tree, accepted, runs)
-    return accepted
-
-
 # --- the objection
 
 
@@ -108,47 +80,41 @@ def objection(
     run: Run,
     context: PytestContext | None,
     stop: Stop | None = None,
+    *,
+    runs_tests: bool = True,
 ) -> Objection | None:
     """What the tests as they were say to a green run. They run if a file of theirs differs, or one did not run.
 
     :param run: the green run of a check on these files.
     :param context: how pytest was started in it; None if pytest did not report.
+    :param runs_tests: of a check that runs none only the commands of the checks have to be those of the baseline.
     :returns: None if they pass, or nothing changed.
     """
-    names = changed(root, baseline, tree)
-    absent = frozenset(missing(baseline, run))
-    if not names and not absent:
-        return None
-    reason, tests = one_line(_clean(keep.checks_changed(root, baseline)), 300), []
-    if not reason and context is None:
-        tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
-        reason = "" if tests else "pytest did not report in this check"
-    elif not reason and context is not None:
-        from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
+    from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
 
+    names, absent = changed(root, baseline, tree), frozenset(missing(baseline, run))
+    tests: list[OldOutcome] = []
+    reason = keep.checks_changed(root, baseline)
+    if not reason and runs_tests and (names or absent):
         try:
-            tests = _tests(root, baseline, tree, run, context, names, absent, stop)
+            if context is not None:
+                tests = _tests(root, baseline, tree, run, context, names, absent, stop)
+            elif absent:
+                tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
+            else:
+                reason = "pytest did not report in this check"
         except CannotIsolateError as error:
-            reason = one_line(_clean(str(error)), 300)
-        if not tests and not reason:
-            return None
+            reason = str(error)
+    if not reason and not tests:
+        return None
     return Objection(
         check=run.check,
         files=names,
         tests=tuple(tests[:_MOST_TESTS]),
         omitted=max(0, len(tests) - _MOST_TESTS),
-        reason=reason,
+        reason=_line(reason),
         diff=_diff(root, baseline, names),
     )
-
-
-def objection_to_checks(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Objection | None:
-    """What is said of a check that runs no tests: whether the commands of the checks are those of the baseline."""
-    reason = one_line(_clean(keep.checks_changed(root, baseline)), 300)
-    names = tuple(path for path in changed(root, baseline, tree) if path == "pyproject.toml")
-    if not reason:
-        return None
-    return Objection(check=run.check, files=names, reason=reason, diff=_diff(root, baseline, names))
 
 
 def _tests(
@@ -183,8 +149,7 @@ def _tests(
         same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
         bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
     return [
-        OldOutcome(test=_clean(each.test), outcome=each.outcome, reason=one_line(_clean(each.reason), 300))
-        for each in bad
+        OldOutcome(test=_clean(each.test), outcome=each.outcome, reason=_line(each.reason)) for each in bad
     ]
 
 
@@ -238,6 +203,10 @@ def unmet(
 
 def _clean(text: str) -> str:
     return redact(sanitize(text))
+
+
+def _line(text: str) -> str:
+    return one_line(_clean(text), 300)
 
 
 def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:

@@ -20,6 +20,7 @@ from loop_close.facts import file_of
 from loop_close.process import locked
 from loop_close.records import Record, Run
 from loop_close.tree import LOADED, Tree, content_digest
+from loop_close.tree import take as take_tree
 
 #: Of a file that is larger than this only the digest is kept.
 LARGEST = 16_000_000
@@ -52,6 +53,9 @@ class Baseline(Record, frozen=True):
     accepted: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     is_held: bool = False
+
+
+_NONE = Baseline(digest="")
 
 
 # --- which files it has
@@ -114,9 +118,10 @@ def text_of(content: bytes | None) -> str:
 
 
 def read(root: Path, path: str) -> bytes | None:
-    """The present content of a regular file; None if there is none."""
+    """The present content of a regular file; None if there is none, or one that is too large to be kept."""
     with contextlib.suppress(OSError, ValueError):
-        if stat.S_ISREG(os.stat(real(root, path)).st_mode):
+        status = os.stat(real(root, path))
+        if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
             return real(root, path).read_bytes()
     return None
 
@@ -131,33 +136,35 @@ def real(root: Path, path: str) -> Path:
 # --- taking
 
 
-def take(root: Path, tree: Tree, runs: Sequence[Run], *, is_held: bool = False) -> Baseline:
+def take(root: Path, tree: Tree, runs: Sequence[Run]) -> Baseline:
     """Make the present files the baseline.
 
     :param runs: results on these files; the newest of each check says which test functions run.
     :raises OSError: when it cannot be kept.
     """
-    before = load(root)
-    keys = before.keys if before is not None else ()
-    return _keep(root, _of_tree(root, tree, functions_of(runs)), keys=keys, is_held=is_held)
+    keys = (load(root) or _NONE).keys
+    return _keep(root, msgspec.structs.replace(_of_tree(root, tree), functions=functions_of(runs), keys=keys))
 
 
-def hold(root: Path, key: str, tree: Tree, *, is_open: bool = False) -> None:
-    """Make the present files the baseline of a session, until another session begins. A resumed one takes no new one.
+def hold(root: Path, key: str, *, is_open: bool = False) -> None:
+    """Take the present files as the baseline of a session that begins, and hold it until another one begins.
 
-    :param key: of the session.
-    :param is_open: there is an objection that nobody has answered: then the former baseline stays.
-    :raises OSError: when it cannot be kept.
+    :param key: of the session. One that was held before is resumed, and takes no new baseline.
+    :param is_open: there is an objection that nobody has answered: then the former baseline is held.
+    :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
-    before = load(root)
-    keys = before.keys if before is not None else ()
-    if key in keys:
+    before = load(root) or _NONE
+    if key in before.keys:
         return
-    if before is not None and is_open:
-        _keep(root, before, keys=(*keys, key)[-_MOST_KEYS:], is_held=True)
-        return
-    functions = {} if before is None else _unchanged(before, changed(root, before, tree))
-    _keep(root, _of_tree(root, tree, functions), keys=(*keys, key)[-_MOST_KEYS:], is_held=True)
+    held = before
+    if before is _NONE or not is_open:
+        tree = take_tree(root, cache=root / files.TREE_CACHE)
+        # Test functions run as before if nothing but test modules changed, and not theirs.
+        other = changed(root, before, tree)
+        functions = _of_other_files(before, other) if all(map(is_test_module, other)) else {}
+        held = msgspec.structs.replace(_of_tree(root, tree), functions=functions)
+    keys = (*before.keys, key)[-_MOST_KEYS:]
+    _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
 
 
 def learn(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Baseline:
@@ -165,38 +172,38 @@ def learn(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Baseline:
     functions = functions_of([run])
     if run.check in baseline.functions or not functions or changed(root, baseline, tree):
         return baseline
-    more = msgspec.structs.replace(baseline, functions={**baseline.functions, **functions})
-    return _keep(root, more, keys=baseline.keys, is_held=baseline.is_held)
+    return _keep(root, msgspec.structs.replace(baseline, functions={**baseline.functions, **functions}))
 
 
-def accept(
-    root: Path, baseline: Baseline, tree: Tree, paths: Collection[str], runs: Sequence[Run]
-) -> Baseline:
-    """The baseline with the present state of some files. Their test functions are those that ran in the newest results.
+def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
+    """Make the present state of some files the baseline. Their test functions are those that ran in the newest results.
 
+    :param tree: the present files.
     :param paths: if they are all that differ, which other functions ran is accepted, too.
+    :param runs: the newest results on the present files, oldest first.
+    :returns: the files.
     :raises OSError: when it cannot be kept.
     """
-    new = _of_tree(root, tree, {})
-    accepted = dict.fromkeys((*baseline.accepted, *paths))
-    is_all = set(changed(root, baseline, tree)) <= set(paths)
-    listing = {path: digest for path, digest in baseline.files.items() if path not in paths}
-    listing |= {path: digest for path, digest in new.files.items() if path in paths}
-    ran = functions_of(runs)
-    functions = {
-        check: tuple(each for each in before if file_of(each) not in paths)
-        + tuple(each for each in ran.get(check, ()) if file_of(each) in paths)
-        for check, before in baseline.functions.items()
-    }
-    more = msgspec.structs.replace(
-        baseline,
-        files=new.files if is_all else listing,
-        patterns=new.patterns if is_all else baseline.patterns,
-        checks=new.checks if "pyproject.toml" in paths else baseline.checks,
-        functions=ran if is_all else functions,
-        accepted=tuple(accepted)[-_MOST_ACCEPTED:],
-    )
-    return _keep(root, more, keys=baseline.keys, is_held=baseline.is_held)
+    baseline = load(root)
+    if baseline is None:
+        return ()
+    differ = changed(root, baseline, tree)
+    accepted = tuple(path for path in differ if path in paths)
+    new, ran = _of_tree(root, tree), functions_of(runs)
+    if accepted != differ:
+        listing = {path: digest for path, digest in baseline.files.items() if path not in accepted}
+        listing |= {path: digest for path, digest in new.files.items() if path in accepted}
+        others = _of_other_files(baseline, accepted)
+        ran = {
+            check: (*functions, *(each for each in ran.get(check, ()) if file_of(each) in accepted))
+            for check, functions in others.items()
+        }
+        checks = new.checks if "pyproject.toml" in accepted else baseline.checks
+        new = msgspec.structs.replace(baseline, files=listing, checks=checks)
+    once = tuple(dict.fromkeys((*baseline.accepted, *accepted)))[-_MOST_ACCEPTED:]
+    of_session = {"accepted": once, "keys": baseline.keys, "is_held": baseline.is_held}
+    _keep(root, msgspec.structs.replace(new, functions=ran, **of_session))
+    return accepted
 
 
 def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
@@ -214,17 +221,15 @@ def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _unchanged(before: Baseline, changed: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The test functions that run as before: of other modules than those that changed, if nothing else did."""
-    if not all(is_test_module(path) for path in changed):
-        return {}
+def _of_other_files(baseline: Baseline, paths: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The test functions of the baseline that are in other files."""
     return {
-        check: tuple(each for each in functions if file_of(each) not in changed)
-        for check, functions in before.functions.items()
+        check: tuple(each for each in functions if file_of(each) not in paths)
+        for check, functions in baseline.functions.items()
     }
 
 
-def _of_tree(root: Path, tree: Tree, functions: Mapping[str, tuple[str, ...]]) -> Baseline:
+def _of_tree(root: Path, tree: Tree) -> Baseline:
     configured = [path for path in tree.files if tables.is_shared(path) or tables.is_own(path)]
     patterns = tables.patterns(text_of(read(root, path)) for path in configured)
     return Baseline(
@@ -232,7 +237,6 @@ def _of_tree(root: Path, tree: Tree, functions: Mapping[str, tuple[str, ...]]) -
         files={path: digest for path, digest in tree.files.items() if is_of_tests(path, patterns)},
         patterns=patterns,
         checks=tables.checks(text_of(read(root, "pyproject.toml"))),
-        functions=functions,
     )
 
 
@@ -253,10 +257,9 @@ def load(root: Path) -> Baseline | None:
     """The project's baseline; None if there is none, or it is damaged."""
     try:
         checksum, _, data = (folder_of(root) / _INDEX).read_bytes().partition(b"\n")
-        return (
-            msgspec.msgpack.decode(data, type=Baseline) if checksum == content_digest(data).encode() else None
-        )
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        is_whole = checksum == content_digest(data).encode()
+        return msgspec.msgpack.decode(data, type=Baseline) if is_whole else None
+    except (OSError, msgspec.MsgspecError):
         return None
 
 
@@ -277,18 +280,18 @@ def _name(digest: str) -> str:
     return digest.rpartition(">")[2].removesuffix("+x")
 
 
-def _keep(root: Path, baseline: Baseline, *, keys: tuple[str, ...], is_held: bool) -> Baseline:
+def _keep(root: Path, baseline: Baseline) -> Baseline:
     folder = folder_of(root)
     if folder.is_relative_to(root):
         files.state_folder(root)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     content = msgspec.msgpack.encode((baseline.files, baseline.checks), order="sorted")
-    baseline = msgspec.structs.replace(baseline, digest=content_digest(content), keys=keys, is_held=is_held)
+    baseline = msgspec.structs.replace(baseline, digest=content_digest(content))
     with locked(folder / "lock", 5.0):
         names = {_name(digest): path for path, digest in baseline.files.items()}
         there = set(os.listdir(folder))
         for name in names.keys() - there:
-            found = _small(root, names[name])
+            found = read(root, names[name])
             # What changed meanwhile is not what the tree has; it shows as missing when it is needed.
             if found is not None and content_digest(found) == name:
                 files.write_bytes(folder / name, found)
@@ -298,14 +301,6 @@ def _keep(root: Path, baseline: Baseline, *, keys: tuple[str, ...], is_held: boo
             with contextlib.suppress(OSError):
                 os.unlink(folder / name)
     return baseline
-
-
-def _small(root: Path, path: str) -> bytes | None:
-    try:
-        is_small = os.stat(real(root, path)).st_size <= LARGEST
-    except OSError:
-        return None
-    return read(root, path) if is_small else None
 
 
 def missing(baseline: Baseline, run: Run) -> Iterator[str]:
