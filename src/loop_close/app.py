@@ -20,7 +20,7 @@ from loop_close.edits import between, edited_functions
 from loop_close.files import Targets
 from loop_close.judge import report_of
 from loop_close.keys import id_of, name_of, records_of
-from loop_close.loop import fold, is_stuck
+from loop_close.loop import fold
 from loop_close.model import EditsRun, Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_edit_ranks, with_source_lines
@@ -257,8 +257,7 @@ def _state(report: Report, state: State | None, loop: Loop, targets: Targets) ->
     """What the gate says: a loop that is stuck is, once these runs are in it."""
     if state is None:
         return gate.state(targets.root) if report.verdict == "green" else None
-    is_over = state.verdict == "failing" and is_stuck(loop, targets.settings.stuck_after)
-    return gate.stuck(state, loop) if is_over else state
+    return gate.with_loop(state, loop, targets.settings.stuck_after)
 
 
 def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loop_close import baseline as baselines
 from loop_close import files
 from loop_close.checks import Check, checks_of, digests_of, joined
-from loop_close.records import CheckState, Loop, Run, State
-from loop_close.settings import OFF, Settings, SettingsError, parse_settings
+from loop_close.records import CheckState, Loop, Objection, Run, State, Verdict
+from loop_close.settings import OFF, SettingsError, parse_settings
 from loop_close.store import Store, StoreError
 from loop_close.tree import Tree, TreeError, is_fixed, take
 
@@ -24,6 +24,8 @@ _OF_SQLITE = ("-wal", "-shm", "-journal")
 #: So many of the last runs are looked at for the reason why there is no result.
 _RECENT = 20
 _MOST_NAMED = 5
+#: The verdicts of checks: the first that one of them has is that of all.
+_ORDER: tuple[Verdict, ...] = ("failing", "unknown", "objected", "done")
 
 
 class Facts(NamedTuple):
@@ -70,9 +72,8 @@ def look(root: Path) -> tuple[State, Facts | None]:
 def is_objection_open(root: Path) -> bool:
     """Whether the newest result of a check has an objection: nobody has restored the tests or accepted them since."""
     _, facts = look(root)
-    newest = (
-        {run.check: run for run in facts.runs if run.check and is_result(run)} if facts is not None else {}
-    )
+    runs = facts.runs if facts is not None else ()
+    newest = {run.check: run for run in runs if run.check and is_result(run)}
     return any(run.objection is not None for run in newest.values())
 
 
@@ -101,8 +102,11 @@ def take_tree(targets: Targets) -> Tree:
     :raises TreeError: when they cannot be listed.
     """
     ours = (targets.prompt, targets.json, targets.history)
-    below = [path for path in ours if path is not None and path.is_relative_to(targets.root)]
-    names = [path.relative_to(targets.root).as_posix() for path in below]
+    names = [
+        path.relative_to(targets.root).as_posix()
+        for path in ours
+        if path is not None and path.is_relative_to(targets.root)
+    ]
     return take(
         targets.root,
         outputs=tuple(targets.settings.outputs),
@@ -123,9 +127,6 @@ def facts_of(root: Path) -> Facts:
     checks = checks_of(targets.settings)
     try:
         tree = take_tree(targets)
-    except TreeError as error:
-        raise UnknownError(str(error)) from None
-    try:
         if not history.is_file():
             raise UnknownError("no check has run in this project")
         with Store.open(history, readonly=True, timeout=0.5) as store:
@@ -135,6 +136,8 @@ def facts_of(root: Path) -> Facts:
                 runs = [*store.runs(_RECENT), *runs]  # they say why there is no result
             if store.state != "ok":
                 raise UnknownError("the history is damaged")
+    except TreeError as error:
+        raise UnknownError(str(error)) from None
     except (StoreError, OSError) as error:
         raise UnknownError(f"the history cannot be read: {error}") from None
     ordered = sorted({run.number: run for run in runs}.values(), key=lambda run: run.number)
@@ -143,18 +146,11 @@ def facts_of(root: Path) -> Facts:
 
 def judge_facts(facts: Facts) -> State:
     """The state by these facts. Reads the loop only if a check fails."""
-    settings, runs = facts.targets.settings, facts.runs
-    environments = digests_of(program for run in runs for program in run.programs)
-    found = judge(facts.checks, runs, facts.tree, environments, facts.baseline)
-    return is_stuck_too(found, facts, settings) if found.verdict == "failing" else found
-
-
-def is_stuck_too(found: State, facts: Facts, settings: Settings) -> State:
-    """The state, ``stuck`` if the loop is."""
-    from loop_close.loop import is_stuck
-
-    loop = loop_of(facts.targets.history)
-    return stuck(found, loop) if is_stuck(loop, settings.stuck_after) else found
+    environments = digests_of(program for run in facts.runs for program in run.programs)
+    found = judge(facts.checks, facts.runs, facts.tree, environments, facts.baseline)
+    if found.verdict != "failing":
+        return found
+    return with_loop(found, loop_of(facts.targets.history), facts.targets.settings.stuck_after)
 
 
 def loop_of(history: Path | None) -> Loop:
@@ -170,8 +166,12 @@ def loop_of(history: Path | None) -> Loop:
     return Loop()
 
 
-def stuck(found: State, loop: Loop) -> State:
-    """The state of a loop that is stuck."""
+def with_loop(found: State, loop: Loop, stuck_after: int) -> State:
+    """The state; ``stuck`` if it is failing, and the loop is stuck."""
+    from loop_close.loop import is_stuck
+
+    if found.verdict != "failing" or not is_stuck(loop, stuck_after):
+        return found
     reason = f"{loop.stalled} attempts in a row did not advance; {found.reason}"
     return State(verdict="stuck", reason=reason, checks=found.checks, accepted=found.accepted)
 
@@ -192,16 +192,19 @@ def judge(
     :param environments: the digest of the present environment, by program.
     """
     states = tuple(_state_of(check, runs, tree, environments, baseline) for check in checks)
-    accepted = baseline.accepted if baseline is not None else ()
-    for verdict, command in (("failing", CHECK), ("unknown", CHECK), ("objected", "")):
-        named = [each for each in states if each.verdict == verdict]
-        if named:
-            reason = "; ".join(f"{each.name}: {each.reason}" for each in named)
-            return State(
-                verdict=named[0].verdict, reason=reason, command=command, checks=states, accepted=accepted
-            )
-    names = ", ".join(each.name for each in states)
-    return State(verdict="done", reason=f"green on these files: {names}", checks=states, accepted=accepted)
+    verdict = min((each.verdict for each in states), key=_ORDER.index)
+    named = [each for each in states if each.verdict == verdict]
+    if verdict == "done":
+        reason = f"green on these files: {', '.join(each.name for each in named)}"
+    else:
+        reason = "; ".join(f"{each.name}: {each.reason}" for each in named)
+    return State(
+        verdict=verdict,
+        reason=reason,
+        command=CHECK if verdict in ("failing", "unknown") else "",
+        checks=states,
+        accepted=baseline.accepted if baseline is not None else (),
+    )
 
 
 def _state_of(
@@ -218,7 +221,8 @@ def _state_of(
         return CheckState(name=check.name, command=check.command, verdict="unknown", reason=reason)
     run = results[-1]
     others = [each for each in runs if each.check != check.name and each.tree == tree.digest]
-    is_asked = any(asks(baseline, tree, run, others))
+    is_asked = asks(baseline, tree, run, others)
+    verdict: Verdict
     if joined(run.programs, environments) != run.environment:
         verdict, reason = "unknown", "the environment changed since it ran"
     elif not run.is_green:
@@ -226,13 +230,13 @@ def _state_of(
     elif is_asked and (baseline is None or run.baseline != baseline.digest):
         verdict, reason = "unknown", "the tests are to be compared with another baseline than when it ran"
     elif is_asked and run.objection is not None:  # otherwise a person accepted the tests since
-        verdict, reason = "objected", _why_objected(run)
+        verdict, reason = "objected", _why_objected(run.objection)
     else:
         verdict, reason = "done", "green"
     return CheckState(
         name=check.name,
         command=check.command,
-        verdict=verdict,  # type: ignore[arg-type]  # one of four literals
+        verdict=verdict,
         run=run.number,
         reason=reason,
         objection=run.objection if verdict == "objected" else None,
@@ -244,23 +248,19 @@ def is_result(run: Run) -> bool:
     return run.is_finished and run.exit_code is not None and not run.changed and run.tree == run.tree_after
 
 
-def asks(baseline: Baseline | None, tree: Tree, run: Run, others: Sequence[Run] = ()) -> Iterator[str]:
-    """What makes a green run ask the tests as they were: files that differ, and tests that no longer run.
+def asks(baseline: Baseline | None, tree: Tree, run: Run, others: Sequence[Run] = ()) -> bool:
+    """Whether a green run asks the tests as they were: files differ, or tests no longer run.
 
     Of a check that runs no tests, such as a type checker beside pytest, only whether the checks themselves changed.
 
     :param others: results of other checks on these files.
     """
-    if baseline is None:
-        if run.baseline:
-            yield "the baseline is gone"
-        return
+    if baseline is None:  # if there was one, it is gone
+        return bool(run.baseline)
     differing = baselines.differing(baseline, tree)
     if not runs_tests(baseline, run, others):
-        yield from (path for path in differing if path == "pyproject.toml")
-        return
-    yield from differing
-    yield from baselines.missing(baseline, run)
+        return "pyproject.toml" in differing
+    return bool(differing) or any(baselines.missing(baseline, run))
 
 
 def runs_tests(baseline: Baseline, run: Run, others: Sequence[Run]) -> bool:
@@ -280,27 +280,17 @@ def _why_no_result(last: Run) -> str:
 
 
 def _why_failing(run: Run) -> str:
-    counts = run.counts
-    numbers = [f"{counts.failed} failed"] * bool(counts.failed) + [f"{counts.errors} errors"] * bool(
-        counts.errors
-    )
-    if numbers:
-        return ", ".join(numbers)
-    return run.incomplete or (
-        f"exit status {run.exit_code}" if run.exit_code else "its output shows failures"
-    )
+    counts = ((run.counts.failed, "failed"), (run.counts.errors, "errors"))
+    numbers = ", ".join(f"{number} {what}" for number, what in counts if number)
+    other = f"exit status {run.exit_code}" if run.exit_code else "its output shows failures"
+    return numbers or run.incomplete or other
 
 
-def _why_objected(run: Run) -> str:
-    objection = run.objection
-    if objection is None:
-        return ""
+def _why_objected(objection: Objection) -> str:
     number = len(objection.tests) + objection.omitted
     if objection.reason:
         return f"the tests as they were could not be run: {objection.reason}"
-    if number:
-        return f"of the tests as they were, {number} {'does' if number == 1 else 'do'} not pass"
-    return f"these files of the tests changed: {_listed(objection.files)}"
+    return f"of the tests as they were, {number} {'does' if number == 1 else 'do'} not pass"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -54,12 +54,6 @@ _PYTEST = ("pytest", "py.test")
 _Kind = TypeVar("_Kind", bound=Record)
 
 
-class Request(Record, frozen=True):
-    """What a worker is asked for: the names of the checks."""
-
-    names: tuple[str, ...]
-
-
 class Running(Record, frozen=True):
     """What a worker is doing.
 
@@ -96,8 +90,7 @@ def start(root: Path, names: Sequence[str]) -> str:
     name = f"{time.time_ns():x}-{os.getpid()}"
     folder = root / _FOLDER / name
     folder.mkdir(parents=True)
-    _write(folder / "request", Request(names=tuple(names)))
-    words = [*OUR_CHECK, "--worker", name]
+    words = [*OUR_CHECK, *names, "--worker", name]
     with open(folder / "output", "ab", opener=_private) as output:
         process = subprocess.Popen(
             words, cwd=root, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -166,8 +159,8 @@ def stop(root: Path, name: str) -> None:
 # --- the worker
 
 
-def work(root: Path, name: str) -> int:
-    """Run what is asked for, in the background, and leave the answer.
+def work(root: Path, name: str, checks: Sequence[str]) -> int:
+    """Run checks in the background, and leave the answer.
 
     :returns: in the process that was started, as soon as the lock is held: 0, or :data:`BUSY`.
     """
@@ -181,7 +174,7 @@ def work(root: Path, name: str) -> int:
         if hasattr(os, "fork") and os.fork():
             os._exit(0)
         try:
-            answer = Answer(lines=tuple(_Worker(root, folder, name).run(before)))
+            answer = Answer(lines=tuple(_Worker(root, folder, name).run(checks, before)))
         except Exception as fault:
             answer = Answer(fault=fault_text(fault))
         _write(folder / name / "answer", answer)
@@ -198,7 +191,7 @@ class _Worker:
         self._targets = gate.targets_of(root)
         self._now = Running(id=name, pid=os.getpid(), birth=birth_of(os.getpid()))
 
-    def run(self, before: Running | None) -> list[str]:
+    def run(self, names: Sequence[str], before: Running | None) -> list[str]:
         """Run the checks, write the prompt.
 
         :param before: what the last worker did, whose command may still run if it was killed.
@@ -206,13 +199,12 @@ class _Worker:
         """
         if before is not None and before.group:
             end_leftover(before.group, before.group_birth)
-        request = _read(self._folder / "request", Request) or Request(names=())
         tree = gate.take_tree(self._targets)
-        self._now = msgspec.structs.replace(self._now, names=request.names, tree=tree.digest)
+        self._now = msgspec.structs.replace(self._now, names=tuple(names), tree=tree.digest)
         _write(self._top / "running", self._now)
         self._forget_others()
         every = checks_of(self._targets.settings)
-        checks = [check for check in every if check.name in request.names]
+        checks = [check for check in every if check.name in names]
         base = baselines.load(self._root) or baselines.take(self._root, tree, ())
         former = self._targets.announce()
         ran: list[app.Ran] = []
@@ -271,13 +263,10 @@ class _Worker:
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
         parts, lost = app.reported_in(folder)
-        if exit_code is not None and (exit_code or not parts):
+        is_told = (exit_code == 0 and parts) or any(part.observation.failures for part in parts)
+        if exit_code is not None and not is_told:
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
-            parts += (
-                []
-                if any(part.observation.failures for part in parts)
-                else [Part(observation=seen, run=run.number)]
-            )
+            parts.append(Part(observation=seen, run=run.number))
         run = result_of(run, check, exit_code, parts, lost)
         run = msgspec.structs.replace(
             run,
@@ -287,14 +276,12 @@ class _Worker:
             environment=joined(run.programs, digests_of(run.programs)),
         )
         if run.is_green and gate.is_result(run):
+            others = [each for each in store.results(after.digest) if each.check != check.name]
             try:
-                others = [each for each in store.results(after.digest) if each.check != check.name]
                 objection = self._objection(base, after, run, parts, others, stop)
+                run = msgspec.structs.replace(run, objection=objection)
             except InterruptionError:
-                return app.Ran(
-                    msgspec.structs.replace(run, exit_code=None, is_green=False), tuple(parts)
-                ), after
-            run = msgspec.structs.replace(run, objection=objection)
+                run = msgspec.structs.replace(run, exit_code=None, is_green=False)
         return app.Ran(run, tuple(parts)), after
 
     def _exit_code(self, words: Sequence[str], environ: dict[str, str], stop: Stop) -> int | None:
@@ -316,7 +303,7 @@ class _Worker:
         self, base: Baseline, tree: Tree, run: Run, parts: Sequence[Part], others: Sequence[Run], stop: Stop
     ) -> Objection | None:
         """What the tests as they were say, if a test file differs or a test of theirs did not run."""
-        if not any(gate.asks(base, tree, run, others)):
+        if not gate.asks(base, tree, run, others):
             return None
         _say("loop-close: what the tests demand may differ; running those of the baseline")
         contexts: list[PytestContext | None] = [part.context for part in parts if part.context is not None]
@@ -334,37 +321,26 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
     :param parts: what pytest reported, else what was read from the output.
     :param lost: why a report is missing; empty if none is.
     """
-    reported = [part for part in parts if part.context is not None]
+    contexts = [part.context for part in parts if part.context is not None]
     outcomes: dict[str, dict[str, str]] = {}
     for part in parts:
         outcomes.setdefault(part.observation.source, {}).update(part.outcomes)
-    incomplete = lost or next(
-        (part.observation.incomplete for part in parts if part.observation.incomplete), ""
-    )
-    if (
-        not reported
-        and not incomplete
-        and exit_code == 0
-        and _is_pytest(check.command)
-        and not any(map(_ran, parts))
-    ):
-        incomplete = "pytest ended without a report and without a summary"
-    if any(part.context.is_optimized for part in reported if part.context):
-        incomplete = incomplete or "Python left out the assertions (-O or PYTHONOPTIMIZE)"
-    is_green = exit_code == 0 and not incomplete and bool(parts) and all(_is_green(part) for part in parts)
+    why = [lost, *(part.observation.incomplete for part in parts)]
+    if not contexts and exit_code == 0 and _is_pytest(check.command) and not any(map(_ran, parts)):
+        why.append("pytest ended without a report and without a summary")
+    if any(context.is_optimized for context in contexts):
+        why.append("Python left out the assertions (-O or PYTHONOPTIMIZE)")
+    incomplete = next(filter(None, why), "")
+    is_green = exit_code == 0 and not incomplete and bool(parts) and all(map(_is_green, parts))
     return msgspec.structs.replace(
         run,
-        programs=tuple(
-            dict.fromkeys([run.command[0], *(part.context.executable for part in reported if part.context)])
-        ),
+        programs=tuple(dict.fromkeys((run.command[0], *(context.executable for context in contexts)))),
         exit_code=exit_code,
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
-        is_reported=bool(reported),
-        started=tuple(
-            sorted({shlex.join(("pytest", *part.context.args)) for part in reported if part.context})
-        ),
+        is_reported=bool(contexts),
+        started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         counts=app.counts_of(parts),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )

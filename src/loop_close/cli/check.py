@@ -30,7 +30,7 @@ def check(options: argparse.Namespace, streams: Streams) -> int:
     if options.worker:
         from loop_close.worker import work
 
-        return work(Path.cwd(), options.worker)
+        return work(Path.cwd(), options.worker, options.names)
     if os.environ.get(VARIABLE):
         raise UsageError("loop-close check cannot run inside a check")
     root = root_of(Path.cwd())
