@@ -46,7 +46,7 @@ SEEN = Observation(
 PART = Part(
     observation=SEEN,
     outcomes={NODE: "failed"},
-    context=PytestContext(executable="/usr/bin/python", args=("-q",), files=("tests/test_cart.py",)),
+    context=PytestContext(executable="/usr/bin/python", args=("-q",)),
     run=3,
 )
 WHOLE = encode(PART)

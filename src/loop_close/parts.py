@@ -52,8 +52,7 @@ class PytestContext(Record, frozen=True):
     """How pytest was started: enough to run other tests in the same way.
 
     :ivar executable: the interpreter's path; ``args`` the words of the command line after ``pytest``.
-    :ivar cwd: the folder in which it was started; ``rootdir`` and ``inifile`` as pytest found them, absolute.
-    :ivar files: the test modules and conftests that were collected.
+    :ivar cwd: the folder in which it was started; ``rootdir`` as pytest found it, absolute.
     :ivar words: what comes before ``args`` after the interpreter: its flags and ``-m pytest`` or a script; empty if
         pytest was called by other code.
     :ivar pythonpath: the variable of that name.
@@ -64,8 +63,6 @@ class PytestContext(Record, frozen=True):
     args: tuple[str, ...] = ()
     cwd: str = ""
     rootdir: str = ""
-    inifile: str = ""
-    files: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     pythonpath: str = ""
     is_optimized: bool = False

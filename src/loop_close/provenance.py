@@ -49,19 +49,10 @@ _AGENTS = {
 _ANY_NAME, _KNOWN_NAME = "AI_AGENT", "AGENT"
 AGENT_VARIABLES = (*_AGENTS, _ANY_NAME, _KNOWN_NAME)
 #: Names that an agent gives itself, after :data:`_VERSION` is cut off; it may also only say that it is one.
-_ALIASES = {
-    "augment-cli": "augment",
-    "claude-code": "claude",
-    "codex-cli": "codex",
-    "cursor-cli": "cursor",
-    "gemini-cli": "gemini",
-    "github-copilot": "copilot",
-    "github-copilot-cli": "copilot",
-    **dict.fromkeys(("1", "true"), ""),
-}
+_ALIASES = {"claude-code": "claude", "github-copilot": "copilot", **dict.fromkeys(("1", "true"), "")}
 _NAMES = {*_AGENTS.values(), *_ALIASES.values()}
 _AGENT_NAME = lazy.pattern(r"[a-z][a-z0-9.-]{0,39}")
-_VERSION = lazy.pattern(r"[@_].*", re.DOTALL)
+_VERSION = lazy.pattern(r"(?:-cli)?(?:[@_].*)?\Z", re.DOTALL)
 #: What GitLab puts behind the name of a job that runs in parallel: its number, or the values of its matrix.
 _PART = lazy.pattern(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
 

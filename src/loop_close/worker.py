@@ -119,10 +119,9 @@ def running(root: Path) -> Running | None:
         if is_free is not False:
             return None
     now = _read(folder / "running", Running)  # perhaps of the one before
-    is_over = (
-        now is None or (folder / now.id / "answer").exists() or (now.pid and not is_alive(now.pid, now.birth))
-    )
-    return Running(id="") if now is None or is_over else now
+    if now is None or (folder / now.id / "answer").exists() or not is_alive(now.pid, now.birth):
+        return Running(id="")
+    return now
 
 
 def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Answer | None:
@@ -138,7 +137,7 @@ def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Answer | N
                 # Asked first: what it wrote until then is there to be read.
                 found = _read(folder / "answer", Answer)
                 now = running(root) if found is None else None
-                has_ended = found is not None or now is None or now.id not in ("", name)
+                has_ended = now is None or now.id not in ("", name)
                 while output is not None and (chunk := output.read(65_536)):
                     show(chunk)
                 if has_ended:
@@ -151,7 +150,7 @@ def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Answer | N
 def stop(root: Path, name: str) -> None:
     """Ask a worker to stop its command and to end."""
     now = running(root)
-    if now is not None and now.id == name and now.pid and birth_of(now.pid) == now.birth:
+    if now is not None and now.id == name:
         with contextlib.suppress(OSError):
             os.kill(now.pid, signal.SIGINT)
 

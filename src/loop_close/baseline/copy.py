@@ -119,20 +119,22 @@ def _restore(root: Path, baseline: Baseline, tree: Tree, path: str, target: Path
     if tree.files.get(path) == digest:
         _put(real(root, path), place, root)
     else:
-        content = old_content(root, baseline, path)
-        if content is None:
-            raise CannotIsolateError(f"the content that {path} had is not kept")
-        place.write_bytes(content)
+        place.write_bytes(_old(root, baseline, path))
         place.chmod(0o755 if digest.endswith("+x") else 0o644)
 
 
-def _put_back(root: Path, baseline: Baseline, path: str, target: Path) -> None:
-    present, old = read(root, path), old_content(root, baseline, path)
-    if path in baseline.files and old is None:
+def _old(root: Path, baseline: Baseline, path: str) -> bytes:
+    content = old_content(root, baseline, path)
+    if content is None and path in baseline.files:
         raise CannotIsolateError(f"the content that {path} had is not kept")
+    return content or b""
+
+
+def _put_back(root: Path, baseline: Baseline, path: str, target: Path) -> None:
+    present, old = read(root, path), text_of(_old(root, baseline, path))
     content = present or b""
-    if tables.of(path, text_of(present)) != tables.of(path, text_of(old)):
-        content = tables.put_back(path, text_of(present), text_of(old)).encode()
+    if tables.of(path, text_of(present)) != tables.of(path, old):
+        content = tables.put_back(path, text_of(present), old).encode()
     elif present is None:
         return
     place = real(target, path)

@@ -94,17 +94,14 @@ def part_of(recorder: Recorder, session: pytest.Session) -> Part:
     return Part(
         observation=observe(recorder, session),
         outcomes=recorder.counts.outcomes,
-        context=context_of(recorder.config, recorder.counts.outcomes),
+        context=context_of(recorder.config),
     )
 
 
-def context_of(config: pytest.Config, outcomes: Sequence[str] | dict[str, Any] = ()) -> Any:
+def context_of(config: pytest.Config) -> Any:
     """How pytest was started, so that the tests as they were can be run the same way."""
     from loop_close.parts import PytestContext
 
-    files = {str(config.rootpath / nodeid.partition("::")[0]) for nodeid in outcomes}
-    plugins = (getattr(plugin, "__file__", None) for plugin in config.pluginmanager.get_plugins())
-    files |= {str(path) for path in plugins if path and os.path.basename(path) == "conftest.py"}
     args = tuple(str(word) for word in config.invocation_params.args)
     words = tuple(sys.orig_argv[1 : len(sys.orig_argv) - len(args)])
     is_plain = (
@@ -118,8 +115,6 @@ def context_of(config: pytest.Config, outcomes: Sequence[str] | dict[str, Any] =
         pythonpath=os.environ.get("PYTHONPATH", ""),
         cwd=str(config.invocation_params.dir),
         rootdir=str(config.rootpath),
-        inifile=str(config.inipath or ""),
-        files=tuple(sorted(files)),
     )
 
 
