@@ -46,7 +46,7 @@ def reported_in(folder: Path) -> tuple[list[Part], str]:
     found, rejected = read_folder(folder)
     if rejected:
         return found, f"the report of a pytest cannot be read: {rejected[0][1]}"
-    if any(not path.with_suffix(SUFFIX).exists() for path in folder.glob("*.begun")):
+    if any(not path.with_suffix(SUFFIX).exists() for path in folder.rglob("*.begun")):
         return found, "a pytest began and did not report its end"
     return found, ""
 
@@ -210,7 +210,7 @@ def _report_over(parts: Sequence[Part], detectors: Sequence[Detector], faults: S
         return report_of(parts[0].observation, detectors=detectors, faults=faults)
     from loop_close.merge import join  # late: most runs have one part
 
-    return join(parts).report
+    return join(parts)
 
 
 def _recorded(

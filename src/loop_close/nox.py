@@ -9,24 +9,14 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import shlex
 import sys
-import threading
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loop_close.parts_of_runner import (
-    VARIABLE,
-    Command,
-    Environments,
-    Errors,
-    failure,
-    last_line,
-    made_by,
-    say,
-)
+from loop_close.parts_of_runner import VARIABLE, Command, Environments, Errors, last_line, say
 
 if TYPE_CHECKING:
     import nox
@@ -39,46 +29,26 @@ _LONGEST = 1_000_000
 def run(session: nox.Session, *words: str, **options: Any) -> Any:
     """``session.run``, whose pytest writes a part if the session has our plugin; the output of other commands is read.
 
+    That output is shown when the command has ended.
+
     :param words: the command. :param options: those of ``session.run``.
     :returns: what ``session.run`` returns.
     """
-    name = session.name
-    folder = _SESSIONS.begin(Path.cwd(), name)
+    folder = _SESSIONS.begin(session.name)
     options["env"] = {**(options.get("env") or {}), VARIABLE: str(folder)}
-    code, said = 1, [""]
-    try:
-        if Command(words, 0).is_pytest or options.get("silent") or "stdout" in options:
+    code = 1
+    with tempfile.TemporaryFile() as output:
+        if not (Command(words, 0).is_pytest or options.get("silent")):
+            options.setdefault("stdout", output)
+        try:
             result = session.run(*words, **options)
-        else:
-            result = _run_and_read(session, words, options, said)
-        code = 0
-        return result
-    finally:
-        _COMMANDS.setdefault(name, []).append(Command(words, code, said))
-
-
-def _run_and_read(
-    session: nox.Session, words: tuple[str, ...], options: dict[str, Any], said: list[str]
-) -> Any:
-    """Run it; its output is shown as it comes, and left in ``said``."""
-    source, target = os.pipe()
-    chunks: list[bytes] = []
-
-    def read() -> None:
-        with open(source, "rb", buffering=0) as stream:
-            while chunk := stream.read(1 << 16):
-                chunks.append(chunk)
-                sys.stdout.write(chunk.decode("utf-8", "replace"))
-                sys.stdout.flush()
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        return session.run(*words, stdout=target, **options)
-    finally:
-        os.close(target)
-        reader.join(5.0)  # what the command left running may hold the other end
-        said[0] = b"".join(chunks)[-_LONGEST:].decode("utf-8", "replace")
+            code = 0
+            return result
+        finally:
+            output.seek(0)
+            said = output.read().decode("utf-8", "replace")
+            sys.stdout.write(said)
+            _COMMANDS.setdefault(session.name, []).append(Command(words, code, [said[-_LONGEST:]]))
 
 
 def attend(runner: Any) -> None:
@@ -107,32 +77,20 @@ def attend(runner: Any) -> None:
 
 def _ended(name: str, status: str, reason: str, queued: list[str]) -> None:
     """Take up the parts of a session, what its commands printed, or that it failed otherwise or was skipped."""
-    from loop_close.model import Observation
-
-    root, commands = Path.cwd(), _COMMANDS.pop(name, [])
+    commands = _COMMANDS.pop(name, [])
     is_failed = status in ("FAILED", "ABORTED")
-    made = Observation(
-        exit_code=int(is_failed),
-        source=name,
-        provenance=made_by("nox", name, root),
-        rerun=shlex.join(("nox", "-s", name)),
-        expects_tests=False,
-        skipped=(reason or "it was skipped") if status == "SKIPPED" else "",
-        failures=(failure("nox", name, _why(reason)),)
-        if is_failed and not any(each.exit_code for each in commands)
-        else (),
-    )
-    _SESSIONS.end(root, name, made, commands)
-    lines = _SESSIONS.rewrite(root, queued)
-    if is_failed:
-        say(lines)
-
-
-def _why(reason: str) -> str:
     first, *rest = _ERRORS.taken() or [reason or "it failed"]
-    command, _, code = first.removeprefix("Command ").rstrip(":").rpartition(" failed with exit code ")
-    why = f"exit {code}: {command}" if command else first.partition("\n")[0]
-    return f"{why}{last_line(*rest)}"
+    is_other = is_failed and not any(each.exit_code for each in commands)
+    _SESSIONS.end(
+        Path.cwd(),
+        name,
+        int(is_failed),
+        commands,
+        rerun=shlex.join(("nox", "-s", name)),
+        waiting=queued,
+        why=f"{first.partition(chr(10))[0].rstrip(':')}{last_line(*rest)}" if is_other else "",
+        skipped=(reason or "it was skipped") if status == "SKIPPED" else "",
+    )
 
 
 attend(getattr(sys.modules.get("nox.sessions"), "SessionRunner", None))

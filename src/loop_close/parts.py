@@ -11,8 +11,7 @@ import contextlib
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, replace
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -33,15 +32,13 @@ _BEGIN = b"loop-close.part/1\n"
 #: The keys of a JSON report that holds parts. A merged report has the second one, too.
 PARTS, UNREAD = "parts", "unread"
 #: No part holds more bytes than this when it is unpacked, nor so many times what it has packed: a tenth of that is
-#: usual, and a small file must not fill the memory. No file of another kind is larger than the last.
-_MOST, _MOST_TIMES, _ANY, _MOST_OF_FILE = 100_000_000, 200, 1_000_000, 200_000_000
-_MOST_SHARDS, _MOST_FILES = 100_000, 10_000
-#: Of the parts that this process writes, in all of its threads.
-_NUMBERS = count(1)
+#: usual, and a small file must not fill the memory.
+_MOST, _MOST_TIMES, _ANY = 100_000_000, 200, 1_000_000
 #: A node id without parameters: names of code alone, which need not be searched.
 _NAMES = lazy.pattern(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What files of these kinds that hold results begin with, in so many characters.
-_BEGINNINGS, _BEGINNING = {".json": '"schema": "loop-close.report/', ".xml": "<testsuite"}, 1_000
+_BEGINNINGS = {".json": '"schema": "loop-close.report/', ".xml": "<testsuite", SUFFIX: ""}
+_BEGINNING = 1_000
 
 
 class RejectedError(ValueError):
@@ -73,14 +70,12 @@ class Part(Record, frozen=True):
 
     :ivar outcomes: by node id; empty if single tests are not known.
     :ivar context: None for what is not pytest.
-    :ivar run: the number of the run in the store, 0 without one.
     :ivar name: the input's name as the user knows it; empty for a part that was not given as a file.
     """
 
     observation: Observation
     outcomes: Mapping[str, Outcome] = {}
     context: PytestContext | None = None
-    run: int = 0
     name: str = ""
 
 
@@ -110,17 +105,14 @@ def decode(data: bytes, name: str = "") -> Part:
         )
     packed = data[len(_BEGIN) :]
     lazy.complete(Called, Calls, Constant, ImportEffect, Swallowed)
+    unpacker = zlib.decompressobj()
     try:
-        unpacker = zlib.decompressobj()
         plain = unpacker.decompress(packed, min(_MOST, _ANY + _MOST_TIMES * len(packed)))
-        if not unpacker.eof:
-            raise RejectedError("it is cut off or too large; copy the whole file, as it was written")
-        part = msgspec.msgpack.decode(plain, type=Part)
+        part = msgspec.msgpack.decode(plain, type=Part) if unpacker.eof else None
     except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as fault:
-        if isinstance(fault, RejectedError):
-            raise
         raise RejectedError(f"it cannot be read ({fault}); run the tests again to write it") from fault
-    _check(part.observation)
+    if part is None:
+        raise RejectedError("it is cut off or too large; copy the whole file, as it was written")
     return part if part.name or not name else msgspec.structs.replace(part, name=name)
 
 
@@ -157,58 +149,25 @@ def _clean_calls(calls: Calls) -> Calls:
     return calls._replace(swallowed=swallowed, **tables)
 
 
-def _check(observation: Observation) -> None:
-    """Numbers can be, and calls point to functions and import effects that are there.
-
-    :raises RejectedError: where one does not.
-    """
-    index, of = observation.provenance.shard
-    if not 0 <= index <= of <= _MOST_SHARDS or (of and not index):
-        raise RejectedError(f"there is no shard {index} of {of}")
-    numbers = [*astuple(observation.counts)]
-    if (calls := observation.calls) is not None:
-        numbers += [calls.passed, calls.omitted, calls.remembered, calls.cut, calls.passed_over]
-        numbers += [number for f in calls.functions for number in (f.passed, f.named, *f.lines.values())]
-        hits = [index for each in (*calls.failed.values(), *calls.like_tests.values()) for index, _ in each]
-        hits += [index for each in calls.returned_none.values() for index in each]
-        hits += [index for each in calls.import_effects for index in each.ran]
-        effects = [*calls.uses.values(), *(f.uses for f in calls.functions)]
-        effects += [each.needs for each in calls.import_effects]
-        needed = [index for each in effects for index in each]
-        for indexes, table in ((hits, calls.functions), (needed, calls.import_effects)):
-            if indexes and not 0 <= min(indexes) <= max(indexes) < len(table):
-                raise RejectedError("its calls name functions that it does not have; run the tests again")
-        if not all(0 <= score <= 1e9 for like in calls.like_tests.values() for _, score in like):
-            raise RejectedError(
-                "its calls have relevances that are not positive numbers; run the tests again"
-            )
-    if min(numbers) < 0:
-        raise RejectedError("it counts less than nothing; run the tests again")
-
-
 # --- parts as files
 
 
-def write(folder: Path, part: Part, name: str = "") -> Path:
-    """Write a part into a folder, in one step, beside others of any process.
+def write(stem: Path, part: Part) -> None:
+    """Write a part in one step; what was there before is replaced.
 
-    :param name: without its suffix, of the file that is made or replaced; by default one that no other has.
+    :param stem: the path of the file without its suffix.
     :raises OSError: when it cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    names = (folder / f"{os.getpid()}-{number}{SUFFIX}" for number in _NUMBERS)
-    path = folder / f"{name}{SUFFIX}" if name else next(path for path in names if not path.exists())
-    temporary = path.with_suffix(".tmp")
+    temporary = stem.with_name(f"{stem.name}.tmp")
     temporary.write_bytes(encode(part))
-    temporary.replace(path)
-    return path
+    temporary.replace(stem.with_name(f"{stem.name}{SUFFIX}"))
 
 
 def read_folder(folder: Path) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts in a folder, by the names of their files; and those that cannot be read, each with the reason."""
+    """The parts in a folder and below, by their paths; and those that cannot be read, each with the reason."""
     found: list[Part] = []
     rejected: list[tuple[str, str]] = []
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             found.append(decode(path.read_bytes()))
         except (OSError, RejectedError) as fault:
@@ -222,11 +181,9 @@ def in_report(parts: Iterable[Part], unread: Iterable[tuple[str, str]] | None = 
     :param unread: for a merged report, the inputs that were not read.
     """
     packed: dict[str, Any] = {PARTS: [base64.b64encode(encode(each)).decode() for each in parts]}
-    return (
-        packed
-        if unread is None
-        else {**packed, UNREAD: [[_clean(name), _clean(why)] for name, why in unread]}
-    )
+    if unread is not None:
+        packed[UNREAD] = [[_clean(name), _clean(why)] for name, why in unread]
+    return packed
 
 
 def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
@@ -245,17 +202,18 @@ def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
     if not packed and not unread:
         raise RejectedError("it has no parts; write it again with --loop-close-json of this version")
     parts = [decode(each, name) for each in packed]
+    # It knew more, such as what a foreign detector found; that of a shard, only that others are missing.
     if UNREAD not in document and document.get("verdict") != "green":
-        # It knew more, such as what a foreign detector found; that of a shard, only that others are missing.
-        why = str(document.get("incomplete") or document.get("stall_reason") or "not green")
-        parts = [_not_green(each, why) for each in parts]
+        parts = [_incomplete(each, str(document.get("stall_reason"))) for each in parts]
     return parts, unread
 
 
-def _not_green(part: Part, why: str) -> Part:
-    if part.observation.provenance.shard[1] or report_of(part.observation).verdict != "green":
+def _incomplete(part: Part, why: str) -> Part:
+    """The part as incomplete, unless it is a shard or shows itself that it is not green."""
+    seen = part.observation
+    if seen.provenance.shard[1] or report_of(seen).verdict != "green":
         return part
-    return msgspec.structs.replace(part, observation=replace(part.observation, incomplete=why))
+    return msgspec.structs.replace(part, observation=replace(seen, incomplete=why))
 
 
 def of_junit(path: Path, root: str) -> Part:
@@ -272,17 +230,15 @@ def of_junit(path: Path, root: str) -> Part:
         junit = merge_junit([read_junit(str(path), iter(lambda: file.read(1 << 16), b""), root)])
     if junit.problems:
         raise RejectedError("; ".join(junit.problems))
-    nothing = replace(
-        observe_texts([], None, root=root), is_good_news=True
-    )  # a report says itself how it ended
+    # A report says itself how it ended.
+    nothing = replace(observe_texts([], None, root=root), is_good_news=True)
     made = replace(with_junit(nothing, junit), source=path.stem or "junit")
-    outcomes: dict[str, Outcome] = {}
     if junit.is_pytest and len(junit.cases) >= junit.counts.collected:
         failing = {failure.nodeid for failure in junit.failures} - {""}
-        outcomes = dict.fromkeys(sorted(failing), "failed")
-        for key, results in junit.cases.items():
-            outcomes.setdefault(test_of_case(key, root), "passed" if "passed" in results else "skipped")
-    return Part(observation=made, outcomes=outcomes, name=str(path))
+        passed = {test_of_case(key, root): "passed" in results for key, results in junit.cases.items()}
+        spared = {test for test, is_passed in passed.items() if not is_passed} - failing
+        made = replace(made, tests=tuple(sorted({*passed, *failing})), spared=tuple(sorted(spared)))
+    return Part(observation=made, name=str(path))
 
 
 def read_paths(
@@ -296,49 +252,42 @@ def read_paths(
     found: list[Part] = []
     rejected: list[tuple[str, str]] = []
     files: list[Path] = []
-    for name in paths:
-        path = Path(name)
-        inside = _reports_below(path, leave_out) if path.is_dir() else [path] if path.exists() else []
-        if not inside:
-            rejected.append(
-                (name, "it holds no report, no JUnit XML" if path.is_dir() else "it does not exist")
-            )
+    for path in map(Path, paths):
+        inside = [path]
+        if path.is_dir():
+            inside = [each for each in sorted(path.rglob("*")) if _is_report(each, leave_out)]
+            rejected += [] if inside else [(str(path), "it holds no report, no JUnit XML")]
         files += inside
-    if not files:
-        raise RejectedError("; ".join(f"{name}: {why}" for name, why in rejected))
     for path in files:
         try:
             parts, unread = _read_file(path)
             found += parts
             rejected += unread
-        except RejectedError as fault:
-            rejected.append((str(path), str(fault)))
-        except OSError as fault:
-            rejected.append((str(path), fault.strerror or str(fault)))
+        except (OSError, RejectedError) as fault:
+            rejected.append((str(path), getattr(fault, "strerror", None) or str(fault)))
+    if not any(map(Path.exists, files)):
+        raise RejectedError("; ".join(f"{name}: {why}" for name, why in rejected))
     return found, rejected
 
 
-def _reports_below(top: Path, leave_out: Collection[str]) -> list[Path]:
-    """Parts, reports and JUnit XML, but not what ``emit`` wrote, which says in another format what a report says."""
+def _is_report(path: Path, leave_out: Collection[str]) -> bool:
+    """Whether a file is a part, a report or JUnit XML, but not what ``emit`` wrote of a report."""
     from loop_close.emit import BEGINNINGS
 
-    found = []
-    for path in (Path(folder, file) for folder, _, files in os.walk(top) for file in files):
-        begin = ""
-        if path.suffix in _BEGINNINGS and path.is_file():
-            with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
-                begin = file.read(_BEGINNING)
-        is_report = _BEGINNINGS.get(path.suffix, "-") in begin and not begin.startswith(BEGINNINGS)
-        if (is_report or path.suffix == SUFFIX) and os.path.realpath(path) not in leave_out:
-            found.append(path)
-    return sorted(found)[:_MOST_FILES]
+    begin = _BEGINNINGS.get(path.suffix)
+    if begin is None or os.path.realpath(path) in leave_out or not path.is_file():
+        return False
+    with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_BEGINNING)
+        return begin in text and not text.startswith(BEGINNINGS)
+    return True  # that it cannot be read is told when it is
 
 
 def _read_file(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
+    if not path.exists():
+        raise RejectedError("it does not exist")
     if not path.is_file():  # a pipe would wait for a writer
         raise RejectedError("it is not a regular file")
-    if path.stat().st_size > _MOST_OF_FILE:
-        raise RejectedError(f"it is larger than {_MOST_OF_FILE:,} bytes")
     if path.suffix == ".xml":
         return [of_junit(path, os.getcwd())], []
     if path.suffix == SUFFIX:

@@ -18,11 +18,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from loop_close.model import Failure, Observation, Provenance
+    from loop_close.model import Failure, Observation
 
 #: The variable that names the folder into which pytest's plugin writes its part.
 VARIABLE = "LOOP_CLOSE"
@@ -46,9 +47,7 @@ class Command(NamedTuple):
     def is_pytest(self) -> bool:
         """Whether it is pytest, by its name or as a module of Python."""
         names = [os.path.basename(word).removesuffix(".exe") for word in self.words]
-        return any(
-            name in _PYTEST for name in (*names[:1], *(b for a, b in itertools.pairwise(names) if a == "-m"))
-        )
+        return names[0] in _PYTEST or any(a == "-m" and b in _PYTEST for a, b in itertools.pairwise(names))
 
 
 class Errors(logging.Handler):
@@ -63,10 +62,10 @@ class Errors(logging.Handler):
         with contextlib.suppress(Exception):
             text = record.getMessage()
             if record.levelno >= logging.ERROR or text.startswith(SKIPPED):
-                self._last.texts = [*getattr(self._last, "texts", ()), text][-2:]
+                self._last.texts = [*getattr(self._last, "texts", ()), text]
 
     def taken(self) -> list[str]:
-        """The last two texts of this thread, which are then forgotten."""
+        """The texts of this thread, which are then forgotten."""
         texts: list[str] = getattr(self._last, "texts", [])
         self._last.texts = []
         return texts
@@ -81,129 +80,126 @@ class Environments:
     def __init__(self, runner: str) -> None:
         self.runner = runner
         self.given = os.environ.get(VARIABLE, "")
-        self.lock = threading.RLock()
         self.reported: set[str] = set()
+        self._lock = threading.RLock()
         self._folder: Path | None = None
         self._own: dict[str, Path] = {}
 
-    def begin(self, root: Path, name: str) -> Path:
+    def begin(self, name: str) -> Path:
         """The folder for the parts of an environment that is about to run: the value of :data:`VARIABLE` for it.
 
         :raises OSError: when it cannot be made.
         """
-        with self.lock:
+        with self._lock:
             if self._folder is None:
-                self._folder = Path(self.given) if self.given else _new_folder(root, self.runner)
-                self._folder.mkdir(parents=True, exist_ok=True)
-            if name not in self._own:
-                self._own[name] = Path(tempfile.mkdtemp(prefix="environment-", dir=self._folder))
-            return self._own[name]
+                self._folder = Path(self.given or tempfile.mkdtemp(prefix="loop-close-"))
+                if not self.given:
+                    atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+            own = self._own.setdefault(name, self._folder / f"{os.getpid()}-{len(self._own)}")
+            own.mkdir(parents=True, exist_ok=True)
+            return own
 
-    def end(self, root: Path, name: str, made: Observation, commands: Sequence[Command] = ()) -> None:
-        """Take up the parts of an environment, and write one for what they do not tell.
+    def end(
+        self,
+        root: Path,
+        name: str,
+        exit_code: int,
+        commands: Sequence[Command] = (),
+        *,
+        rerun: str,
+        waiting: Iterable[str],
+        why: str = "",
+        skipped: str = "",
+    ) -> None:
+        """Write a part for what those of an environment do not tell, and the prompt over all.
 
-        :param made: what the runner knows of it: exit code, interpreter, failures, that it was skipped.
         :param commands: what its commands printed.
+        :param rerun: the command that runs it again.
+        :param waiting: environments of this call: without those that have not ended nothing is green.
+        :param why: why it failed, if that was none of the commands; ``skipped`` why it did not run.
         """
         from loop_close import parts
+        from loop_close.model import Observation
+        from loop_close.provenance import provenance_of
 
-        with self.lock:
+        provenance = replace(
+            provenance_of(root, os.environ), runner=self.runner, environment=name, interpreter=""
+        )
+        made = Observation(
+            exit_code=exit_code,
+            source=name,
+            provenance=provenance,
+            rerun=rerun,
+            expects_tests=False,
+            skipped=skipped,
+            failures=(self._failure(name, why),) if why else (),
+        )
+        with self._lock:
             self.reported.add(name)
-            own = self.begin(root, name)
-            is_told, is_red = False, False
-            for number, path in enumerate(sorted(own.glob(f"*{parts.SUFFIX}"))):
-                with contextlib.suppress(parts.RejectedError):  # it stays, and is rejected by who joins
-                    seen = parts.decode(path.read_bytes()).observation
-                    if seen.exit_code or seen.failures:
-                        is_red = True
-                        # A command that may fail, or that passed when it ran again.
-                        if not made.exit_code and not self.given:
-                            path.unlink()
-                            continue
-                is_told = True
-                path.replace(own.with_name(f"{own.name}-{number}{parts.SUFFIX}"))
-            shutil.rmtree(own, ignore_errors=True)
-            del self._own[name]
-            failed = next((each for each in reversed(commands) if each.exit_code), None)
-            is_explained = not made.exit_code or (is_red and (failed is None or failed.is_pytest))
-            if made.failures or not (is_told and is_explained):
-                rest = [each for each in commands if not (is_told and each.is_pytest)]
-                seen = (
-                    made
-                    if made.failures or made.skipped
-                    else _observed(root, self.runner, name, made, rest, failed)
-                )
-                parts.write(own.parent, parts.Part(observation=seen))
+            own = self.begin(name)
+            if why or skipped:
+                parts.write(own / "environment", parts.Part(observation=made))
+            elif left := self._untold(own, exit_code, commands):
+                parts.write(own / "environment", parts.Part(observation=self._observed(root, made, left)))
+            lines = [] if self.given else self._rewrite(root, waiting)
+        if exit_code:
+            say(lines)
 
-    def rewrite(self, root: Path, waiting: Iterable[str]) -> list[str]:
-        """Write the prompt and the JSON report over all parts; the lines to show. Under a check there is nothing to do.
+    def _untold(self, own: Path, exit_code: int, commands: Sequence[Command]) -> Sequence[Command]:
+        """The commands of an environment of whose result its parts do not tell; empty if they tell it."""
+        from loop_close import parts
 
-        :param waiting: environments that have not ended: without them nothing is green.
-        """
-        if self.given or self._folder is None:
-            return []
+        told = []
+        for path in own.glob(f"*{parts.SUFFIX}"):
+            with contextlib.suppress(parts.RejectedError):  # who joins names it
+                seen = parts.decode(path.read_bytes()).observation
+                told.append(bool(seen.exit_code or seen.failures))
+                if told[-1] and not (exit_code or self.given):
+                    path.unlink()  # of a command that may fail, or that passed when it ran again
+                    told.pop()
+        if not told:
+            return commands or [Command((self.runner,), exit_code)]
+        is_explained = not exit_code or (any(told) and _failing(commands).is_pytest)
+        return [] if is_explained else [each for each in commands if not each.is_pytest]
+
+    def _observed(self, root: Path, made: Observation, commands: Sequence[Command]) -> Observation:
+        """What the commands printed; the one that failed where no reader knows it, or pytest was called wrongly."""
+        from loop_close.facts import is_a
+        from loop_close.readers.streams import observe_texts
+
+        texts = [text for each in commands for text in each.texts]
+        seen = observe_texts(texts, made.exit_code, root=str(root), source=made.source)
+        if made.exit_code and all(is_a(each.raised, "UsageError") for each in seen.failures):
+            failed = _failing(commands)
+            why = f"exit {made.exit_code}: {shlex.join(map(str, failed.words))}{last_line(*failed.texts)}"
+            failures = (self._failure(made.source, why),)
+            seen = replace(seen, failures=failures, counts=replace(seen.counts, errors=0), incomplete="")
+        return replace(seen, provenance=made.provenance, rerun=made.rerun)
+
+    def _failure(self, name: str, why: str) -> Failure:
+        """The environment as a failure, as the reader of the runner's output makes it."""
+        from loop_close.model import Failure
+
+        return Failure(nodeid="", phase="process", tool=self.runner, code=name, message=f"{name}: {why}")
+
+    def _rewrite(self, root: Path, waiting: Iterable[str]) -> list[str]:
+        """Write the prompt and the JSON report over all parts; the lines to show."""
         from loop_close import app, files
         from loop_close.merge import join
         from loop_close.parts import in_report, read_folder
-        from loop_close.provenance import provenance_of
         from loop_close.settings import parse_settings
 
-        with self.lock:
-            targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
-            found, rejected = read_folder(self._folder)
-            left = sorted({*waiting} - self.reported)
-            merged = join(found, rejected, expected=left, here=provenance_of(root, os.environ))
-            inputs = in_report(merged.parts, merged.unread) if targets.json is not None else None
-            return app.terminal_lines(app.write_report(merged.report, targets, inputs=inputs), targets)
+        targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
+        found, rejected = read_folder(self._folder or root)
+        report = join(found, rejected, expected=sorted({*waiting} - self.reported))
+        return app.terminal_lines(
+            app.write_report(report, targets, inputs=in_report(found, rejected)), targets
+        )
 
 
-def _new_folder(root: Path, runner: str) -> Path:
-    """A folder for this process, removed at its end."""
-    from loop_close import files
-
-    folder = files.state_folder(root) / runner
-    folder.mkdir(exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="run-", dir=folder))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return made
-
-
-def made_by(runner: str, name: str, root: Path, interpreter: str = "") -> Provenance:
-    """What is known of an environment from outside of it."""
-    from dataclasses import replace
-
-    from loop_close.provenance import provenance_of
-
-    made = provenance_of(root, os.environ)
-    return replace(made, runner=runner, environment=name, interpreter=interpreter)
-
-
-def _observed(
-    root: Path, runner: str, name: str, made: Observation, commands: Sequence[Command], failed: Command | None
-) -> Observation:
-    """What the commands printed; the command that failed where no reader knows it, or pytest was called wrongly."""
-    from dataclasses import replace
-
-    from loop_close.facts import is_a
-    from loop_close.readers.streams import observe_texts
-
-    texts = [text for each in commands for text in each.texts]
-    seen = observe_texts(texts, made.exit_code, root=str(root), source=made.source)
-    if made.exit_code and all(
-        is_a(each.raised, "UsageError") for each in seen.failures
-    ):  # no test that fails
-        command = shlex.join(map(str, failed.words)) if failed is not None else "a command"
-        why = f"exit {made.exit_code}: {command}{last_line(*(failed.texts if failed is not None else ()))}"
-        counts = replace(seen.counts, errors=0)
-        seen = replace(seen, failures=(failure(runner, name, why),), counts=counts, incomplete="")
-    return replace(seen, provenance=made.provenance, rerun=made.rerun)
-
-
-def failure(runner: str, name: str, why: str) -> Failure:
-    """The environment as a failure, as the reader of the runner's output makes it."""
-    from loop_close.model import Failure
-
-    return Failure(nodeid="", phase="process", tool=runner, code=name, message=f"{name}: {why}")
+def _failing(commands: Sequence[Command]) -> Command:
+    """The last one that failed."""
+    return next((each for each in reversed(commands) if each.exit_code), Command(("a command",), 1))
 
 
 def last_line(*texts: str) -> str:

@@ -8,29 +8,18 @@ environment.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tox.plugin import impl
 from tox.tox_env.runner import RunToxEnv
 
-from loop_close.parts_of_runner import (
-    SKIPPED,
-    VARIABLE,
-    Command,
-    Environments,
-    Errors,
-    failure,
-    last_line,
-    made_by,
-    say,
-)
+from loop_close.parts_of_runner import SKIPPED, VARIABLE, Command, Environments, Errors, say
 
 if TYPE_CHECKING:
     from tox.config.cli.parser import ToxParser
@@ -116,74 +105,40 @@ def _root(tox_env: ToxEnv) -> Path:
 
 
 def _before(tox_env: ToxEnv) -> None:
-    folder = _SESSION.environments.begin(_root(tox_env), _name(tox_env))
-    tox_env.conf["set_env"].update({VARIABLE: str(folder)})
+    tox_env.conf["set_env"].update({VARIABLE: str(_SESSION.environments.begin(_name(tox_env)))})
 
 
 def _after(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
     if error := sys.exc_info()[1]:  # such as that a command is not in allowlist_externals
-        made = (failure("tox", _name(tox_env), f"exit {exit_code}: {str(error)[:_LONGEST]}"),)
-        return _conclude(tox_env, exit_code or 1, failures=made)
+        _end(tox_env, exit_code or 1, why=f"exit {exit_code}: {str(error)[:_LONGEST]}")
+        return
     # In one that passed, what failed may fail (prefix -), has to fail (!), or ran again and passed.
     kept = [each for each in outcomes if exit_code or not each.exit_code]
-    commands = [Command(each.cmd, each.exit_code or 0, (each.out, each.err)) for each in kept]
-    return _conclude(tox_env, exit_code, commands)
+    _end(tox_env, exit_code, [Command(each.cmd, each.exit_code or 0, (each.out, each.err)) for each in kept])
 
 
 def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     """An environment whose commands did not run because something failed before them, or that tox skips."""
-    name, logged = _name(tox_env), "".join(_SESSION.errors.taken()[-1:])
-    if name in _SESSION.environments.reported or not (logged or isinstance(error, SystemExit)):
-        return
+    logged = "".join(_SESSION.errors.taken()[-1:])
+    is_failed = bool(logged) or isinstance(error, SystemExit)
+    code = getattr(error, "code", 1)
     if logged.startswith(SKIPPED):
-        _conclude(tox_env, 0, skipped=logged.removeprefix(SKIPPED))
-        return
-    code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
-    if code == -signal.SIGINT:  # someone pressed Ctrl-C
-        return
-    why = logged or f"it could not be made{_said(error)} (exit {code})"
-    _conclude(tox_env, code, failures=(failure("tox", name, why),))
+        _end(tox_env, 0, skipped=logged.removeprefix(SKIPPED))
+    elif is_failed and code != -signal.SIGINT and _name(tox_env) not in _SESSION.environments.reported:
+        _end(tox_env, 1, why=logged or f"it could not be made (exit {code})")
 
 
-def _said(error: BaseException | None) -> str:
-    """What the installer printed last: the outcome that raised the error has it."""
-    trace = error.__traceback__ if error is not None else None
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    outcome = trace.tb_frame.f_locals.get("self") if trace is not None else None
-    texts = [getattr(outcome, name, "") for name in ("out", "err")]
-    return last_line(*(text for text in texts if isinstance(text, str)))
-
-
-def _conclude(tox_env: ToxEnv, exit_code: int, commands: list[Command] | None = None, **known: Any) -> None:
-    from loop_close.model import Observation
-
-    name, root = _name(tox_env), _root(tox_env)
-    made = Observation(
-        exit_code=exit_code,
-        source=name,
-        provenance=made_by("tox", name, root, _interpreter(tox_env)),
-        rerun=shlex.join(("tox", "-e", name, *([] if tox_env.core["loop_close"] else ["--loop-close"]))),
-        expects_tests=False,
-        **known,
+def _end(tox_env: ToxEnv, exit_code: int, commands: Sequence[Command] = (), **known: Any) -> None:
+    name = _name(tox_env)
+    words = ("tox", "-e", name, *([] if tox_env.core["loop_close"] else ["--loop-close"]))
+    waiting, rerun = _running(), shlex.join(words)
+    _SESSION.environments.end(
+        _root(tox_env), name, exit_code, commands, rerun=rerun, waiting=waiting, **known
     )
-    _SESSION.environments.end(root, name, made, commands or ())
-    lines = _SESSION.environments.rewrite(root, _running(tox_env))
-    if exit_code:
-        say(lines)
 
 
-def _running(tox_env: ToxEnv) -> Iterator[str]:
+def _running() -> Iterator[str]:
     """The environments of this call whose results count."""
     if _SESSION.tox is not None:
-        for name in _SESSION.tox.envs.iter():
-            if not _SESSION.tox.envs[name].conf["ignore_outcome"]:
-                yield name
-
-
-def _interpreter(tox_env: ToxEnv) -> str:
-    """Such as ``cpython-3.11``; empty for an environment without Python, or whose Python was not found."""
-    with contextlib.suppress(Exception):
-        python: Any = getattr(tox_env, "base_python", None)
-        return f"{python.implementation.lower()}-{python.version_info.major}.{python.version_info.minor}"
-    return ""
+        envs = _SESSION.tox.envs
+        yield from (name for name in envs.iter() if not envs[name].conf["ignore_outcome"])

@@ -265,7 +265,7 @@ class _Worker:
         is_told = (exit_code == 0 and parts) or any(part.observation.failures for part in parts)
         if exit_code is not None and not is_told:
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
-            parts.append(Part(observation=seen, run=run.number))
+            parts.append(Part(observation=seen))
         run = result_of(run, check, exit_code, parts, lost)
         run = msgspec.structs.replace(
             run,

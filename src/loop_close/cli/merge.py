@@ -20,7 +20,6 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     """
     from loop_close import app, files
     from loop_close.prompt.sections import in_short
-    from loop_close.provenance import provenance_of
 
     for option, path in (("-o", options.output), ("--json", options.json)):
         if path:
@@ -31,9 +30,8 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
         parts, rejected = read_paths(options.paths, written)
     except RejectedError as error:
         raise UsageError(str(error)) from None
-    here = provenance_of(Path.cwd(), os.environ)
-    merged = join(parts, rejected, expected=options.expect, here=here)
-    for name, why in merged.rejected:
+    report = join(parts, rejected, expected=options.expect)
+    for name, why in report.rejected:
         streams.complain(f"{name} was not read: {why}")
     targets = project_of(options)
     if options.output:
@@ -41,7 +39,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     try:
-        saved = app.write_report(merged.report, targets, inputs=in_report(merged.parts, merged.unread))
+        saved = app.write_report(report, targets, inputs=in_report(parts, rejected))
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
     for line in (in_short(saved.report), *saved.report.notes, *saved.problems):

@@ -84,7 +84,7 @@ def hand_over(stem: str, part: Part) -> None:
     """
     from loop_close.parts import write
 
-    write(Path(stem).parent, part, Path(stem).name)
+    write(Path(stem), part)
 
 
 def part_of(recorder: Recorder, session: pytest.Session) -> Part:
