@@ -4,7 +4,7 @@ import pytest
 
 from loop_close import files
 from loop_close.pytest_plugin.calls import setting_of
-from loop_close.pytest_plugin.command import read_settings
+from loop_close.pytest_plugin.command import targets_of
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_settings_are_read_once(config, monkeypatch):
     reads, read = [], files.settings_table
     monkeypatch.setattr(files, "settings_table", lambda root: reads.append(root) or read(root))
     assert setting_of(config) == "on"
-    assert read_settings(config).suspects == "on"
+    assert targets_of(config).settings.suspects == "on"
     assert reads == [config.rootpath]
 
 
@@ -32,4 +32,4 @@ def test_what_is_wrong_is_told_where_all_settings_are_read(config, text):
     (config.rootpath / "pyproject.toml").write_text(text)
     assert setting_of(config) in ("auto", "5")
     with pytest.raises(pytest.UsageError, match="loop-close: "):
-        read_settings(config)
+        targets_of(config)

@@ -73,7 +73,7 @@ def test_wrong_call_of_pytest_leaves_what_shows_failing_tests(run, wrong):
     done = run({}, wrong, own_process=wrong.startswith("-"))
     assert done.ret == 4
     assert contents(done.folder) == before
-    said = "loop-close: pytest was called wrongly; nextprompt.md still shows the last run"
+    said = "loop-close: no test ran; nextprompt.md still shows the last run"
     assert said in f"{done.stdout}\n{done.stderr}".splitlines()
 
 
@@ -94,7 +94,7 @@ def test_choice_that_no_test_matches_leaves_what_shows_failing_tests(run, words)
     done = run({}, *words)
     assert done.ret == 5
     assert contents(done.folder) == before
-    assert done.summary == ["loop-close: no test matches -k or -m; nextprompt.md still shows the last run"]
+    assert done.summary == ["loop-close: no test ran; nextprompt.md still shows the last run"]
 
 
 @pytest.mark.parametrize("option", ["-x", "--stepwise"])

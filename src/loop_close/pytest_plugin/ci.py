@@ -58,16 +58,9 @@ def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str
     document = checked(report_document(saved.report, ""), _folder(root, _REPOSITORY[system]))
     if system == GITLAB:
         return [], _try(CODE_QUALITY, lambda: _write(root, gitlab(document)))
-    history: list[str] = []
-    problems: list[str] = []
-    try:
-        history = _history(targets, saved.report.observation.source)
-    except Exception as fault:  # the summary is worth more
-        problems.append(f"no history in the step summary: {type(fault).__name__}: {fault}")
-    return error_annotations(document), [
-        *problems,
-        *_try("the step summary", lambda: _append(lambda held: summary(document, held, history))),
-    ]
+    history = _history(targets, saved.report.observation.source)
+    problems = _try("the step summary", lambda: _append(lambda held: summary(document, held, history)))
+    return error_annotations(document), problems
 
 
 def _history(targets: Targets, source: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from loop_close import files
 from loop_close.files import Targets
 from loop_close.settings import (
     DECLARED,
-    Settings,
     SettingsError,
     check_setting,
     is_url,
@@ -32,16 +30,21 @@ def scope(config: pytest.Config, deselected: int = 0) -> str:
 
     :param deselected: how many tests were left out, by whatever option or plugin.
     """
-    parts = [f"-k {config.getoption('keyword')!r}"] if config.getoption("keyword", "") else []
-    parts += [f"-m {config.getoption('markexpr')!r}"] if config.getoption("markexpr", "") else []
-    chosen = (("lf", "--lf"), ("stepwise", "--sw"), ("loop_close_failed", "--loop-close-failed"))
-    parts += [flag for option, flag in chosen if config.getoption(option, False)]
+    options = {
+        "keyword": "-k {!r}",
+        "markexpr": "-m {!r}",
+        "lf": "--lf",
+        "stepwise": "--sw",
+        "loop_close_failed": "--loop-close-failed",
+    }
+    given = ((config.getoption(option, None), shown) for option, shown in options.items())
+    parts = [shown.format(value) for value, shown in given if value]
     number, of = shard_of(config)
     parts += [f"shard {number} of {of}"] if of else []
     here = config.invocation_params.dir
     paths = [str(path) for path in config.getoption("file_or_dir", None) or ()]
     parts += [path.replace(f"{config.rootpath}{os.sep}", "") for path in paths]
-    if not paths and here != config.rootpath and _is_invocation_dir(config):
+    if not paths and here != config.rootpath:
         parts.append(f"in {os.path.relpath(here, config.rootpath)}")
     if not parts and deselected:
         parts.append(f"{deselected} deselected")
@@ -55,21 +58,6 @@ def shard_of(config: pytest.Config) -> tuple[int, int]:
         if isinstance(of, int) and isinstance(number, int) and of > 1:
             return (number + 1 if names[1] == "shard_id" else number), of
     return 0, 0
-
-
-def reaches_outside(config: pytest.Config) -> bool:
-    """Whether tests from outside of the root are collected: their node ids depend on the arguments of the command."""
-    is_module = config.getoption("pyargs", False)
-    for given in getattr(config, "args", None) or config.getoption("file_or_dir", None) or ():
-        path = Path(os.path.abspath(config.invocation_params.dir / str(given).partition("::")[0]))
-        if not path.is_relative_to(config.rootpath) or (is_module and not path.exists()):
-            return True
-    return False
-
-
-def _is_invocation_dir(config: pytest.Config) -> bool:
-    """Whether what is collected is the folder in which pytest was started, as nothing was named."""
-    return getattr(getattr(config, "args_source", None), "name", "") == "INVOCATION_DIR"
 
 
 def _shown(word: str) -> str:
@@ -96,60 +84,32 @@ def settings_table(config: pytest.Config) -> Mapping[str, Any]:
     return config.stash[_TABLE]
 
 
-def read_settings(config: pytest.Config) -> Settings:
-    """The project's settings with the command line's over them.
-
-    :raises pytest.UsageError: naming the setting that is wrong and what it takes.
-    """
-    try:
-        settings = parse_settings(settings_table(config))
-        return replace(settings, **_given(config))
-    except (SettingsError, files.UnusablePathError) as error:
-        raise pytest.UsageError(f"loop-close: {error}") from None
-
-
-def _given(config: pytest.Config) -> dict[str, Any]:
-    """The settings given on the command line, checked."""
-    given: dict[str, Any] = {}
-    for key in (key for key, declared in DECLARED.items() if declared.metavar):
-        value = config.getoption(f"loop_close_{key}", None)
-        if value is not None:
-            given[key] = int(value) if key == "budget" and value.isdecimal() else value
-            check_setting(option_of(key), key, given[key])
-    if is_url(given.get("history")):
-        del given["history"]  # the file stays the one that the settings name
-    return given
-
-
 def targets_of(config: pytest.Config) -> Targets:
-    """The files to write; whether they can be written shows when they are.
+    """The settings, with the command line's over them, and the files to write; these may turn out not to be writable.
 
     Paths on the command line count from where pytest was started, as with ``--junitxml``; those in the settings
     from the root.
 
-    :raises pytest.UsageError: for a setting or an option that is wrong.
+    :raises pytest.UsageError: naming the setting or option that is wrong and what it takes.
     """
-    settings = read_settings(config)
+    given: dict[str, Any] = {}
     try:
-        url = config.getoption("loop_close_history", None)
-        paths = dict(_given_paths(config))
-        return files.targets_of(config.rootpath, settings, paths, url if is_url(url) else "")
-    except files.UnusablePathError as error:
+        settings = parse_settings(settings_table(config))
+        for key in (key for key, declared in DECLARED.items() if declared.metavar):
+            value = config.getoption(f"loop_close_{key}", None)
+            if value is not None:
+                given[key] = int(value) if key == "budget" and value.isdecimal() else value
+                check_setting(option_of(key), key, given[key])
+        # With a server the file stays the one that the settings name.
+        url = given.pop("history") if is_url(given.get("history")) else ""
+        paths: dict[str, Path] = {
+            key: config.invocation_params.dir / os.path.expanduser(given[key])
+            for key in ("file", "json", "history")
+            if key in given
+        }
+        return files.targets_of(config.rootpath, replace(settings, **given), paths, url)
+    except (SettingsError, files.UnusablePathError) as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
-
-
-def _given_paths(config: pytest.Config) -> Iterator[tuple[str, Path]]:
-    """The paths of the command line, by the name of their setting.
-
-    :raises files.UnusablePathError: when one begins with the home folder of an unknown user.
-    """
-    for key in ("file", "json", "history"):
-        value = config.getoption(f"loop_close_{key}", None)
-        if value is not None and not is_url(value):
-            try:
-                yield key, config.invocation_params.dir / Path(value).expanduser()
-            except RuntimeError as error:
-                raise files.UnusablePathError(f"{value}: {error}") from None
 
 
 # --- ``--loop-close-failed``: run exactly the tests that failed in the last run
@@ -167,7 +127,7 @@ class FailedTests:
     def __init__(self, config: pytest.Config, nodeids: list[str]) -> None:
         self._nodeids = frozenset(nodeids)
         self._config = config
-        self._paths: frozenset[Path] = frozenset()
+        self._is_narrow = False
         self._collected: set[str] = set()
         self._closed: set[str] = set()
         self.notes: list[str] = []
@@ -175,35 +135,22 @@ class FailedTests:
     def narrow(self) -> None:
         """Have pytest collect only the files in question, instead of what the command line names.
 
-        Outside of the root the node ids do not name the files: what the command line names is collected. A limit of
-        coverage is for all tests, so it does not hold for some.
+        Where they are not all known by their node ids, such as outside of the root, what the command line names is
+        collected. A limit of coverage is for all tests, so it does not hold for some.
         """
         limits = getattr(self._config.pluginmanager.get_plugin("_cov"), "options", None)
+        paths = {self._config.rootpath / nodeid.partition("::")[0] for nodeid in self._nodeids}
+        self._is_narrow = bool(paths) and all(path.exists() and "[" not in str(path) for path in paths)
         if self._nodeids and getattr(limits, "cov_fail_under", None):
             limits.cov_fail_under = 0  # type: ignore[union-attr]
         if not self._nodeids:
             self.notes.append(f"no failing test is recorded: {self._all()} ran")
-        elif not reaches_outside(self._config):
-            paths = {self._config.rootpath / nodeid.partition("::")[0] for nodeid in self._nodeids}
-            self._paths = frozenset(path for path in paths if path.exists())
-            if self._paths:
-                self._config.args[:] = sorted({*map(self._argument, self._paths)})
+        elif self._is_narrow:
+            self._config.args[:] = sorted(map(str, paths))
 
     def _all(self) -> str:
         number, of = shard_of(self._config)
         return f"all tests of shard {number} of {of}" if of else "all tests"
-
-    def _argument(self, path: Path) -> str:
-        """The path, or the nearest folder that can be named: brackets in an argument are those of a test."""
-        if "[" not in str(path):
-            return str(path)
-        parts = Path(os.path.relpath(path, self._config.invocation_params.dir)).parts
-        return str(Path(*takewhile(lambda part: "[" not in part, parts)))
-
-    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave out the other files of a folder that is collected for one of its files."""
-        is_other = self._paths and self._paths.isdisjoint((collection_path, *collection_path.parents))
-        return True if is_other and not collection_path.is_dir() else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         (self._collected if report.passed else self._closed).add(report.nodeid)
@@ -212,7 +159,7 @@ class FailedTests:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Any:
         wanted = [item for item in items if not self._nodeids.isdisjoint(_chain(item))]
         missing = self._missing(wanted)
-        if not self._paths and len(missing) == len(self._nodeids):
+        if not self._is_narrow and len(missing) == len(self._nodeids):
             if missing:
                 self.notes.append(f"none of the tests that failed was found: {self._all()} ran")
             yield

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
 from collections.abc import Iterable
-from types import FrameType
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,17 +56,16 @@ def report(config: pytest.Config, error: Exception) -> None:
 def _report(config: pytest.Config, error: Exception) -> None:
     from loop_close.files import shows_failing_tests
     from loop_close.model import Counts, Observation
-    from loop_close.parts import Part
+    from loop_close.parts import Part, write
     from loop_close.provenance import source_of
     from loop_close.pytest_plugin import BEGUN
     from loop_close.pytest_plugin.command import targets_of
     from loop_close.pytest_plugin.finish import (
-        UNCHANGED,
         begin,
         ci_output,
         context_of,
-        hand_over,
         summary,
+        unchanged,
     )
 
     config.option = config.known_args_namespace
@@ -81,41 +79,23 @@ def _report(config: pytest.Config, error: Exception) -> None:
     )
     part = Part(observation=observation, outcomes={}, context=context_of(config))
     if stem := config.stash.get(BEGUN, ""):
-        hand_over(stem, part)
+        write(Path(stem), part)
         return
     targets = targets_of(config)
     is_misuse = isinstance(error, pytest.UsageError)
     if is_misuse and shows_failing_tests(targets.contents(), targets):
-        _say_last([f"loop-close: {UNCHANGED.format(targets.prompt.name)}"])
+        _say([unchanged(targets)])
         return
     begun = begin(config, targets)
     if is_misuse or is_exit:
         begun.abandon()
     saved = begun.conclude([part])
     commands, found = ci_output(targets, saved)
-    _say_last((*summary(saved, targets, config), *found, *commands))
+    _say((*summary(saved, targets, config), *found, *commands))
 
 
-def _say_last(lines: Iterable[str]) -> None:
-    """Print after pytest's own words for the error, which come when all of pytest's hooks are done."""
-    text = "".join(f"{line}\n" for line in lines)
-
-    def say() -> None:
-        with contextlib.suppress(Exception):
-            sys.stderr.write(text)
-
-    if _is_inside_a_test():  # its process goes on
-        say()
-    else:
-        atexit.register(say)
-
-
-def _is_inside_a_test() -> bool:
-    """Whether another run of pytest, in this process, calls this one from a test."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__") != "_pytest.runner":
-        frame = frame.f_back
-    return frame is not None
+def _say(lines: Iterable[str]) -> None:
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,27 +15,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
-from loop_close.lazy import dataclass
 from loop_close.provenance import GROUP, ci_system, packages, source_of
 from loop_close.pytest_plugin.command import notes_of, scope
 from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
-    from loop_close.detectors import Detector
     from loop_close.model import Failure, Observation, Warned
     from loop_close.parts import Part
-    from loop_close.prompt.compose import Section
     from loop_close.pytest_plugin.session import Recorder
 
 
 _PYTEST = ("pytest", "py.test")
-_TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS, _TOO_MANY_WARNINGS = 1, 3, 4, 5, 6
+_TESTS_FAILED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 1, 3, 4, 5
 #: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
 _OWN_STATUS = range(7)
-#: What is said of a run that leaves the prompt of the last one.
-UNCHANGED = "pytest was called wrongly; {} still shows the last run"
-NO_MATCH = "no test matches -k or -m; {} still shows the last run"
+
+
+def unchanged(targets: Targets) -> str:
+    """What is said of a run that leaves the prompt of the last one, as it says nothing of the program."""
+    return f"loop-close: no test ran; {targets.prompt.name} still shows the last run"
 
 
 def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -47,9 +46,7 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
         if recorder.fault is not None:
             raise recorder.fault
         return _lines(recorder, session)
-    except KeyboardInterrupt as interrupt:  # the tests are over; what is left is to say so
-        return _fallback(recorder, session, interrupt)
-    except Exception as fault:
+    except (Exception, KeyboardInterrupt) as fault:  # the tests are over; what is left is to say so
         return _fallback(recorder, session, fault)
 
 
@@ -64,27 +61,21 @@ def begin(config: pytest.Config, targets: Targets) -> Begun:
 
 def _lines(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
     if recorder.begun_file:
-        hand_over(recorder.begun_file, part_of(recorder, session))
+        from loop_close.parts import write
+
+        write(Path(recorder.begun_file), part_of(recorder, session))
         return ()
-    said = UNCHANGED if is_misused(int(session.exitstatus), recorder.failures) else ""
-    said = said or (NO_MATCH if _matches_no_test(session) else "")
-    if said and recorder.begun is not None:
-        recorder.begun.abandon()  # it says nothing of the program
-    if said and shows_failing_tests(recorder.former, recorder.targets):
+    says_nothing = is_misused(int(session.exitstatus), recorder.failures) or _matches_no_test(session)
+    if says_nothing and recorder.begun is not None:
+        recorder.begun.abandon()
+    if says_nothing and shows_failing_tests(recorder.former, recorder.targets):
         restore(recorder.former)
-        return (f"loop-close: {said.format(recorder.targets.prompt.name)}",)
-    return _lines_of_report(recorder, session, load_packages(recorder.config))
-
-
-def hand_over(stem: str, part: Part) -> None:
-    """Write the report for ``loop-close check``, tox or nox, whole or not at all.
-
-    :param stem: the path of the file without its suffix; what the run wrote there before is replaced.
-    :raises OSError: when it cannot be written.
-    """
-    from loop_close.parts import write
-
-    write(Path(stem), part)
+        return (unchanged(recorder.targets),)
+    extended = extensions(recorder.config)
+    part = part_of(recorder, session)
+    begun = recorder.begun or begin(recorder.config, recorder.targets)  # the session never began
+    recorder.saved = begun.conclude([part], scope=part.observation.selection, **extended)
+    return summary(recorder.saved, recorder.targets, recorder.config)
 
 
 def part_of(recorder: Recorder, session: pytest.Session) -> Part:
@@ -133,20 +124,6 @@ def _matches_no_test(session: pytest.Session) -> bool:
     return is_chosen and int(session.exitstatus) == _NO_TESTS
 
 
-def _lines_of_report(recorder: Recorder, session: pytest.Session, unloadable: list[str]) -> tuple[str, ...]:
-    part = part_of(recorder, session)
-    begun = recorder.begun or begin(recorder.config, recorder.targets)  # the session never began
-    extended = extensions(recorder.config, unloadable)
-    recorder.saved = begun.conclude(
-        [part],
-        scope=part.observation.selection,
-        detectors=extended.detectors,
-        extra_sections=extended.sections,
-        faults=extended.faults,
-    )
-    return summary(recorder.saved, recorder.targets, recorder.config)
-
-
 def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], list[str]]:
     """Write for the CI system that runs this, if it is one that we know.
 
@@ -159,7 +136,7 @@ def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], li
     from loop_close.pytest_plugin.ci import publish
 
     commands, found = publish(system, targets, saved)
-    return commands, problems(tuple(found))
+    return commands, problems(found)
 
 
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
@@ -223,11 +200,9 @@ def _incomplete(recorder: Recorder, session: pytest.Session) -> str:
 def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
     """A total below the limit, by pytest-cov, which prints it only on the terminal."""
     plugin = config.pluginmanager.get_plugin("_cov")
-    total, limit = (
-        getattr(plugin, "cov_total", None),
-        getattr(getattr(plugin, "options", None), "cov_fail_under", None),
-    )
-    if not isinstance(total, int | float) or not isinstance(limit, int | float) or total >= limit:
+    total = getattr(plugin, "cov_total", None)
+    limit = getattr(getattr(plugin, "options", None), "cov_fail_under", None)
+    if total is None or limit is None or total >= limit:
         return
     from loop_close.readers.runners import read_coverage
 
@@ -241,14 +216,10 @@ def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:
     """Which plugins take part in the end of a session whose exit status its tests do not explain; empty if they do."""
     status, config = int(session.exitstatus), recorder.config
     is_explained = recorder.failures or recorder.interrupted or [*coverage_failures(config)]
-    is_limit = status == _TOO_MANY_WARNINGS and config.getoption("max_warnings", None) is not None
-    if is_limit or (
-        status in _OWN_STATUS and (status not in (_TESTS_FAILED, _TOO_MANY_WARNINGS) or is_explained)
-    ):
+    if status in _OWN_STATUS and (status != _TESTS_FAILED or is_explained):
         return ""
-    names = sorted(
-        {*_implementers(config, "pytest_sessionfinish", "pytest_terminal_summary", "pytest_runtestloop")}
-    )
+    hooks = "pytest_sessionfinish", "pytest_terminal_summary", "pytest_runtestloop"
+    names = sorted({*_implementers(config, *hooks)})
     return f"{', '.join(names[:3])} took part in the end of the session" if names else ""
 
 
@@ -263,24 +234,20 @@ def _implementers(config: pytest.Config, *hooks: str) -> Iterator[str]:
 
 
 def _warnings(recorder: Recorder) -> list[Warned]:
+    """The warnings of exceptions that nobody handled."""
     if not recorder.warnings:
         return []
-    from loop_close.detectors.findings import is_unhandled_exception
-
-    kept = [warned for warned in recorder.warnings if is_unhandled_exception(warned[0], warned[1])]
-    return _warned(kept, str(recorder.config.rootpath)) if kept else []
-
-
-def _warned(warnings: list[tuple[str, str, str, int, str]], root: str) -> list[Warned]:
     from loop_close.capture import ProjectCode
+    from loop_close.detectors.findings import is_unhandled_exception
     from loop_close.model import Warned
 
-    project = ProjectCode(root)
+    project = ProjectCode(str(recorder.config.rootpath))
     found = set()
-    for category, message, filename, lineno, nodeid in warnings:
-        file = project.relative(filename) or ""
-        line = lineno if file else 0
-        found.add(Warned(category=category, message=message, nodeid=nodeid, file=file, line=line))
+    for category, message, filename, lineno, nodeid in recorder.warnings:
+        if is_unhandled_exception(category, message):
+            file = project.relative(filename) or ""
+            line = lineno if file else 0
+            found.add(Warned(category=category, message=message, nodeid=nodeid, file=file, line=line))
     return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
 
 
@@ -295,15 +262,13 @@ def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple
     path = os.path.relpath(targets.prompt, config.invocation_params.dir)
     lines = (one_line(f"loop-close: {line}", 240) for line in summary_lines(saved, path))
     found = (*saved.report.notes, *notes_of(config), *saved.problems)
-    return (*lines, *saved.short.splitlines(), *problems(found, in_one=bool(saved.short)))
+    return (*lines, *saved.short.splitlines(), *problems(found))
 
 
-def problems(found: tuple[str, ...], *, in_one: bool = False) -> list[str]:
-    """What went wrong, in a line each, or all in one."""
+def problems(found: Iterable[str]) -> list[str]:
+    """What went wrong, in a line each."""
     from loop_close.text import one_line
 
-    if in_one and found:
-        return [one_line(f"loop-close: {'; '.join(found)}", 500)]
     return [one_line(f"loop-close: {problem}") for problem in found]
 
 
@@ -343,30 +308,22 @@ def _escaped(text: str) -> str:
 _PLAIN_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
 
 
-@dataclass(frozen=True, slots=True)
-class Extensions:
-    """Everything to run with, and what went wrong while asking for it."""
+def extensions(config: pytest.Config) -> dict[str, Any]:
+    """Detectors, sections and faults for :func:`loop_close.app.conclude`: every plugin is asked once.
 
-    detectors: tuple[Detector, ...]
-    sections: tuple[Section, ...]
-    faults: tuple[str, ...]
-
-
-def extensions(config: pytest.Config, unloadable: Sequence[str] = ()) -> Extensions:
-    """Ask every plugin once. One that fails is named and left out; the others count.
-
-    :param unloadable: what went wrong with packages that could not be loaded, a line each.
+    One that fails is named and left out; the others count.
     """
     from loop_close.detectors import DEFAULT_DETECTORS, Detector
     from loop_close.prompt.compose import Section
 
-    faults = list(unloadable)
-    hook = config.hook
+    faults = load_packages(config)
     root = str(config.rootpath) + os.sep  # a conftest goes by its path
-    detectors = _asked(hook.pytest_loop_close_detectors, Detector, root, faults)
-    sections = _asked(hook.pytest_loop_close_sections, Section, root, faults)
-    own = _unique(detectors, {detector.id for detector in DEFAULT_DETECTORS}, faults)
-    return Extensions((*DEFAULT_DETECTORS, *own), tuple(sections), tuple(faults))
+    known = {detector.id: detector for detector in DEFAULT_DETECTORS}
+    for detector in _asked(config.hook.pytest_loop_close_detectors, Detector, root, faults):
+        if known.setdefault(detector.id, detector) is not detector:
+            faults.append(f"the detector id {detector.id!r} is taken; this one was left out")
+    sections = _asked(config.hook.pytest_loop_close_sections, Section, root, faults)
+    return {"detectors": (*known.values(),), "extra_sections": (*sections,), "faults": (*faults,)}
 
 
 def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:
@@ -390,18 +347,6 @@ def _check_fields(item: Any) -> None:
     for field in fields(item):
         if not isinstance(getattr(item, field.name), _PLAIN_TYPES.get(str(field.type), object)):
             raise TypeError(f"{type(item).__name__}.{field.name} takes {field.type}")
-
-
-def _unique(detectors: list[Detector], taken: set[str], faults: list[str]) -> list[Detector]:
-    """Refuse an id that is taken: two detectors of one name could not be distinguished."""
-    kept = []
-    for detector in detectors:
-        if detector.id in taken:
-            faults.append(f"the detector id {detector.id!r} is taken; this one was left out")
-        else:
-            kept.append(detector)
-        taken.add(detector.id)
-    return kept
 
 
 # --- which installed packages and conftests add to loop-close, as pytest's plugins

@@ -26,7 +26,6 @@ from loop_close.pytest_plugin.recording import (
 )
 
 _MAX_WARNINGS = 200
-_SECTIONS_IN_ALL = 32_000_000
 #: Fixtures of pyfakefs: what is imported while they are set up gets the fake files, and is unloaded afterwards.
 _FAKES = frozenset({"fs", "fs_class", "fs_module", "fs_session"})
 _FAILED_SUBTESTS = lazy.pattern(r"contains \d+ failed subtests?")
@@ -81,7 +80,6 @@ class Recorder:
         self._exit_status: int | None = None
         self._exceptions = ExceptionRecorder(str(config.rootpath))
         self._pending = self._exceptions.pending
-        self._sections_left = _SECTIONS_IN_ALL
         self._unread: list[Any] = []
         self._held: Any = None
         config.add_cleanup(self._end)
@@ -207,25 +205,19 @@ class Recorder:
                 found = pytest_reports.read_report(report, pytest_reports.from_wire(sent) if sent else raised)
             except Exception as fault:  # a report that a plugin made otherwise must not end the run
                 found = pytest_reports.unreadable(report, fault)
-            if report.when != "collect" or not any(_is_same(found, f) for f in self.failures):
-                self.failures.append(self._bounded(found))
+            same = (
+                found.nodeid,
+                "collect",
+                found.message,
+            )  # two workers report a file that cannot be collected
+            if all((each.nodeid, each.phase, each.message) != same for each in self.failures):
+                self.failures.append(found)
 
     def _is_echo(self, report: Any) -> bool:
         """Whether pytest fails a test for its subtests alone; without xdist it decides so after this was called."""
         words = getattr(report, "longrepr", None)
         is_summary = isinstance(words, str) and _FAILED_SUBTESTS.fullmatch(words) is not None
         return is_summary and any(f.nodeid == report.nodeid and f.subtest for f in self.failures)
-
-    def _bounded(self, failure: Any) -> Any:
-        """The failure with as much captured output as the run may hold in all."""
-        from dataclasses import replace
-
-        from loop_close.readers import pytest_reports
-
-        limit = min(pytest_reports.MAX_SECTIONS, self._sections_left)
-        sections = pytest_reports.bounded_sections(failure.sections, limit)
-        self._sections_left -= sum(len(text) for _, text in sections)
-        return replace(failure, sections=sections)
 
     def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         # A fault here would take the place of pytest's own report of the error.
@@ -318,8 +310,7 @@ class Recorder:
         if self._session is not None and (is_new or self._exit_status != int(self._session.exitstatus)):
             self._take_error(error)
             self._finish(self._session)
-        # A check writes for the CI system itself, over all that ran.
-        commands, problems = ([], []) if self.begun_file else ci_output(self.targets, self.saved)
+        commands, problems = ci_output(self.targets, self.saved)
         terminalreporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if terminalreporter is not None:
             is_green = self._exit_status == 0
@@ -328,11 +319,6 @@ class Recorder:
             for line in commands:  # without colour: a CI system reads them only at the start of a line
                 terminalreporter.write_line(line)
         self.lines = ()
-
-
-def _is_same(found: Any, other: Any) -> bool:
-    """Whether two workers report the same file that cannot be collected."""
-    return bool((found.nodeid, found.phase, found.message) == (other.nodeid, other.phase, other.message))
 
 
 # --- count tests by outcome as their reports come in
