@@ -33,16 +33,9 @@ _LOGGER = "tox.session.cmd.run.single"
 _LONGEST = 300
 
 
-class _Session:
-    """What is known of this call of tox."""
-
-    def __init__(self) -> None:
-        self.environments = Environments("tox")
-        self.errors = Errors()
-        self.tox: State | None = None
-
-
-_SESSION = _Session()
+_ENVIRONMENTS, _ERRORS = Environments("tox"), Errors()
+#: The state of this call of tox.
+_STATES: list[State] = []
 
 
 @impl
@@ -55,10 +48,10 @@ def tox_add_option(parser: ToxParser) -> None:
 def tox_add_core_config(core_conf: ConfigSet, state: State) -> None:
     """``loop_close = true`` below ``[tox]``."""
     core_conf.add_config("loop_close", of_type=bool, default=False, desc=_HELP)
-    _SESSION.tox = state
+    _STATES[:] = [state]
     logger = logging.getLogger(_LOGGER)
-    if _SESSION.errors not in logger.handlers:
-        logger.addHandler(_SESSION.errors)
+    if _ERRORS not in logger.handlers:
+        logger.addHandler(_ERRORS)
 
 
 @impl
@@ -93,7 +86,7 @@ def _is_asked(tox_env: ToxEnv) -> bool:
     """Whether the environment takes part: not with the command of ``tox exec``, nor where its result does not count."""
     is_meant = getattr(tox_env.options, "loop_close", False) or tox_env.core["loop_close"]
     is_run = tox_env.options.command not in ("exec", "e") and not tox_env.conf["ignore_outcome"]
-    return bool(is_meant or _SESSION.environments.given) and is_run
+    return bool(is_meant or _ENVIRONMENTS.given) and is_run
 
 
 def _name(tox_env: ToxEnv) -> str:
@@ -105,7 +98,7 @@ def _root(tox_env: ToxEnv) -> Path:
 
 
 def _before(tox_env: ToxEnv) -> None:
-    tox_env.conf["set_env"].update({VARIABLE: str(_SESSION.environments.begin(_name(tox_env)))})
+    tox_env.conf["set_env"].update({VARIABLE: str(_ENVIRONMENTS.begin(_name(tox_env)))})
 
 
 def _after(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
@@ -119,12 +112,12 @@ def _after(tox_env: ToxEnv, exit_code: int, outcomes: list[Outcome]) -> None:
 
 def _torn_down(tox_env: ToxEnv, error: BaseException | None) -> None:
     """An environment whose commands did not run because something failed before them, or that tox skips."""
-    logged = "".join(_SESSION.errors.taken()[-1:])
+    logged = "".join(_ERRORS.taken()[-1:])
     is_failed = bool(logged) or isinstance(error, SystemExit)
     code = getattr(error, "code", 1)
     if logged.startswith(SKIPPED):
         _end(tox_env, 0, skipped=logged.removeprefix(SKIPPED))
-    elif is_failed and code != -signal.SIGINT and _name(tox_env) not in _SESSION.environments.reported:
+    elif is_failed and code != -signal.SIGINT and _name(tox_env) not in _ENVIRONMENTS.reported:
         _end(tox_env, 1, why=logged or f"it could not be made (exit {code})")
 
 
@@ -132,13 +125,11 @@ def _end(tox_env: ToxEnv, exit_code: int, commands: Sequence[Command] = (), **kn
     name = _name(tox_env)
     words = ("tox", "-e", name, *([] if tox_env.core["loop_close"] else ["--loop-close"]))
     waiting, rerun = _running(), shlex.join(words)
-    _SESSION.environments.end(
-        _root(tox_env), name, exit_code, commands, rerun=rerun, waiting=waiting, **known
-    )
+    _ENVIRONMENTS.end(_root(tox_env), name, exit_code, commands, rerun=rerun, waiting=waiting, **known)
 
 
 def _running() -> Iterator[str]:
     """The environments of this call whose results count."""
-    if _SESSION.tox is not None:
-        envs = _SESSION.tox.envs
-        yield from (name for name in envs.iter() if not envs[name].conf["ignore_outcome"])
+    for state in _STATES:
+        names = state.envs.iter()
+        yield from (name for name in names if not state.envs[name].conf["ignore_outcome"])

@@ -80,23 +80,20 @@ def collected(config: pytest.Config) -> tuple[Calls | None, str]:
 
 
 def send(config: Any) -> None:
-    """From a worker to the controller, at the end of its session."""
-    calls, why = collected(config)
+    """From a worker to the controller, at the end of its session: the counts, or why there are none."""
+    calls, sent = collected(config)
     if calls is not None:
         from loop_close.monitor.wire import to_wire
 
-        config.workeroutput[_OUTPUT] = _sendable({**to_wire(calls), _WHY: why})
-    elif why:
-        config.workeroutput[_OUTPUT] = why
-
-
-def _sendable(plain: dict[str, Any]) -> dict[str, Any] | str:
-    """What can be sent; else the reason, as the whole output of the worker would be lost."""
-    try:
-        repr(plain).encode("utf-8")
-    except UnicodeEncodeError:
-        return "a file or function name is not a string"
-    return plain
+        plain = {**to_wire(calls), _WHY: sent}
+        try:
+            repr(plain).encode("utf-8")
+        except UnicodeEncodeError:  # the whole output of the worker would be lost
+            sent = "a file or function name is not a string"
+        else:
+            config.workeroutput[_OUTPUT] = plain
+            return
+    config.workeroutput[_OUTPUT] = sent
 
 
 class DisabledCalls:
@@ -293,26 +290,21 @@ def _named(cls: type, name: str) -> Any:
 
 
 def collect_calls(recorder: Recorder) -> tuple[Calls | None, str]:
-    """What the tests called; why that is not known, or not in full, empty when it is or was not wanted."""
+    """What the tests called; why that is not known, or not in full, empty when it is or was not wanted.
+
+    Where the monitor could not look, what coverage.py wrote down of each test.
+    """
     try:
         calls, why_not = collected(recorder.config)
         if calls is None and why_not and recorder.failures:
-            return _from_contexts(recorder, why_not)
+            from loop_close.monitor.contexts import calls_from_contexts, data_file
+
+            root = str(recorder.config.rootpath)
+            failed = {failure.nodeid for failure in recorder.failures} - {""}
+            calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
+            why_not = "" if calls is not None else f"{why_not}; {reason}"
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
 
         return None, f"internal error of loop-close: {fault_text(fault)}"
-
-
-def _from_contexts(recorder: Recorder, why_not: str) -> tuple[Calls | None, str]:
-    """What coverage.py wrote down of each test, where the monitor could not look.
-
-    :param why_not: why it could not.
-    """
-    from loop_close.monitor.contexts import calls_from_contexts, data_file
-
-    root = str(recorder.config.rootpath)
-    failed = {failure.nodeid for failure in recorder.failures if failure.nodeid}
-    calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
-    return calls, "" if calls is not None else f"{why_not}; {reason}"

@@ -31,25 +31,17 @@ def publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str]
     :returns: lines that the CI system reads from the log, and what went wrong, in a line each.
     """
     try:
-        if saved.report.verdict == "green":
-            return [], _publish_green(system, targets.root, saved)
         return _publish(system, targets, saved)
     except Exception as fault:  # nothing here may cost the run its prompt
         return [], [f"no output for CI: {type(fault).__name__}: {fault}"]
 
 
-def _publish_green(system: str, root: Path, saved: SaveResult) -> list[str]:
-    if system == GITLAB:
-        return _try(CODE_QUALITY, lambda: _write(root, "[]\n"))
-    from loop_close.prompt.sections import in_short
-
-    green = in_short(saved.report)
-    return _try(
-        "the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + f"loop-close: {green}\n")
-    )
-
-
 def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str], list[str]]:
+    if system == GITHUB and saved.report.verdict == "green":
+        from loop_close.prompt.sections import in_short
+
+        green = f"loop-close: {in_short(saved.report)}\n"
+        return [], _try("the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + green))
     from loop_close.emit.formats import error_annotations, gitlab, summary
     from loop_close.emit.report import checked
     from loop_close.prompt.report_json import report_document
