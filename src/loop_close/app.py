@@ -223,32 +223,31 @@ def _recorded(
 
         sharing = Sharing(targets.shared, targets.root, targets.settings.shared)
     earlier = [each for each in store.loop_runs() if each.number < ran[0].run.number]
-    former = fold(earlier)
-    known = [each.record for each in former.failing]
-    document = b"".join(piece.encode() for piece in dump(report_document(report, "")))
-    run: Run | None = None
+    former = [*earlier]  # those of this command are added to the other list
+    known = [each.record for each in fold(former).failing]
     for each in ran:
         edits = _edits(each.run, earlier, store)
         run = finished(each, edits, report if len(ran) == len(each.parts) == 1 else None)
         earlier.append(run)
-        store.finish(run, document, sharing.entry(run, known) if sharing is not None else b"")
+        store.finish(run, sharing.entry(run, known) if sharing is not None else b"")
     runs = store.loop_runs()
     loop = fold(runs)
     objections = [each.run.objection for each in ran if each.run.objection is not None]
     notes = [*report.notes, *store.notes]
-    if sharing is not None and run is not None:
+    if sharing is not None:
         tried = [step.edits for step in loop.steps]
         report = replace(report, shared=sharing.learn(store, run, report.causes, tried))
         notes += [sharing.note] if sharing.note else []
+    sides = _base_and_now(runs, run, store)
     return replace(
         report,
         stuck_after=targets.settings.stuck_after,
         state=_state(report, state, loop, targets),
-        run=run.number if run is not None else 0,
+        run=run.number,
         loop=loop,
         signals=signals(loop, runs, objections),
-        since=_since(loop, run, store) if run is not None else None,
-        edits_run=_edits_run(report, former, run, store) if run is not None else None,
+        since=between(*sides, store.content) if sides is not None else None,
+        edits_run=_edits_run(report, former, run, store),
         notes=tuple(notes),
     )
 
@@ -314,20 +313,17 @@ def _edits(run: Run, earlier: Sequence[Run], store: Store) -> Edits:
     return between({**others, **python}, now, store.content)
 
 
-def _since(loop: Loop, run: Run, store: Store) -> Edits | None:
-    """How the files differ from those with which the project was last done."""
-    sides = _base_and_now(loop, run, store)
-    return between(*sides, store.content) if sides is not None else None
-
-
-def _base_and_now(loop: Loop, run: Run, store: Store) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """The files with which the project was last done, and those of the run; None where one is not known."""
-    base = store.run(loop.base) if loop.base else None
-    before, now = (store.files(base.tree_after), store.files(run.tree)) if base is not None else (None, None)
+def _base_and_now(
+    runs: Sequence[Run], run: Run, store: Store
+) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
+    """The files with which these runs were last done, and those of the run; None where one is not known."""
+    base = fold(runs).base
+    before = next((store.files(each.tree_after) for each in runs if each.number == base), None)
+    now = store.files(run.tree)
     return (before, now) if before is not None and now is not None else None
 
 
-def _edits_run(report: Report, former: Loop, run: Run, store: Store) -> EditsRun | None:
+def _edits_run(report: Report, former: Sequence[Run], run: Run, store: Store) -> EditsRun | None:
     """Of a green run of all tests: which functions of the code under test that were edited no test ran."""
     seen, calls = report.observation, report.observation.calls
     if report.verdict != "green" or calls is None or seen.selection or seen.incomplete:

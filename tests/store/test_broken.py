@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from loop_close.records import Run
-from loop_close.store import Store, StoreError, read_state
+from loop_close.store import Store, StoreError
 from loop_close.store.schema import APPLICATION_ID, FORMAT
 
 WORK = """
@@ -24,7 +24,7 @@ path = Path(sys.argv[1])
 def one(store):
     run = Run(id=str(uuid4()), outcomes={"pytest": {f"test_{n}": "passed" for n in range(300)}})
     number = store.begin(run)
-    store.finish(run, os.urandom(20_000))
+    store.finish(run, share=os.urandom(20_000))
     return number
 """
 
@@ -38,8 +38,13 @@ def started(path, code):
 def filled(path, runs=1):
     with Store.open(path) as store:
         for number in range(runs):
-            store.finish(Run(id=str(number), tree="t" * 50, check="tests"), b"report")
+            store.finish(Run(id=str(number), tree="t" * 50, check="tests"))
     return path
+
+
+def state(path):
+    with Store.open(path, readonly=True) as store:
+        return store.state
 
 
 def beside(path):
@@ -134,7 +139,7 @@ def test_result_of_a_run_during_which_the_file_went_is_kept(path, gone):
 
 def test_file_of_a_former_version_is_renamed(path):
     rewrite(filled(path), f"PRAGMA user_version = {FORMAT - 1}")
-    assert read_state(path) == "damaged"
+    assert state(path) == "damaged"
     with Store.open(path) as store:
         assert store.notes == [
             "history.sqlite3 was written by a former version of loop-close; it was renamed to"
@@ -145,7 +150,7 @@ def test_file_of_a_former_version_is_renamed(path):
 def test_file_of_a_newer_version_is_left_alone(path):
     rewrite(filled(path), f"PRAGMA user_version = {FORMAT + 1}")
     old = path.read_bytes()
-    assert read_state(path) == "damaged"
+    assert state(path) == "damaged"
     with pytest.raises(StoreError, match="was written by a newer loop-close"):
         Store.open(path)
     assert (path.read_bytes(), beside(path)) == (old, ["history.sqlite3"])
@@ -167,17 +172,18 @@ def test_file_that_is_not_ours_is_left_alone(tmp_path, content):
 
 
 def test_states_of_a_file_that_is_read(path):
-    assert read_state(path) == "missing"
+    assert state(path) == "missing"
     assert not path.parent.exists()
     path.parent.mkdir()
     path.touch()
-    assert read_state(path) == "missing"
-    assert read_state(filled(path)) == "ok"
+    assert state(path) == "missing"
+    assert state(filled(path)) == "ok"
     garbage(path)
-    assert read_state(path) == "damaged"
+    assert state(path) == "damaged"
     path.unlink()
     path.mkdir()
-    assert read_state(path) == "damaged"
+    with pytest.raises(StoreError, match="is not a regular file"):
+        state(path)
 
 
 @pytest.mark.parametrize("where", ["folder", "file"])
@@ -191,7 +197,8 @@ def test_symbolic_link_is_refused(tmp_path, path, where):
         path.symlink_to(elsewhere / "file")
     with pytest.raises(StoreError, match="is a symbolic link"):
         Store.open(path)
-    assert read_state(path) == "damaged"
+    with pytest.raises(StoreError, match="is a symbolic link"):
+        state(path)
     assert [*elsewhere.iterdir()] == []
 
 
@@ -352,7 +359,7 @@ def test_hot_journal_is_played_back_even_if_the_store_is_only_read(path):
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("UPDATE runs SET id = 'half written'")
     for n in range(200):
-        connection.execute("INSERT INTO reports VALUES(?, randomblob(5000))", (n + 100,))
+        connection.execute("INSERT INTO contents VALUES(?, randomblob(5000))", (str(n),))
     os.kill(os.getpid(), signal.SIGKILL)
     """
     process = started(path, code)

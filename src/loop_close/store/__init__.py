@@ -32,7 +32,7 @@ from loop_close.store.database import (
 )
 from loop_close.tree import Tree, content_digest
 
-__all__ = ["KEPT_RUNS", "FileState", "KeptCalls", "Store", "StoreError", "is_private", "read_state"]
+__all__ = ["KEPT_RUNS", "FileState", "KeptCalls", "Store", "StoreError", "is_private"]
 
 #: So many runs are kept: the last ones, with the newest that was done and the newest of each check.
 KEPT_RUNS = 200
@@ -101,28 +101,21 @@ class Store:
 
     def begin(self, run: Run) -> int:
         """Add a run that is under way; its number."""
-        return self._database.write(lambda connection: _add(connection, run, number=None))
+        return self._database.write(lambda connection: _put(connection, run))
 
-    def finish(self, run: Run, report: bytes = b"", share: bytes = b"") -> None:
+    def finish(self, run: Run, share: bytes = b"") -> None:
         """Write down what came of a run, by its id; again if more is known of it.
 
         If its row is gone, as in a file begun since, it is added.
 
-        :param report: of the run; ``share``: what is to be sent of it to a shared history. Empty for none.
+        :param share: what is to be sent of it to a shared history; empty for nothing.
         """
-        self._database.write(lambda connection: _finish(connection, run, report, share))
+        self._database.write(lambda connection: _finish(connection, run, share))
 
     def abandon(self, number: int) -> None:
         """Remove a run that was begun and is not going to be one. The next run has its number."""
-
-        def work(connection: sqlite3.Connection) -> None:
-            gone = connection.execute("DELETE FROM runs WHERE number = ? AND NOT is_finished", (number,))
-            if gone.rowcount:
-                connection.execute(
-                    "UPDATE sqlite_sequence SET seq = seq - 1 WHERE name = 'runs' AND seq = ?", (number,)
-                )
-
-        self._database.write(work)
+        query = "DELETE FROM runs WHERE number = ? AND NOT is_finished"
+        self._database.write(lambda connection: connection.execute(query, (number,)))
 
     def runs(self, last: int | None = None) -> list[Run]:
         """The last runs, or all that are kept, oldest first."""
@@ -137,14 +130,6 @@ class Store:
         """The finished runs of checks that began on this tree, oldest first."""
         where = "WHERE tree = ? AND check_name <> '' AND is_finished"
         return self._runs(f"{where} ORDER BY number DESC", plain(tree))
-
-    def run(self, number: int) -> Run | None:
-        """The run of that number; None if it is not kept."""
-        return next(iter(self._runs("WHERE number = ?", number)), None)
-
-    def report(self, number: int) -> bytes:
-        """The report of the run; empty if none is kept."""
-        return self._value("SELECT data FROM reports WHERE run = ?", number) or b""
 
     def _runs(self, condition: str, *values: Any) -> list[Run]:
         def work(connection: sqlite3.Connection) -> list[Run]:
@@ -171,13 +156,6 @@ class Store:
             found[names[other.start()]] = _OUTCOMES[codes[other.start()]]
         return found
 
-    def _value(self, query: str, key: str | int) -> bytes | None:
-        def work(connection: sqlite3.Connection) -> bytes | None:
-            row = connection.execute(query, (key,)).fetchone()
-            return None if row is None else unpack(row[0])
-
-        return self._database.read(work)
-
     # --- files
 
     def keep_files(self, root: Path, tree: Tree) -> None:
@@ -185,18 +163,18 @@ class Store:
 
         A file that changed since the tree was taken is left out, as is one that may hold credentials.
         """
-        newest = self._database.read(lambda connection: _newest_listing(connection, tree.digest))
-        if newest is None:
-            return
-        wanted = {path: digest for path, digest in tree.files.items() if newest.get(path) != digest}
-        contents = dict(_contents(root, wanted))
 
         def work(connection: sqlite3.Connection) -> None:
-            if not _has_tree(connection, tree.digest):
-                _add_tree(connection, tree)
-                connection.executemany(
-                    "INSERT INTO contents(digest, data) VALUES(?, ?) ON CONFLICT DO NOTHING", contents.items()
-                )
+            if _listing(connection, tree.digest) is not None:
+                return
+            kept = connection.execute("SELECT digest FROM trees ORDER BY number DESC LIMIT 1").fetchone()
+            former = (_listing(connection, *kept) if kept else None) or {}
+            wanted = {path: digest for path, digest in tree.files.items() if former.get(path) != digest}
+            _add_tree(connection, tree)
+            connection.executemany(
+                "INSERT INTO contents(digest, data) VALUES(?, ?) ON CONFLICT DO NOTHING",
+                _contents(root, wanted),
+            )
 
         self._database.write(work)
 
@@ -206,7 +184,13 @@ class Store:
 
     def content(self, digest: str) -> bytes | None:
         """The content with that digest; None if it is not kept."""
-        return self._value("SELECT data FROM contents WHERE digest = ?", _content_key(digest))
+        query = "SELECT data FROM contents WHERE digest = ?"
+
+        def work(connection: sqlite3.Connection) -> bytes | None:
+            row = connection.execute(query, (_content_key(digest),)).fetchone()
+            return None if row is None else unpack(row[0])
+
+        return self._database.read(work)
 
     # --- what tests called
 
@@ -260,40 +244,21 @@ class Store:
             lambda connection: connection.executemany("DELETE FROM outbox WHERE id = ?", rows)
         )
 
-    # --- bounds
-
-    def prune(self) -> None:
-        """Remove what is too much; :meth:`finish` does so too, now and then."""
-        self._database.write(_prune)
-
-    def reset(self, check: str | None = None) -> int:
-        """Remove the runs of a check, or of none if it is empty; without a check all that is in the store.
+    def reset(self) -> int:
+        """Remove all that is in the store.
 
         :returns: how many runs there were.
         """
 
         def work(connection: sqlite3.Connection) -> int:
-            if check is None:
-                gone = connection.execute("DELETE FROM runs").rowcount
-                for table in ("trees", "contents", "calls", "outbox"):
-                    connection.execute(f"DELETE FROM {table}")
-            else:
-                gone = connection.execute("DELETE FROM runs WHERE check_name = ?", (plain(check),)).rowcount
-            _prune(connection)
+            gone = connection.execute("DELETE FROM runs").rowcount
+            for table in ("outcomes", "tests", "trees", "contents", "calls", "outbox"):
+                connection.execute(f"DELETE FROM {table}")
             return gone
 
         number = self._database.write(work)
         self._database.vacuum()
         return number
-
-
-def read_state(path: Path) -> FileState:
-    """Whether there is a store to read; ``damaged`` also if it is not safe to read, locked, or of another version."""
-    try:
-        with Store.open(path, readonly=True) as store:
-            return store.state
-    except StoreError:
-        return "damaged"
 
 
 # --- runs as rows
@@ -306,37 +271,26 @@ _NOT_PASSED = re.compile(rb"[^p]")
 _CODES = {outcome: code for code, outcome in _OUTCOMES.items()}
 
 
-def _add(connection: sqlite3.Connection, run: Run, number: int | None) -> int:
-    columns = "number, id, check_name, tree, tree_after, began, is_finished, is_done, record"
-    marks = ", ".join("?" * len(columns.split(", ")))
-    row = (number, *_columns(run))
-    return connection.execute(f"INSERT INTO runs({columns}) VALUES({marks})", row).lastrowid or 0
-
-
-def _columns(run: Run) -> tuple[Any, ...]:
-    texts = map(plain, (run.id, run.check, run.tree, run.tree_after))
-    record = msgspec.structs.replace(run, number=0, outcomes={})
-    return *texts, run.began, run.is_finished, run.is_done, pack(encode(record))
-
-
-def _finish(connection: sqlite3.Connection, run: Run, report: bytes, share: bytes) -> None:
-    run = msgspec.structs.replace(run, is_finished=True)
-    row = connection.execute("SELECT number FROM runs WHERE id = ?", (plain(run.id),)).fetchone()
-    if row is None:
-        taken = connection.execute("SELECT 1 FROM runs WHERE number = ?", (run.number,)).fetchone()
-        number = _add(connection, run, None if taken or run.number < 1 else run.number)
-    else:
-        number = row[0]
+def _put(connection: sqlite3.Connection, run: Run) -> int:
+    """Write the row of the run, in place of the one with its id; its number."""
+    texts = [plain(each) for each in (run.id, run.check, run.tree, run.tree_after)]
+    record = encode(msgspec.structs.replace(run, number=0, outcomes={}))
+    former = connection.execute("SELECT number FROM runs WHERE id = ?", texts[:1]).fetchone() or (None,)
+    return (
         connection.execute(
-            "UPDATE runs SET id = ?, check_name = ?, tree = ?, tree_after = ?, began = ?, is_finished = ?,"
-            " is_done = ?, record = ? WHERE number = ?",
-            (*_columns(run), number),
-        )
+            "REPLACE INTO runs(number, id, check_name, tree, tree_after, began, is_finished, is_done, record)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*former, *texts, run.began, run.is_finished, run.is_done, pack(record)),
+        ).lastrowid
+        or 0
+    )
+
+
+def _finish(connection: sqlite3.Connection, run: Run, share: bytes) -> None:
+    number = _put(connection, msgspec.structs.replace(run, is_finished=True))
     connection.execute("DELETE FROM outcomes WHERE run = ?", (number,))
     for source, outcomes in run.outcomes.items():
         _add_outcomes(connection, number, source, outcomes)
-    if report:
-        connection.execute("REPLACE INTO reports(run, data) VALUES(?, ?)", (number, pack(report)))
     if share:
         connection.execute("REPLACE INTO outbox(id, data) VALUES(?, ?)", (plain(run.id), pack(share)))
     if number % _PRUNE_EVERY == 0:
@@ -365,31 +319,18 @@ def _add_outcomes(
 MAX_CONTENT = 256 * 1024
 _MOST_AT_ONCE = 32 * 1024 * 1024
 _START = 8192
-_PRIVATE_NAMES = (
-    ".env",
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "id_dsa",
-    ".netrc",
-    ".pypirc",
-    ".npmrc",
-    ".htpasswd",
+_PRIVATE = re.compile(
+    r"(?:^|/)\.(?:ssh|aws|gnupg|kube)/"
+    r"|(?:^|/)(?:\.env|\.netrc|\.pypirc|\.npmrc|\.htpasswd|id_rsa|id_ed25519|id_ecdsa|id_dsa)[^/]*$"
+    r"|(?:credential|secret|password)[^/]*$"
+    r"|\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|gpg|asc)$"
 )
-_PRIVATE_PARTS = ("credential", "secret", "password")
-_PRIVATE_ENDS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".gpg", ".asc")
-_PRIVATE_FOLDERS = {".ssh", ".aws", ".gnupg", ".kube"}
 _PRIVATE_KEY = b"PRIVATE KEY-----"
 
 
 def is_private(path: str) -> bool:
     """Whether a file may hold credentials, by its name: its content is neither kept nor shown."""
-    *folders, name = path.lower().split("/")
-    if not _PRIVATE_FOLDERS.isdisjoint(folders) or name.startswith(_PRIVATE_NAMES):
-        return True
-    return not name.endswith(PYTHON) and (
-        name.endswith(_PRIVATE_ENDS) or any(p in name for p in _PRIVATE_PARTS)
-    )
+    return not path.endswith(PYTHON) and _PRIVATE.search(path.lower()) is not None
 
 
 def _contents(root: Path, wanted: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
@@ -425,10 +366,6 @@ def _read(path: Path) -> bytes | None:
     return content if is_text and len(content) <= MAX_CONTENT else None
 
 
-def _has_tree(connection: sqlite3.Connection, digest: str) -> bool:
-    return connection.execute("SELECT 1 FROM trees WHERE digest = ?", (plain(digest),)).fetchone() is not None
-
-
 def _add_tree(connection: sqlite3.Connection, tree: Tree) -> None:
     """Add the listing: only what differs from the last whole one, if that is little."""
     row = connection.execute(
@@ -458,14 +395,6 @@ def _listing(connection: sqlite3.Connection, digest: str) -> dict[str, str] | No
     if whole is None:
         raise ColumnError("a listing without its base")
     return {path: value for path, value in (_unlisted(whole[0]) | listing).items() if value}
-
-
-def _newest_listing(connection: sqlite3.Connection, digest: str) -> dict[str, str] | None:
-    """What is kept of the files; None if this tree is."""
-    if _has_tree(connection, digest):
-        return None
-    row = connection.execute("SELECT digest FROM trees ORDER BY number DESC LIMIT 1").fetchone()
-    return (_listing(connection, row[0]) if row else None) or {}
 
 
 def _unlisted(data: object) -> dict[str, str]:
@@ -514,8 +443,7 @@ def _prune(connection: sqlite3.Connection) -> None:
         " AND number NOT IN (SELECT coalesce(max(number), 0) FROM runs WHERE is_done)",
         (KEPT_RUNS,),
     )
-    for table in ("outcomes", "reports"):
-        connection.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT number FROM runs)")
+    connection.execute("DELETE FROM outcomes WHERE run NOT IN (SELECT number FROM runs)")
     connection.execute("DELETE FROM tests WHERE digest NOT IN (SELECT tests FROM outcomes)")
     connection.execute(
         "DELETE FROM outbox WHERE number NOT IN (SELECT number FROM outbox ORDER BY number DESC LIMIT ?)",

@@ -5,13 +5,13 @@ from __future__ import annotations
 #: In the header of the file: whose it is.
 APPLICATION_ID = 0x6C6F6F70  # "loop"
 #: In the header too: the version of the tables. A file of an earlier one is set aside, as nothing reads it.
-FORMAT = 5
+FORMAT = 6
 
 #: "Packed" is a byte that says how, then the bytes: see :func:`loop_close.store.database.pack`.
 TABLES = (
     """
 CREATE TABLE runs(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, -- from 1, in the order in which runs began; never given twice
+    number INTEGER PRIMARY KEY,   -- from 1, in the order in which runs began
     id TEXT NOT NULL UNIQUE,      -- of the run among all machines
     check_name TEXT NOT NULL,     -- the check whose result it is; empty for a plain run
     tree TEXT NOT NULL,           -- digest of the files before the run
@@ -33,11 +33,6 @@ CREATE TABLE outcomes(
 CREATE TABLE tests(
     digest BLOB PRIMARY KEY, -- of the names: most runs of a source have the same tests
     names BLOB NOT NULL      -- node ids in MessagePack, sorted, packed
-)""",
-    """
-CREATE TABLE reports(
-    run INTEGER PRIMARY KEY, -- the number of the run
-    data BLOB NOT NULL       -- its report, packed
 )""",
     """
 CREATE TABLE trees(
