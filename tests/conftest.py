@@ -48,7 +48,6 @@ for _name in (
     "LOOP_CLOSE_HISTORY",
     "LOOP_CLOSE_MACHINE",
     "LOOP_CLOSE_PROJECT",
-    "LOOP_CLOSE_SESSION",
 ):
     os.environ.pop(_name, None)
 

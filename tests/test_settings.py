@@ -24,7 +24,6 @@ STRATEGY = "the name of an exit strategy, or several joined by '+', as a string 
             {"suspects": "on", "ci": "gitlab", "strategy": "auto+mine"},
             Settings(suspects="on", ci="gitlab", strategy="auto+mine"),
         ),
-        ({"shared": {"machine": "ci"}}, Settings(shared={"machine": "ci"})),
     ],
 )
 def test_good_table_becomes_settings(table, expected):
@@ -76,11 +75,6 @@ def test_what_is_no_table_is_refused(table):
             )
             for value in ("", "a\nb", 5)
         ),
-        (
-            "shared",
-            {"host": "x"},
-            "a table of machine and project: short names, not {'host': 'x'}",
-        ),
     ],
 )
 def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, value, takes):
@@ -93,7 +87,7 @@ def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, val
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"unknown setting; known settings: budget, checks, ci, file, history, json, outputs, shared, strategy,"
+        match=r"unknown setting; known settings: budget, checks, ci, file, history, json, outputs, strategy,"
         r" stuck_after, suspects$",
     ):
         parse_settings({key: 1})

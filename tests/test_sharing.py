@@ -11,9 +11,10 @@ from uuid import uuid4
 import msgspec
 import pytest
 
+from loop_close.keys import records_of
 from loop_close.model import Evidence, Failure, MachineCount, RootCause
 from loop_close.records import Edit, Edits, FailureRecord, Run
-from loop_close.sharing import Sharing, _keys, agent_of, edit_key, within
+from loop_close.sharing import Sharing, agent_of, edit_key, within
 from loop_close.store import Store
 from loop_close.store.shared import FORMAT, SharedError, SharedStore
 
@@ -25,7 +26,7 @@ CAUSE = RootCause(
     kind="test-failure",
     evidence=(Evidence(kind="test-failure", snippet="x", file="test_a.py", failure=FAILURE),),
 )
-(KEY,) = _keys(CAUSE)
+(KEY,) = {record.cause for record in records_of([CAUSE], "")}
 FAILED = FailureRecord(source="pytest@cpython-3.13", test="test_a.py::test_a", cause=KEY)
 EDIT = Edits(kind="effective", edits=(Edit(file="a.py", function="f", diff=" def f():\n-    1\n+    2"),))
 
@@ -39,11 +40,16 @@ def ask(url, statement, values=()):
 class Agent:
     """A clone of the project on a machine of its name, with a store."""
 
-    def __init__(self, folder, url, name, **names):
+    def __init__(self, folder, url, name, project="shop"):
         self.root = folder / name
         self.root.mkdir(exist_ok=True)
-        self.url, self.names = url, {"machine": name, "project": "shop", **names}
-        self.sharing = Sharing(url, self.root, self.names)
+        self.url, self.names = url, {"machine": name, "project": project}
+        self.sharing = self.share()
+
+    def share(self):
+        sharing = Sharing(self.url, self.root)
+        sharing.agent = msgspec.structs.replace(sharing.agent, **self.names)
+        return sharing
 
     def store(self):
         return Store.open(self.root / ".loop-close" / "history.sqlite3")
@@ -53,16 +59,16 @@ class Agent:
         began = time.time() + fields.pop("later", 0)
         run = Run(id=str(uuid4()), began=began, exit_code=int(bool(failures)), failures=failures, **fields)
         run = msgspec.structs.replace(run, outcomes={"pytest@cpython-3.11": {"secret": "passed"}})
-        sharing = self.sharing = Sharing(self.url, self.root, self.names)
+        sharing = self.sharing = self.share()
         with self.store() as store:
             run = msgspec.structs.replace(run, number=store.begin(run))
             store.finish(run, share=sharing.entry(run, before))
             if send:
-                sharing.send(store)
+                sharing.learn(store, run, [])
         return run
 
     def learn(self, edits=()):
-        self.sharing = Sharing(self.url, self.root, self.names)
+        self.sharing = self.share()
         with self.store() as store:
             return self.sharing.learn(store, Run(id="now", failures=(FAILED,)), [CAUSE], edits)
 
@@ -103,17 +109,6 @@ def test_run_without_an_edit_is_no_attempt(agents):
     assert agents("here").learn().attempts == ()
 
 
-def test_sessions_in_one_worktree_are_two_agents_if_both_are_known(agents, monkeypatch):
-    agent = agents("here")
-    monkeypatch.setenv("LOOP_CLOSE_SESSION", "one")
-    agent.run(FAILED, before=[FAILED], edits=EDIT)
-    assert agent.learn().attempts == ()
-    monkeypatch.setenv("LOOP_CLOSE_SESSION", "two")
-    assert len(agent.learn().attempts) == 1
-    monkeypatch.delenv("LOOP_CLOSE_SESSION")
-    assert agent.learn().attempts == ()
-
-
 def test_on_how_many_machines_it_fails(agents):
     assert agents("here").learn().machines == ()
     red, green = agents("red"), agents("green")
@@ -127,13 +122,6 @@ def test_on_how_many_machines_it_fails(agents):
     agents("here").run()
     found = agents("here").learn().machines
     assert found == (MachineCount(cause=CAUSE.id, failing=2, machines=4),)
-
-
-def test_keys_of_another_version_are_not_compared(agents, database):
-    agents("there").run(FAILED, before=[FAILED], edits=EDIT)
-    ask(database, "UPDATE loop_close.causes SET version = '0'")
-    facts = agents("here").learn()
-    assert (facts.attempts, [count.failing for count in facts.machines]) == ((), [1])
 
 
 def test_outcomes_stay_at_home(agents, database):
@@ -152,25 +140,21 @@ def test_runs_wait_until_the_server_is_there_and_are_sent_once(agents, tmp_path,
     online.run(FAILED, send=False)
     with online.store() as store:
         waiting = store.unsent(9)
-        online.sharing.send(store)
+        online.sharing.learn(store, Run(id="now"), [])
         assert (store.unsent(9), online.sharing.note) == ([], "")
         store.finish(Run(id=waiting[0][0]), share=waiting[0][1])
-        online.sharing.send(store)
+        online.sharing.learn(store, Run(id="now"), [])
     assert ask(database, "SELECT count(*) FROM loop_close.runs") == [(2,)]
     assert ask(database, "SELECT count(*) FROM loop_close.causes") == [(2,)]
 
 
-def test_server_that_does_not_answer_costs_the_time_once(agents, tmp_path, monkeypatch):
+def test_server_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("loop_close.sharing.SECONDS", 0.3)
     server = socket.create_server(("127.0.0.1", 0))
     silent = Agent(tmp_path, f"postgresql://me:hunter2@127.0.0.1:{server.getsockname()[1]}/x", "a")
     silent.run(FAILED)
-    with silent.store() as store:
-        connected = []
-        monkeypatch.setattr("loop_close.sharing.within", lambda *given: connected.append(given))
-        silent.sharing.send(store)
-    assert connected == []
     assert silent.sharing.note == "shared history: no answer within 0.3 seconds; runs are sent later"
+    assert silent.waiting() == 1
     server.close()
 
 
@@ -249,13 +233,14 @@ def test_rows_that_are_not_ours_are_left_out(agents, database, record):
     assert [each.machine for each in agents("here").learn().attempts] == ["good"]
 
 
-def test_names_of_others_are_bounded_and_checked(agents, database):
+def test_names_of_others_are_bounded_lines(agents, database):
     agents("there").run(FAILED, before=[FAILED], edits=EDIT)
     ask(
         database,
         "UPDATE loop_close.runs SET machine = 'two' || chr(10) || 'lines', branch = repeat('x', 5000)",
     )
-    assert agents("here").learn().attempts == ()
+    (found,) = agents("here").learn().attempts
+    assert (found.machine, len(found.branch)) == ("two lines", 200)
 
 
 @pytest.mark.parametrize("odd", ["\0", "\\x41", "ä\t'\"", "𝄞", "%s", "\ud800"])
@@ -287,15 +272,15 @@ def test_clones_are_one_project_and_two_worktrees(tmp_path):
     git(first, "commit", "-q", "--allow-empty", "-m", "one")
     git(tmp_path, "clone", "-q", first, "second")
     git(tmp_path / "second", "remote", "remove", "origin")
-    one, two = (agent_of(tmp_path / name, {}, {}) for name in ("first", "second"))
+    one, two = (agent_of(tmp_path / name, {}) for name in ("first", "second"))
     assert (one.project, one.machine, one.branch) == (two.project, two.machine, "work")
     assert one.worktree != two.worktree
     for address in ("git@host:a/b.git", "https://me:secret@HOST/a/b", "ssh://git@host:22/a/b.git/"):
         git(first, "config", "remote.origin.url", address)
         git(tmp_path / "second", "config", "remote.origin.url", "https://host/a/b")
-        assert agent_of(first, {}, {}).project == agent_of(tmp_path / "second", {}, {}).project
-    environ = {"LOOP_CLOSE_MACHINE": "me", "CI_COMMIT_REF_NAME": "x"}
-    named = agent_of(first, {"machine": "ci", "project": "shop"}, environ)
+        assert agent_of(first, {}).project == agent_of(tmp_path / "second", {}).project
+    environ = {"LOOP_CLOSE_MACHINE": "me", "LOOP_CLOSE_PROJECT": "shop", "CI_COMMIT_REF_NAME": "x"}
+    named = agent_of(first, environ)
     assert (named.machine, named.project, named.branch) == ("me", "shop", "work")
 
 

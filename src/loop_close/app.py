@@ -221,7 +221,7 @@ def _recorded(
     if targets.shared:
         from loop_close.sharing import Sharing  # late: most projects share nothing
 
-        sharing = Sharing(targets.shared, targets.root, targets.settings.shared)
+        sharing = Sharing(targets.shared, targets.root)
     earlier = [each for each in store.loop_runs() if each.number < ran[0].run.number]
     former = [*earlier]  # those of this command are added to the other list
     known = [each.record for each in fold(former).failing]

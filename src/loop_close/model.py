@@ -403,15 +403,11 @@ class OtherAttempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MachineCount:
-    """On how many machines a root cause fails, of those that ran the tests since it began.
-
-    :ivar commit: at which it began; empty if unknown.
-    """
+    """On how many machines a root cause fails, of those that ran the tests lately."""
 
     cause: str
     failing: int
     machines: int
-    commit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

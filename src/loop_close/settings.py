@@ -26,7 +26,6 @@ class SettingsError(ValueError):
 
 
 _URLS = ("postgresql://", "postgres://")
-_NAMES = ("machine", "project")
 
 
 def _is_path(value: Any) -> bool:
@@ -50,21 +49,14 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
-def _are_names(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(key in _NAMES and is_name(name) for key, name in value.items())
-
-
-def is_name(value: object) -> bool:
-    """Whether it can name a machine or a project: one short line."""
-    return _is_line(value) and len(str(value)) <= 60
-
-
 def _are_lines(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_line, value))
 
 
 def _are_checks(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(is_name(name) and _is_command(value[name]) for name in value)
+    return isinstance(value, Mapping) and all(
+        _is_line(name) and len(name) <= 60 and _is_command(value[name]) for name in value
+    )
 
 
 def _is_command(value: Any) -> bool:
@@ -147,12 +139,6 @@ class Settings:
         "the name of an exit strategy, or several joined by '+', as a string of one line",
         _is_line,
         "when the loop of an agent ends",
-    )
-    shared: Mapping[str, str] = _setting(
-        {},
-        f"a table of {' and '.join(_NAMES)}: short names",
-        _are_names,
-        "names in a shared history",
     )
     checks: Mapping[str, str] = _setting(
         {},

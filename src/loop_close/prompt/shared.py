@@ -10,7 +10,6 @@ from loop_close.syntax.meaning import MODULE
 
 _MOST_ATTEMPTS = 3
 _MOST_EDITS = 2
-_COMMIT = 12
 
 
 def shared_lines(report: Report, tokens: int) -> Iterator[str]:
@@ -30,8 +29,7 @@ def _lines_of(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
 
 
 def _machines(found: MachineCount) -> str:
-    since = f" since commit {span(found.commit[:_COMMIT])}" if found.commit else ""
-    return f"Fails on {found.failing} of {found.machines} machines{since}."
+    return f"Fails on {found.failing} of {found.machines} machines."
 
 
 def _attempt(found: OtherAttempt) -> str:

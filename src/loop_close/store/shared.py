@@ -8,7 +8,7 @@ bounded here, and made safe by who shows it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import time  # by name: a program under test may patch the module
 from typing import Any, NamedTuple, Self
 
@@ -18,9 +18,7 @@ from loop_close.records import Record, Run
 from loop_close.store.database import ColumnError, StoreError, pack, plain, unpack
 
 #: The format of the tables. A database of another one is neither read nor written.
-FORMAT = 2
-#: So many root causes of a run are asked about.
-MOST_CAUSES = 5
+FORMAT = 3
 _MOST_ATTEMPTS = 10
 _MOST_RECORD = 200_000  # in bytes, packed
 _MOST_TEXT = 200
@@ -29,30 +27,31 @@ _LASTING = 30 * 86_400.0  # a machine that has not run for so long does not coun
 _LOCK = 0x6C6F6F70636C6F73
 _LONGEST_STATEMENT = 2_000  # in ms
 _CONNECT = 2  # in seconds: libpq takes no less
+#: What the server says, by its code or in words, as an error before there is a session has no code.
 _REASONS = {
     "25006": "the database is read-only",
     "28P01": "the server refused the password",
+    "authentication failed": "the server refused the password",
     "3D000": "there is no such database",
     "42501": "permission denied",
     "53300": "the server has too many connections",
+    "too many clients": "the server has too many connections",
     "57014": "the server took too long",
     "57P03": "the server is starting",
 }
 _TABLES = (
     "CREATE TABLE loop_close.format(number integer NOT NULL)",
     # record: the run in MessagePack without outcomes. tools: what ran, such as pytest. is_whole: all tests were meant
-    # to run, and did. session: of the agent; empty if unknown. began: by the machine's clock, in seconds.
+    # to run, and did. began: by the machine's clock, in seconds.
     "CREATE TABLE loop_close.runs(id uuid PRIMARY KEY, project text NOT NULL, machine text NOT NULL,"
-    " worktree text NOT NULL, session text NOT NULL, branch text NOT NULL, tools text[] NOT NULL,"
-    " is_whole boolean NOT NULL, began double precision NOT NULL, record bytea NOT NULL)",
+    " worktree text NOT NULL, branch text NOT NULL, tools text[] NOT NULL, is_whole boolean NOT NULL,"
+    " began double precision NOT NULL, record bytea NOT NULL)",
     "CREATE INDEX runs_of_branch ON loop_close.runs(project, branch, began) WHERE is_whole",
-    # version: of the algorithm that made the key. was_failing: before the run, which is then an attempt if edits
-    # preceded it; is_failing: after it.
+    # is_attempt: it was failing before the run, and edits preceded it. is_failing: after the run.
     "CREATE TABLE loop_close.causes(run uuid NOT NULL REFERENCES loop_close.runs ON DELETE CASCADE,"
-    " version text NOT NULL, cause text NOT NULL, project text NOT NULL, began double precision NOT NULL,"
-    " is_attempt boolean NOT NULL, was_failing boolean NOT NULL, is_failing boolean NOT NULL,"
-    " PRIMARY KEY(run, version, cause))",
-    "CREATE INDEX attempts_by_cause ON loop_close.causes(project, cause, version, began) WHERE is_attempt",
+    " cause text NOT NULL, project text NOT NULL, began double precision NOT NULL, is_attempt boolean NOT NULL,"
+    " is_failing boolean NOT NULL, PRIMARY KEY(run, cause))",
+    "CREATE INDEX attempts_by_cause ON loop_close.causes(project, cause, began) WHERE is_attempt",
 )
 
 
@@ -61,32 +60,29 @@ class SharedError(StoreError):
 
 
 class Agent(Record, frozen=True):
-    """Who runs tests of which project; two agents differ in the worktree or the session.
+    """Who runs tests of which project; two agents differ in the worktree.
 
     :ivar project: the same for all clones of a project.
     :ivar worktree: a digest of the machine and of where the files are.
-    :ivar session: a digest; empty if it is not known.
     """
 
     project: str
     machine: str
     worktree: str
     branch: str = ""
-    session: str = ""
 
 
 class SharedRun(Record, frozen=True):
     """A run as it is sent.
 
     :ivar run: without outcomes, its failures bounded.
-    :ivar version: of the keys in ``before`` and ``after``: the causes that failed before the run and after it.
+    :ivar before: keys of the causes that failed before the run; ``after``: after it.
     :ivar tools: what ran, such as ``pytest``.
     :ivar is_whole: all tests were meant to run, and did.
     """
 
     agent: Agent
     run: Run
-    version: str
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -149,19 +145,18 @@ class SharedStore:
             for row in rows:
                 self._add(row)
 
-    def attempts(self, agent: Agent, causes: Sequence[str], version: str) -> list[AttemptRow]:
+    def attempts(self, agent: Agent, causes: Sequence[str]) -> list[AttemptRow]:
         """The last runs of other agents after edits while these causes were failing; damaged rows are left out."""
         rows = self._rows(
             f"SELECT a.cause, left(a.machine, {_MOST_TEXT}), left(a.branch, {_MOST_TEXT}), a.record,"
             " a.is_whole AND NOT a.is_failing FROM unnest(%s::text[]) AS k(cause) CROSS JOIN LATERAL"
             " (SELECT c.cause, c.began, c.is_failing, r.machine, r.branch, r.record, r.is_whole"
             " FROM loop_close.causes c JOIN loop_close.runs r ON r.id = c.run"
-            " WHERE c.project = %s AND c.cause = k.cause AND c.version = %s AND c.is_attempt"
-            " AND (r.worktree <> %s OR (r.session <> %s AND r.session <> '' AND %s <> ''))"
+            " WHERE c.project = %s AND c.cause = k.cause AND c.is_attempt AND r.worktree <> %s"
             f" AND octet_length(r.record) <= {_MOST_RECORD} ORDER BY c.began DESC LIMIT {_MOST_ATTEMPTS}) a"
             " ORDER BY a.began DESC",
-            [*map(_text, causes[:MOST_CAUSES])],
-            *map(_text, (agent.project, version, agent.worktree, agent.session, agent.session)),
+            _texts(causes),
+            *_texts((agent.project, agent.worktree)),
         )
         found = []
         for cause, machine, branch, record, is_cleared in rows:
@@ -170,85 +165,64 @@ class SharedStore:
                 found.append(AttemptRow(cause, machine, branch, run, is_cleared))
         return found
 
-    def machines(
-        self, agent: Agent, causes: Sequence[tuple[str, str]], version: str
-    ) -> dict[str, dict[str, bool]]:
-        """Of each cause, on which other machines it failed in the last whole run on the agent's branch.
+    def machines(self, agent: Agent, tools: Mapping[str, str]) -> list[tuple[str, str, bool]]:
+        """On which other machines causes failed in the last whole run on the agent's branch.
 
-        :param causes: each with the tool that found it: runs without the tool do not count.
-        :returns: by cause, then by machine.
+        :param tools: by cause the tool that found it: runs without the tool do not count.
+        :returns: cause, machine and whether it failed.
         """
-        pairs = causes[:MOST_CAUSES]
-        rows = self._rows(
+        return self._rows(
             f"SELECT k.cause, left(last.machine, {_MOST_TEXT}), EXISTS(SELECT FROM loop_close.causes c"
-            " WHERE c.run = last.id AND c.version = %s AND c.cause = k.cause AND c.is_failing)"
+            " WHERE c.run = last.id AND c.cause = k.cause AND c.is_failing)"
             " FROM unnest(%s::text[], %s::text[]) AS k(cause, tool) CROSS JOIN LATERAL"
             " (SELECT DISTINCT ON (r.machine) r.id, r.machine FROM loop_close.runs r WHERE r.project = %s"
             " AND r.branch = %s AND r.is_whole AND k.tool = ANY(r.tools) AND r.machine <> %s AND r.began > %s"
             " ORDER BY r.machine, r.began DESC) last",
-            _text(version),
-            [_text(cause) for cause, _ in pairs],
-            [_text(tool) for _, tool in pairs],
-            *map(_text, (agent.project, agent.branch, agent.machine)),
+            _texts(tools),
+            _texts(tools.values()),
+            *_texts((agent.project, agent.branch, agent.machine)),
             time() - _LASTING,
         )
-        found: dict[str, dict[str, bool]] = {}
-        for cause, machine, is_failing in rows:
-            found.setdefault(cause, {})[machine] = is_failing
-        return found
 
     def _add(self, row: SharedRun) -> None:
         run, agent = row.run, row.agent
-        is_attempt = run.edits.kind == "effective"
+        project, *names = _texts((agent.project, agent.machine, agent.worktree, agent.branch))
+        before, after = _texts(row.before), _texts(row.after)
         added = self._execute(
-            "INSERT INTO loop_close.runs(id, project, machine, worktree, session, branch, tools, is_whole, began,"
-            " record) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            run.id,
-            *map(_text, (agent.project, agent.machine, agent.worktree, agent.session, agent.branch)),
-            [*map(_text, row.tools)],
-            row.is_whole,
-            run.began,
+            "INSERT INTO loop_close.runs(id, project, machine, worktree, branch, tools, is_whole, began, record)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            *(run.id, project, *names, _texts(row.tools), row.is_whole, run.began),
             pack(msgspec.msgpack.encode(run)),
         )
         if added.rowcount:
             self._execute(
-                "INSERT INTO loop_close.causes(run, version, cause, project, began, is_attempt, was_failing,"
-                " is_failing) SELECT %s, %s, k.cause, %s, %s, %s AND k.cause = ANY(%s), k.cause = ANY(%s),"
-                " k.cause = ANY(%s) FROM unnest(%s::text[]) AS k(cause)",
-                *(run.id, _text(row.version), _text(agent.project), run.began, is_attempt),
-                *([*map(_text, row.before)], [*map(_text, row.before)], [*map(_text, row.after)]),
-                [*map(_text, dict.fromkeys((*row.before, *row.after)))],
+                "INSERT INTO loop_close.causes(run, cause, project, began, is_attempt, is_failing)"
+                " SELECT %s, k.cause, %s, %s, %s AND k.cause = ANY(%s), k.cause = ANY(%s)"
+                " FROM unnest(%s::text[]) AS k(cause)",
+                *(run.id, project, run.began, run.edits.kind == "effective", before, after),
+                [*dict.fromkeys((*before, *after))],
             )
 
     def _prepare(self) -> None:
-        """Make the tables."""
-        if self._format() == FORMAT:
-            return
+        """Make the tables, where they are missing."""
         # IF NOT EXISTS does not help where others create them at the same time; a session's lock fails behind a pooler.
         self._execute("SELECT pg_advisory_xact_lock(%s)", _LOCK)
-        found = self._format()
-        if found not in (0, FORMAT):
+        # Not by to_regclass: it may not see yet what another process has just made.
+        if not self._has(
+            "SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'loop_close' AND c.relname = 'format'"
+        ):
+            # Not by IF NOT EXISTS, which asks for the right to make one even where an administrator made it.
+            if not self._has("SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'loop_close'"):
+                self._execute("CREATE SCHEMA loop_close")
+            for statement in _TABLES:
+                self._execute(statement)
+            self._execute("INSERT INTO loop_close.format VALUES (%s)", FORMAT)
+        (found,) = self._execute("SELECT max(number) FROM loop_close.format").fetchone()
+        if found != FORMAT:
             raise SharedError(
                 f"it was written by another version of loop-close (format {found}, not {FORMAT})"
             )
-        if found:
-            return
-        # Not by IF NOT EXISTS, which asks for the right to make one even where an administrator made it.
-        if not self._has("SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'loop_close'"):
-            self._execute("CREATE SCHEMA loop_close")
-        for statement in _TABLES:
-            self._execute(statement)
-        self._execute("INSERT INTO loop_close.format VALUES (%s)", FORMAT)
-
-    def _format(self) -> int:
-        """The format of the tables; 0 if there are none."""
-        # Not by to_regclass: it may not see yet what another process has just made.
-        is_there = self._has(
-            "SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE n.nspname = 'loop_close' AND c.relname = 'format'"
-        )
-        number = "SELECT coalesce(max(number), 0) FROM loop_close.format"
-        return int(self._execute(number).fetchone()[0]) if is_there else 0
 
     def _has(self, query: str) -> bool:
         return self._execute(query).fetchone() is not None
@@ -280,14 +254,12 @@ _RUN = msgspec.msgpack.Decoder(Run)
 
 def _in_words(error: Exception, otherwise: str) -> str:
     """What went wrong, in our words: those of the driver name hosts and users."""
-    code, text = str(getattr(error, "sqlstate", None) or ""), str(error)
-    if not code and "too many clients" in text:  # an error before there is a session has no code
-        code = "53300"
-    if not code and "authentication failed" in text:
-        code = "28P01"
-    return _REASONS.get(code) or (f"the server reports error {code}" if code.isalnum() else otherwise)
+    code = str(getattr(error, "sqlstate", None) or "")
+    said = f"{code} {error}"
+    otherwise = f"the server reports error {code}" if code.isalnum() else otherwise
+    return next((reason for sign, reason in _REASONS.items() if sign in said), otherwise)
 
 
-def _text(text: str) -> str:
-    """A text for a column: PostgreSQL takes no NUL either."""
-    return plain(text).replace("\0", "\\0")
+def _texts(texts: Iterable[str]) -> list[str]:
+    """Texts for columns: PostgreSQL takes no NUL either."""
+    return [plain(text).replace("\0", "\\0") for text in texts]
