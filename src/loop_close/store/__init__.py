@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Self, get_args
@@ -58,50 +58,19 @@ class KeptCalls(NamedTuple):
         return nodeid not in self.failed and (not self.tests or _checksum(nodeid) in self.tests)
 
 
-class Store:
-    """The runs of a project. Each method is one transaction; use it in a ``with`` statement.
-
-    A file that is damaged or of a former version is renamed, and a new one begun; what a method writes then goes to
-    the new one.
-
-    :ivar notes: what happened to the file, in a line each.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.notes = database.notes
-        self._names: dict[bytes, list[str]] = {}
+class Store(Database):
+    """The runs of a project. Each method is one transaction; use it in a ``with`` statement."""
 
     @classmethod
     def open(cls, path: Path, *, readonly: bool = False, timeout: float = 5.0) -> Self:
-        """Open the file at ``path``, which is made if it is missing.
-
-        :param readonly: nothing is made, renamed or written: what is missing or damaged reads as empty.
-        :param timeout: seconds to wait for other processes, in each transaction.
-        :raises StoreError: if it cannot be opened; all methods raise it if the file cannot be read or written.
-        """
-        return cls(Database(path, readonly=readonly, timeout=timeout))
-
-    @property
-    def state(self) -> FileState:
-        """``missing`` or ``damaged`` if the file was so and is only read, so that nothing is known; else ``ok``."""
-        return self._database.state
-
-    def close(self) -> None:
-        """Let go of the file; more than once is fine."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        """Open the file at ``path``, which is made if it is missing; the rest is as in :class:`Database`."""
+        return cls(path, readonly=readonly, timeout=timeout)
 
     # --- runs
 
     def begin(self, run: Run) -> int:
         """Add a run that is under way; its number."""
-        return self._database.write(lambda connection: _put(connection, run))
+        return self._write(lambda connection: _put(connection, run))
 
     def finish(self, run: Run, share: bytes = b"") -> None:
         """Write down what came of a run, by its id; again if more is known of it.
@@ -110,12 +79,12 @@ class Store:
 
         :param share: what is to be sent of it to a shared history; empty for nothing.
         """
-        self._database.write(lambda connection: _finish(connection, run, share))
+        self._write(lambda connection: _finish(connection, run, share))
 
     def abandon(self, number: int) -> None:
         """Remove a run that was begun and is not going to be one. The next run has its number."""
         query = "DELETE FROM runs WHERE number = ? AND NOT is_finished"
-        self._database.write(lambda connection: connection.execute(query, (number,)))
+        self._write(lambda connection: connection.execute(query, (number,)))
 
     def runs(self, last: int | None = None) -> list[Run]:
         """The last runs, or all that are kept, oldest first."""
@@ -134,27 +103,10 @@ class Store:
     def _runs(self, condition: str, *values: Any) -> list[Run]:
         def work(connection: sqlite3.Connection) -> list[Run]:
             rows = connection.execute(f"SELECT number, record FROM runs {condition}", values).fetchall()
-            return [self._run(connection, *row) for row in reversed(rows)]
+            names: dict[bytes, list[str]] = {}  # most runs have the same tests
+            return [_run(connection, number, record, names) for number, record in reversed(rows)]
 
-        return self._database.read(work)
-
-    def _run(self, connection: sqlite3.Connection, number: int, record: bytes) -> Run:
-        run = _RUN.decode(unpack(record))
-        rows = connection.execute("SELECT source, tests, codes FROM outcomes WHERE run = ?", (number,))
-        outcomes = {row[0]: self._outcomes(connection, row[1], unpack(row[2])) for row in rows}
-        return msgspec.structs.replace(run, number=number, outcomes=outcomes)
-
-    def _outcomes(self, connection: sqlite3.Connection, tests: bytes, codes: bytes) -> dict[str, Outcome]:
-        if tests not in self._names:
-            row = connection.execute("SELECT names FROM tests WHERE digest = ?", (tests,)).fetchone()
-            self._names[tests] = _NAMES.decode(unpack(row[0] if row else None))
-        names = self._names[tests]
-        if len(names) != len(codes) or codes.translate(None, bytes(_OUTCOMES)):
-            raise ColumnError("outcomes do not match their tests")
-        found: dict[str, Outcome] = dict.fromkeys(names, "passed")  # most are, in 200 runs of 10,000 tests
-        for other in _NOT_PASSED.finditer(codes):
-            found[names[other.start()]] = _OUTCOMES[codes[other.start()]]
-        return found
+        return self._read(work)
 
     # --- files
 
@@ -176,11 +128,11 @@ class Store:
                 _contents(root, wanted),
             )
 
-        self._database.write(work)
+        self._write(work)
 
     def files(self, tree: str) -> Mapping[str, str] | None:
         """The digest of each file of a tree, by path; None if the tree is not kept."""
-        return self._database.read(lambda connection: _listing(connection, tree))
+        return self._read(lambda connection: _listing(connection, tree))
 
     def content(self, digest: str) -> bytes | None:
         """The content with that digest; None if it is not kept."""
@@ -190,7 +142,7 @@ class Store:
             row = connection.execute(query, (_content_key(digest),)).fetchone()
             return None if row is None else unpack(row[0])
 
-        return self._database.read(work)
+        return self._read(work)
 
     # --- what tests called
 
@@ -211,7 +163,7 @@ class Store:
         most = calls.passed * (2 if is_whole else 1)
         condition = "" if is_whole and not calls.failed else f" WHERE calls.passed <= {most}"
         values = (plain(source), calls.passed, pack(data))
-        self._database.write(
+        self._write(
             lambda connection: connection.execute(
                 "INSERT INTO calls(source, passed, data) VALUES(?, ?, ?) ON CONFLICT(source)"
                 f" DO UPDATE SET passed = excluded.passed, data = excluded.data{condition}",
@@ -226,23 +178,21 @@ class Store:
             row = connection.execute("SELECT data FROM calls WHERE source = ?", (plain(source),)).fetchone()
             return None if row is None else msgspec.msgpack.decode(unpack(row[0]), type=KeptCalls)
 
-        return self._database.read(work)
+        return self._read(work)
 
     # --- what is to be sent to a shared history
 
     def unsent(self, most: int) -> list[tuple[str, bytes]]:
         """The ids of runs that are to be sent, and what of them, oldest first."""
         query = "SELECT id, data FROM outbox ORDER BY number LIMIT ?"
-        return self._database.read(
+        return self._read(
             lambda connection: [(row[0], unpack(row[1])) for row in connection.execute(query, (most,))]
         )
 
     def forget_sent(self, ids: Iterable[str]) -> None:
         """Remove from what is to be sent."""
         rows = [(plain(each),) for each in ids]
-        self._database.write(
-            lambda connection: connection.executemany("DELETE FROM outbox WHERE id = ?", rows)
-        )
+        self._write(lambda connection: connection.executemany("DELETE FROM outbox WHERE id = ?", rows))
 
     def reset(self) -> int:
         """Remove all that is in the store.
@@ -256,8 +206,8 @@ class Store:
                 connection.execute(f"DELETE FROM {table}")
             return gone
 
-        number = self._database.write(work)
-        self._database.vacuum()
+        number = self._write(work)
+        self._vacuum()
         return number
 
 
@@ -284,6 +234,30 @@ def _put(connection: sqlite3.Connection, run: Run) -> int:
         ).lastrowid
         or 0
     )
+
+
+def _run(connection: sqlite3.Connection, number: int, record: bytes, names: dict[bytes, list[str]]) -> Run:
+    """The run of a row.
+
+    :param names: those of tests by their digest, as far as they are read.
+    """
+    outcomes = {}
+    rows = connection.execute("SELECT source, tests, codes FROM outcomes WHERE run = ?", (number,))
+    for source, tests, codes in rows:
+        if tests not in names:
+            row = connection.execute("SELECT names FROM tests WHERE digest = ?", (tests,)).fetchone()
+            names[tests] = _NAMES.decode(unpack(row[0] if row else None))
+        outcomes[source] = _outcomes(names[tests], unpack(codes))
+    return msgspec.structs.replace(_RUN.decode(unpack(record)), number=number, outcomes=outcomes)
+
+
+def _outcomes(names: Sequence[str], codes: bytes) -> dict[str, Outcome]:
+    if len(names) != len(codes) or codes.translate(None, bytes(_OUTCOMES)):
+        raise ColumnError("outcomes do not match their tests")
+    found: dict[str, Outcome] = dict.fromkeys(names, "passed")  # most are, in 200 runs of 10,000 tests
+    for other in _NOT_PASSED.finditer(codes):
+        found[names[other.start()]] = _OUTCOMES[codes[other.start()]]
+    return found
 
 
 def _finish(connection: sqlite3.Connection, run: Run, share: bytes) -> None:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
@@ -43,11 +43,7 @@ class ColumnError(ValueError):
 
 
 class _DamagedError(Exception):
-    """The file is damaged, or of another version; the text says why. ``word`` is part of the name it gets."""
-
-    def __init__(self, reason: str, word: str = "damaged") -> None:
-        super().__init__(reason)
-        self.word = word
+    """The file is damaged, or of another version; the text says why."""
 
 
 class _ReplacedError(Exception):
@@ -55,18 +51,19 @@ class _ReplacedError(Exception):
 
 
 class Database:
-    """A connection to the file; a new file is begun in place of one that is damaged or of a former version.
+    """A connection to the file; a new file is begun in place of one that is damaged or of another version.
 
     The journal is SQLite's rollback journal: a write-ahead log fails on network disks, which agents have.
     ``synchronous = NORMAL`` survives every kill; a power failure may damage the file, which is then set aside.
 
-    :param readonly: nothing is written, and a file that is missing or cannot be used reads as an empty one.
-    :ivar state: of the file when it was opened, later ``damaged`` if that turns out.
+    :param readonly: nothing is made, renamed or written: what is missing or damaged reads as empty.
+    :param timeout: seconds to wait for other processes, in each transaction.
+    :ivar state: ``missing`` or ``damaged`` if the file was so and is only read, so that nothing is known; else ``ok``.
     :ivar notes: what happened to the file, in a line each.
-    :raises StoreError: if it cannot be opened.
+    :raises StoreError: if it cannot be opened; all methods raise it if the file cannot be read or written.
     """
 
-    def __init__(self, path: Path, *, readonly: bool, timeout: float) -> None:
+    def __init__(self, path: Path, *, readonly: bool = False, timeout: float = 5.0) -> None:
         self.path = Path(os.path.abspath(path))
         self.state: FileState = "ok"
         self.notes: list[str] = []
@@ -76,26 +73,16 @@ class Database:
         self._file: tuple[int, int] | None = None
         self._is_ours = self.path.parent.name == OUR_FOLDER
         try:
-            self.read(lambda _: None)
+            self._read(lambda _: None)
         except StoreError:
             self.close()
             raise
 
-    def read(self, work: Work[T]) -> T:
-        """What ``work`` returns, which sees one state of the file.
+    def __enter__(self) -> Self:
+        return self
 
-        :raises StoreError: if the file cannot be read.
-        """
-        return self._repeated(work, "BEGIN")
-
-    def write(self, work: Work[T]) -> T:
-        """What ``work`` returns; all that it wrote stays, or nothing. It may be repeated on a new file.
-
-        :raises StoreError: if the file cannot be written.
-        """
-        if self._readonly:
-            raise StoreError(f"{self.path.name} was opened for reading")
-        return self._repeated(work, "BEGIN IMMEDIATE")
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the file; more than once is fine."""
@@ -103,7 +90,17 @@ class Database:
             self._connection.close()
             self._connection = None
 
-    def vacuum(self) -> None:
+    def _read(self, work: Work[T]) -> T:
+        """What ``work`` returns, which sees one state of the file."""
+        return self._repeated(work, "BEGIN")
+
+    def _write(self, work: Work[T]) -> T:
+        """What ``work`` returns; all that it wrote stays, or nothing. It may be repeated on a new file."""
+        if self._readonly:
+            raise StoreError(f"{self.path.name} was opened for reading")
+        return self._repeated(work, "BEGIN IMMEDIATE")
+
+    def _vacuum(self) -> None:
         """Give free pages back to the disk."""
         with contextlib.suppress(sqlite3.Error):  # another process reads: the pages are used again later
             if self._connection is not None:
@@ -154,31 +151,27 @@ class Database:
         for each in (self.path.parent, self.path):
             if each.is_symlink():  # what it leads to is not ours to write
                 raise StoreError(f"{each.name} is a symbolic link")
-        found = _mode(self.path)
-        if found is not None and not stat.S_ISREG(found):
+        found = _found(self.path)
+        if found is not None and not stat.S_ISREG(found.st_mode):
             raise StoreError(f"{self.path.name} is not a regular file")
-        if found is None and self._readonly:
+        if self._readonly and (found is None or not found.st_size):
             self.state = "missing"
             return self._empty()
         if found is None:
             self._make()
+        elif not self._readonly:
+            with contextlib.suppress(OSError):  # it is another user's; sources are in it
+                os.chmod(self.path, 0o600)
         self._file = _identity(self.path)
         if fault := _fault_beside(self.path):
             raise _DamagedError(fault)
-        if found and os.name == "posix" and found & 0o077 and not self._readonly:
-            with contextlib.suppress(OSError):  # it is another user's; sources are in it
-                os.chmod(self.path, 0o600)
         # For reading too: after a kill the journal has to be played back. SQLite itself falls back to reading.
         connection = self._connected(f"{self.path.as_uri()}?mode=rw")
         try:
-            is_empty = self._check(connection)
+            self._check(connection)
         except BaseException:
             connection.close()
             raise
-        if is_empty:
-            connection.close()
-            self.state = "missing"
-            return self._empty()
         self._connection = connection
         return connection
 
@@ -197,55 +190,45 @@ class Database:
         _create(self._connection)
         return self._connection
 
-    def _check(self, connection: sqlite3.Connection) -> bool:
-        """Make sure that the file has our tables, which are made if it is empty.
-
-        :returns: whether it is empty, and has to stay so.
-        """
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Make sure that the file has our tables, which are made if it is empty."""
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN")
-        application, version, tables = _header(connection)
+        header = _header(connection)
         connection.execute("COMMIT")
-        self._is_ours |= application == APPLICATION_ID
-        if application == APPLICATION_ID and version == FORMAT:
-            return False
-        if application == APPLICATION_ID and version > FORMAT:
-            fault = f"{self.path.name} was written by a newer loop-close (format {version}, not {FORMAT})"
-            raise _DamagedError(fault) if self._readonly else StoreError(fault)
-        if application == APPLICATION_ID:
-            raise _DamagedError("was written by a former version of loop-close", "former")
-        if tables or 0 < os.stat(self.path).st_size < _SMALLEST:
-            raise _DamagedError("it is not a store of loop-close")
-        if self._readonly:
-            return True
+        self._is_ours |= header[0] == APPLICATION_ID
+        if header[:2] == (APPLICATION_ID, FORMAT):
+            return
+        if any(header) or self._readonly or 0 < os.stat(self.path).st_size < _SMALLEST:
+            raise _DamagedError(f"it is not a store of loop-close in format {FORMAT}")
         connection.execute("BEGIN IMMEDIATE")
-        if not _header(connection)[2]:  # another process may have been quicker
+        if not any(_header(connection)):  # another process may have been quicker
             _create(connection)
         connection.execute("COMMIT")
         self._is_ours = True
-        return False
 
     def _give_up(self, damage: _DamagedError) -> None:
         """Set the file aside; if it is only read, go on with an empty one."""
+        name, target = self.path.name, ""
         if self._readonly:
             self.state = "damaged"
-            self.notes.append(f"{self.path.name} cannot be read: {damage}")
+            self.notes.append(f"{name} cannot be read: {damage}")
             self._empty()
             return
         self.close()
-        name, target = self.path.name, ""
         if not self._is_ours:
             raise StoreError(f"{name} exists and is not a store of loop-close; name another file")
         try:
             with locked(self.path.parent, math.inf, is_folder=True):  # nobody else sets it aside meanwhile
                 if _identity(self.path) == self._file:
-                    target = _set_aside(self.path, damage.word)
+                    target = _set_aside(self.path)
         except OSError as error:
             raise StoreError(f"{name} is damaged and cannot be renamed: {error.strerror or error}") from error
         if target:
-            why = str(damage) if damage.word == "former" else f"was damaged ({damage})"
-            self.notes.append(f"{name} {why}; it was renamed to {target} and a new one begun")
+            self.notes.append(
+                f"{name} cannot be read: {damage}; it was renamed to {target} and a new one begun"
+            )
 
 
 def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
@@ -263,9 +246,9 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _mode(path: Path) -> int | None:
+def _found(path: Path) -> os.stat_result | None:
     try:
-        return os.lstat(path).st_mode
+        return os.lstat(path)
     except FileNotFoundError:
         return None
 
@@ -283,21 +266,20 @@ def _fault_beside(path: Path) -> str:
     """Why SQLite must not look at what lies beside the file, which it trusts; empty if it may."""
     for end in _BESIDE:
         beside = Path(f"{path}{end}")
-        mode = _mode(beside)
-        if mode is None:
+        found = _found(beside)
+        if found is None:
             continue
-        if end != "-journal" or not stat.S_ISREG(mode):
+        if end != "-journal" or not stat.S_ISREG(found.st_mode):
             return f"there is a {end} beside it that is not ours"
-        with contextlib.suppress(FileNotFoundError), open(beside, "rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - len(_CHAINED), 0))
-            if file.read() == _CHAINED:
+        with contextlib.suppress(FileNotFoundError):
+            if beside.read_bytes().endswith(_CHAINED):
                 return "its journal names another file"
     return ""
 
 
-def _set_aside(path: Path, word: str) -> str:
+def _set_aside(path: Path) -> str:
     """Rename the file and what SQLite left beside it; overwrite nothing. Returns the new name."""
-    names = (path.with_name(f"{path.name}.{word}-{number}") for number in count(1))
+    names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
     target = next(name for name in names if not os.path.lexists(name))
     # The journal goes first: one that stayed would be taken for the next file's own.
     for end in (*_BESIDE, ""):
