@@ -1,11 +1,11 @@
 import json
 import linecache
 import warnings
-from dataclasses import replace
 
 import msgspec
 import pytest
 from called import called
+from msgspec.structs import replace
 from records import SRC, TEST, failure, observed, raised, verdict
 
 from loop_close import app, files, places

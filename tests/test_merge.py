@@ -1,11 +1,10 @@
 """Parts joined to one report: in any order, each once, never green while something is missing."""
 
-from dataclasses import replace
-
 import pytest
 from called import called, calls
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import failure, frame, in_test, raised
 
 from loop_close.facts import sides

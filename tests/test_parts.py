@@ -2,13 +2,13 @@
 
 import json
 import zlib
-from dataclasses import replace
 
 import msgspec
 import pytest
 from called import called
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import failure, raised
 
 from loop_close.calls import Calls, ImportEffect, Swallowed

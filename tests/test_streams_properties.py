@@ -1,12 +1,12 @@
 """Properties of the way from printed text to the next prompt, for all readers together."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import any_text
 
 from loop_close.judge import report_of

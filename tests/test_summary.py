@@ -3,7 +3,6 @@
 import json
 import pickle
 import random
-from dataclasses import replace
 from functools import reduce
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import any_text, hostile
 
 import loop_close

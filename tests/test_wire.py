@@ -1,8 +1,9 @@
 import json
-from dataclasses import fields, is_dataclass, replace
 
+import msgspec
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from records import exceptions, frame, origin, raised, source
 
 from loop_close.model import Difference, Raised, Site
@@ -11,8 +12,8 @@ from loop_close.readers.pytest_reports import from_wire, to_wire
 
 def arrived(value):
     """The record as it has to arrive: with its lone surrogates replaced."""
-    if is_dataclass(value):
-        return replace(value, **{f.name: arrived(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, msgspec.Struct):
+        return replace(value, **{name: arrived(getattr(value, name)) for name in value.__struct_fields__})
     if isinstance(value, tuple):
         return tuple(map(arrived, value))
     if isinstance(value, dict):
@@ -93,11 +94,11 @@ def test_there_and_back(exc):
     [
         {},
         {"type": "E"},
-        {**to_wire(Raised(type="E", message="")), "unknown": 1},
-        {"frames": None},
-        {"frames": [1]},
+        {"type": 1, "message": ""},
+        {"type": "E", "message": "", "frames": None},
+        {"type": "E", "message": "", "frames": [1]},
     ],
 )
 def test_what_was_not_made_by_it(data):
-    with pytest.raises((KeyError, TypeError)):
+    with pytest.raises(msgspec.ValidationError):
         from_wire(data)

@@ -8,8 +8,9 @@ penalty on the squares of how far they move. Where nothing is counted is fitted 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load

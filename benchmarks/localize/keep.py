@@ -9,7 +9,6 @@ import io
 import os
 import pickle
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -48,8 +47,8 @@ class _ByField(pickle.Pickler):
 
 
 def _names(kind: Any) -> tuple[str, ...]:
-    """The fields of a record: of a dataclass or a named tuple; empty for anything else."""
-    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else getattr(kind, "_fields", ())
+    """The fields of a record: a struct or a named tuple; empty for anything else."""
+    return getattr(kind, "__struct_fields__", ()) or getattr(kind, "_fields", ())
 
 
 def _record(kind: type, values: Mapping[str, Any]) -> object:

@@ -6,9 +6,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchmarks.localize import ours
 from benchmarks.localize.faults import Fault, put

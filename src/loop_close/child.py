@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, ClassVar, Self
 
-from loop_close.lazy import dataclass
 from loop_close.log_files import TAIL, Tail
 from loop_close.process import birth_of
+from loop_close.records import Record
 
 _PAUSE = 0.1
 _CHUNK = 65_536
@@ -34,8 +34,7 @@ GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
 _SWEEP_SECONDS = 1.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Child:
+class Child(Record, frozen=True, kw_only=True):
     """A command to run.
 
     :ivar root: its working directory; None for ours. ``environment``: None for ours.
@@ -64,8 +63,7 @@ class Child:
     started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
+class Ended(Record, frozen=True, kw_only=True):
     """A command that has ended.
 
     :ivar returncode: as :class:`subprocess.Popen` has it: negative for a signal.

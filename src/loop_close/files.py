@@ -8,9 +8,8 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from loop_close.lazy import NamedTuple
 from loop_close.settings import DEFAULT_HISTORY, OFF, Settings, is_url
 
 STATE_FOLDER = ".loop-close"

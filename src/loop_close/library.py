@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
 from loop_close.judge import as_failure, judge, report_of
-from loop_close.lazy import dataclass
 from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import compose
@@ -30,6 +30,7 @@ from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
+from loop_close.records import Record
 from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text import decoded
 from loop_close.text.normalize import mask
@@ -62,8 +63,7 @@ _NUMBERS = re.compile("([0-9]+)")
 _Order = tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Record, frozen=True):
     """Files of one kind: how many there are, and the first of them by name.
 
     :ivar first: (name, reason) pairs, at most 20, sorted.
@@ -73,8 +73,7 @@ class Names:
     first: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record, frozen=True):
     """A root cause as one log shows it; all text is safe to show and bounded, but for the name of the log.
 
     :ivar log: the log's name, as it was given.
@@ -93,8 +92,7 @@ class Finding:
     test: str
 
 
-@dataclass(frozen=True, slots=True)
-class CauseSummary:
+class CauseSummary(Record, frozen=True):
     """A root cause over all logs that have it.
 
     :ivar first: what the first log by name shows of it.
@@ -111,8 +109,7 @@ class CauseSummary:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LogSummary:
+class LogSummary(Record, frozen=True):
     """The summary of any number of logs; without arguments, of none.
 
     Two summaries are equal if they are of the same logs, in whatever order these were combined.
@@ -129,7 +126,7 @@ class LogSummary:
     unknown: Names = Names()
     unread: Names = Names()
     not_logs: Names = Names()
-    causes: Mapping[str, CauseSummary] = field(default_factory=dict)
+    causes: Mapping[str, CauseSummary] = {}
 
     @property
     def logs(self) -> int:
@@ -469,8 +466,7 @@ _MAX_SNIPPET = 2_000
 _MAX_LABEL = 300
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoopClosureReport:
+class LoopClosureReport(Record, frozen=True, kw_only=True):
     """The report of a run.
 
     :ivar stall_reason: such as ``3 test failures detected``; ``no-stall-detected`` for a green run,

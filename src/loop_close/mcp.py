@@ -302,7 +302,7 @@ async def _run_in_group(root: Path, seconds: float, context: _Context) -> Ended:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_report_progress, context)
         tasks.start_soon(_stop_when_cancelled, stop)
-        ended = await anyio.to_thread.run_sync(_run, child, stop)
+        ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
         tasks.cancel_scope.cancel()
     await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
     assert ended is not None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
 import msgspec
+from msgspec.structs import replace
 
 from loop_close.calls import Calls
 from loop_close.facts import LINTERS, failure_order, passing_tests, with_other_ids
@@ -141,7 +141,9 @@ def _is_empty(shard: Observation) -> bool:
 
 
 def _sum(seen: Sequence[Observation]) -> Counts:
-    return Counts(**{f.name: sum(getattr(each.counts, f.name) for each in seen) for f in fields(Counts)})
+    return Counts(
+        **{name: sum(getattr(each.counts, name) for each in seen) for name in Counts.__struct_fields__}
+    )
 
 
 def _missing(seen: Sequence[Observation]) -> Iterator[str]:

@@ -7,20 +7,17 @@ Text from outside is stored as the test run produced it, bounded; :mod:`loop_clo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
 from loop_close.calls import Calls
-from loop_close.lazy import dataclass
-from loop_close.records import Edits, Loop, Signal, State
+from loop_close.records import Edits, Loop, Record, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 #: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
 Verdict = Literal["green", "red", "error"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceLines:
+class SourceLines(Record, frozen=True, kw_only=True):
     """Consecutive lines of one file.
 
     :ivar start: the line number of the first line.
@@ -35,8 +32,7 @@ class SourceLines:
         return range(self.start, self.start + len(self.lines))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
+class Frame(Record, frozen=True, kw_only=True):
     """One frame of a traceback, in a file of the project.
 
     :ivar function: the qualified name of the running function, ``<module>`` at import time.
@@ -55,8 +51,7 @@ class Frame:
     source: SourceLines | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Origin:
+class Origin(Record, frozen=True, kw_only=True):
     """The origin of a value in a failing statement: a function, class or attribute of the project.
 
     :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
@@ -76,8 +71,7 @@ class Origin:
     calls: tuple[tuple[str, int, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Site:
+class Site(Record, frozen=True, kw_only=True):
     """The statement that a failure is about.
 
     For an assertion helper this is the call of the helper and not its ``raise``.
@@ -96,8 +90,7 @@ class Site:
     inner: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+class Difference(Record, frozen=True, kw_only=True):
     r"""A place where two compared values differ.
 
     :ivar path: the Python expression that leads there from either value: ``["lines"][17].qty``. Empty for the values
@@ -112,8 +105,7 @@ class Difference:
     right: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Raised:
+class Raised(Record, frozen=True, kw_only=True):
     """One exception with what it was raised from.
 
     :ivar type: the class's qualified name without module, e.g. ``JSONDecodeError``.
@@ -141,7 +133,7 @@ class Raised:
     module: str = ""
     bases: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = {}
     nearest: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     template: str | None = None
@@ -152,8 +144,7 @@ class Raised:
     omitted_members: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
+class Failure(Record, frozen=True, kw_only=True):
     """One failing phase of one test, one collection error, or one fault of the whole session.
 
     For other tools: one finding of a checker (phase ``check``), one traceback or death of a program (``process``).
@@ -180,8 +171,7 @@ class Failure:
     number: int = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Warned:
+class Warned(Record, frozen=True, kw_only=True):
     """One warning that the run recorded."""
 
     category: str
@@ -191,8 +181,7 @@ class Warned:
     line: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Counts:
+class Counts(Record, frozen=True, kw_only=True):
     """Tests by outcome, as pytest counts them.
 
     :ivar failed: failing tests without their subtests; pytest counts both together as failed.
@@ -210,8 +199,7 @@ class Counts:
     not_run: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Provenance:
+class Provenance(Record, frozen=True, kw_only=True):
     """The environment of a run. Runs with different environments are different sources, or parts of one run.
 
     :ivar runner: what created the environment: ``tox``, ``nox``, ``hatch``, or a CI system; empty for none.
@@ -245,8 +233,7 @@ class Provenance:
         return f"{self.interpreter}-{self.platform}".strip("-")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
+class Observation(Record, frozen=True, kw_only=True):
     """The observed result of one run of a test command.
 
     :ivar exit_code: None if unknown.
@@ -284,8 +271,7 @@ class Observation:
     skipped: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class Evidence(Record, frozen=True, kw_only=True):
     """A finding of a detector.
 
     :ivar kind: the detector's kind, e.g. ``test-failure``.
@@ -300,8 +286,7 @@ class Evidence:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Suspect:
+class Suspect(Record, frozen=True, kw_only=True):
     """A function of the project that probably holds the fault.
 
     :ivar line: its first line, ``end_line`` the last line; 0 if unknown.
@@ -334,8 +319,7 @@ class Suspect:
     constant: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RootCause:
+class RootCause(Record, frozen=True, kw_only=True):
     """Evidence that one fix should clear.
 
     :ivar id: eight hexadecimal digits, the same in every run with this cause.
@@ -351,8 +335,7 @@ class RootCause:
     findings: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EditsRun:
+class EditsRun(Record, frozen=True, kw_only=True):
     """Whether the tests of this run ran the functions that were edited since the last green run.
 
     :ivar edited: how many functions of the code under test were edited and still exist. Changes to comments,
@@ -366,8 +349,7 @@ class EditsRun:
     omitted: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceResult:
+class SourceResult(Record, frozen=True, kw_only=True):
     """The result of one of several sources.
 
     :ivar observation: the observed result of its run.
@@ -380,8 +362,7 @@ class SourceResult:
     causes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OtherAttempt:
+class OtherAttempt(Record, frozen=True, kw_only=True):
     """What another agent tried for a root cause of this run.
 
     :ivar cause: the id of the root cause.
@@ -401,8 +382,7 @@ class OtherAttempt:
     is_same: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MachineCount:
+class MachineCount(Record, frozen=True, kw_only=True):
     """On how many machines a root cause fails, of those that ran the tests lately."""
 
     cause: str
@@ -410,8 +390,7 @@ class MachineCount:
     machines: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharedFacts:
+class SharedFacts(Record, frozen=True, kw_only=True):
     """What the shared history knows about the root causes of a run.
 
     :ivar machine: this machine's name in it.
@@ -422,8 +401,7 @@ class SharedFacts:
     machines: tuple[MachineCount, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class Report(Record, frozen=True, kw_only=True):
     """The result of one run: everything that the prompt and the JSON report are made from.
 
     :ivar notes: remarks on the history, one line each.

@@ -11,15 +11,15 @@ import contextlib
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from loop_close import lazy
-from loop_close.calls import Called, Calls, Constant, ImportEffect, Swallowed
+from loop_close.calls import Calls
 from loop_close.judge import report_of
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
@@ -104,7 +104,6 @@ def decode(data: bytes, name: str = "") -> Part:
             "it is not a part that this version of loop-close wrote; run the tests again with it"
         )
     packed = data[len(_BEGIN) :]
-    lazy.complete(Called, Calls, Constant, ImportEffect, Swallowed)
     unpacker = zlib.decompressobj()
     try:
         plain = unpacker.decompress(packed, min(_MOST, _ANY + _MOST_TIMES * len(packed)))

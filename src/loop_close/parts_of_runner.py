@@ -18,9 +18,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from loop_close.model import Failure, Observation

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from loop_close.capture import MAX_LINE, index_of
 from loop_close.facts import known_calls

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
-from typing import Any
-
-from loop_close.lazy import NamedTuple, dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 MIN_BUDGET = 400
 DEFAULT_BUDGET = 2_000

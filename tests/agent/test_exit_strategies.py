@@ -1,9 +1,9 @@
-from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loop_close.agent.analyzer import ResponseAnalyzer
 from loop_close.agent.response import (

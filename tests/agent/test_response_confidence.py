@@ -1,15 +1,15 @@
 import math
-from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from loop_close.agent.response import WEIGHTS, ConfidenceParts, combined, confidence
 
 PART = st.floats(0, 100)
 PARTS = st.builds(ConfidenceParts, keywords=PART, tests=PART, quality=PART, no_errors=PART)
-NAMES = [field.name for field in fields(ConfidenceParts)]
+NAMES = [*ConfidenceParts.__struct_fields__]
 
 
 def test_weights_are_those_of_the_seed():

@@ -1,8 +1,8 @@
 """Observations kept by one version and read by another."""
 
 import pickle
-from dataclasses import dataclass, make_dataclass
 
+import msgspec
 from benchmarks.localize import keep
 
 from loop_close import Observation
@@ -20,18 +20,16 @@ def test_the_same_version_reads_the_same(tmp_path):
     assert keep.load(tmp_path, "b") is None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True):
     old: int = 0
     gone: int = 1
 
 
 def test_new_fields_have_their_defaults_and_those_that_are_gone_are_left_out(monkeypatch):
     data = keep.dumps(Record(old=5, gone=7))
-    changed = make_dataclass(
-        "Record", [("new", list, ()), ("old", int, 0)], frozen=True, kw_only=True, slots=True
+    changed = msgspec.defstruct(
+        "Record", [("new", tuple, ()), ("old", int, 0)], frozen=True, kw_only=True, module=__name__
     )
-    changed.__module__ = __name__
     monkeypatch.setitem(globals(), "Record", changed)
     read = pickle.loads(data)
     assert (read.new, read.old) == ((), 5)

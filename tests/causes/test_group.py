@@ -1,9 +1,9 @@
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import TEST, failure, failures, frame, in_test, origin, raised, verdict
 
 from loop_close.causes import group

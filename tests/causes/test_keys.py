@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from records import SRC, failure, failures, frame, in_test, origin, raised, verdict
 
 from loop_close.causes.grouping import cause_keys, family

@@ -1,10 +1,9 @@
 """Every detector against its samples; one without samples of both kinds fails."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from records import any_text, failures, hostile
 from samples import GREEN, NEGATIVE, NOTHING, POSITIVE
 

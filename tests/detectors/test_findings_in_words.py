@@ -1,8 +1,7 @@
 """What each finding is called, and the advice that is true of it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from records import failure, frame, observed, origin, raised, verdict
 from samples import COLLECT, NEGATIVE, POSITIVE, SESSION, USAGE, checked, died, failing, warned
 

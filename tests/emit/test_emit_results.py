@@ -1,11 +1,11 @@
 """JUnit XML: failing tests by source."""
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import junitparser
 import pytest
 from emit_harness import assert_valid, document
+from msgspec.structs import replace
 from records import failure, observed, raised
 
 from loop_close.emit.formats import junit

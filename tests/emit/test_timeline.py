@@ -1,9 +1,8 @@
 """Tests over runs, from rows of the store."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 from records import failure, observed, raised
 from timelines import cause, edited, entry, mark, suspect
 

@@ -1,13 +1,13 @@
 import itertools
 import re
 import textwrap
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import edited, known, loop, step
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from records import (
     SRC,
     TEST,

@@ -1,8 +1,7 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from records import exceptions, failure, frame, in_test, raised
 
 from loop_close.model import Site

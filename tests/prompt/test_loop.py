@@ -1,11 +1,10 @@
-from dataclasses import replace
-
 import pytest
 from called import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import edited, edits, edits_drawn, known, loop, step
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from records import SRC, any_text, failure, observed, raised, verdict
 
 from loop_close.calls import Calls

@@ -1,6 +1,5 @@
 import json
 import runpy
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import edited, known, loop, step
+from msgspec.structs import replace
 from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close

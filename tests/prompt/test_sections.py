@@ -1,10 +1,10 @@
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from loops import edited, loop, step
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from records import (
     SRC,
     TEST,

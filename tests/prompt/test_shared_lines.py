@@ -1,8 +1,7 @@
 """What the prompt and the report say of other agents: their names and edits are untrusted."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from loop_close.judge import report_of
 from loop_close.model import Failure, MachineCount, Observation, OtherAttempt, SharedFacts

@@ -1,8 +1,7 @@
 """Tests that are reported more than once: run again, in shards, in several elements."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from loop_close.judge import report_of
 from loop_close.model import Counts

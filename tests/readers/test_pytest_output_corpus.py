@@ -1,10 +1,10 @@
 """Every sample of real output says what a person reads in it, no more and no less."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from loop_close.facts import failure_place, innermost, leaves, links
 from loop_close.readers.pytest_output import read_pytest

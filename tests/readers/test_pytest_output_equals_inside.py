@@ -10,10 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from loop_close.facts import innermost, links
 from loop_close.prompt import safe

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard, cast
 
-from loop_close.lazy import dataclass
+from loop_close.records import Record
 
 # A count beyond it was not counted by us, and not every JSON reader keeps it.
 _UNCOUNTED = 1 << 53
@@ -20,16 +20,14 @@ class StateError(ValueError):
 WHOLE, AMOUNT = "a whole number of at least 0", "a finite number of at least 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Record, frozen=True):
     """A shape, or one value that may be in its place."""
 
     value: object
     shape: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ByName:
+class ByName(Record, frozen=True):
     """An object with any names, its values of one shape."""
 
     shape: Any

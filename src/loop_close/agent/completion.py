@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from loop_close.agent.response import (
     HIGH,
@@ -21,7 +21,7 @@ from loop_close.agent.response import (
     is_aside,
     is_question,
 )
-from loop_close.lazy import NamedTuple, dataclass
+from loop_close.records import Record
 
 _MAX_QUALIFIERS = 5
 _SHOWN = 160
@@ -38,8 +38,7 @@ _DENIED = {"exit signal": "its exit signal is false", "task_complete": "its box 
 _STRENGTH = {"very high": VERY_HIGH, "high": HIGH, "tests": TESTS}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CompletionClaims:
+class CompletionClaims(Record, frozen=True, kw_only=True):
     """What a response says of completion.
 
     :ivar claims: (keyword, level) of each that counts, in order, once.

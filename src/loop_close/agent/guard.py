@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
 from typing import Any, Literal
+
+from msgspec.structs import asdict, replace
 
 from loop_close.agent import (
     AMOUNT,
@@ -17,14 +18,13 @@ from loop_close.agent import (
     checked_state,
     is_finite,
 )
-from loop_close.lazy import dataclass
+from loop_close.records import Record
 from loop_close.text import cut
 
 LimitName = Literal["iterations", "runtime", "cost", "failures"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class Limits(Record, frozen=True, kw_only=True):
     """What a loop may spend, each reached at ``>=``; ``math.inf`` means unlimited.
 
     The defaults are those of ralph-orchestrator's loop detection.
@@ -47,8 +47,7 @@ class Limits:
         check_whole("max_consecutive_failures", self.max_consecutive_failures, 1, is_endless=True)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spent:
+class Spent(Record, frozen=True, kw_only=True):
     """What a loop has spent.
 
     :ivar runtime: seconds.
@@ -61,8 +60,7 @@ class Spent:
     failures: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LimitReached:
+class LimitReached(Record, frozen=True, kw_only=True):
     """A limit and what reached it.
 
     :ivar value: what is spent; ``maximum``: the limit, never above the value.
@@ -101,8 +99,7 @@ def _spelled(number: float) -> str:
 _LONGEST = 9_900
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Output:
+class Output(Record, frozen=True, kw_only=True):
     """An output as it is kept: redacted, and a long one cut to its head and tail.
 
     :ivar length: characters of the whole output.
@@ -112,8 +109,7 @@ class Output:
     length: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoopFound:
+class LoopFound(Record, frozen=True, kw_only=True):
     """An output that repeats an earlier one.
 
     :ivar similarity: from the threshold to 1.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from loop_close.agent import WHOLE, checked_state
 from loop_close.agent.analyzer import REPEATS, ResponseAnalyzer, error_pattern, errors_in
@@ -28,9 +29,8 @@ from loop_close.agent.strategies import (
     update_plan,
 )
 from loop_close.agent.supervisor import OWN_KEY, Supervisor, ToolResult, Trip, content_text
-from loop_close.lazy import dataclass
 from loop_close.model import Verdict
-from loop_close.records import Objection
+from loop_close.records import Objection, Record
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 
@@ -56,8 +56,7 @@ _CLOSED = Breaker()
 _NAMED = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunOutcome:
+class RunOutcome(Record, frozen=True, kw_only=True):
     """The outcome of a test run, as the loop needs it.
 
     :ivar verdict: of the worst of its sources; None if nothing is known of the run.
@@ -82,9 +81,9 @@ class RunOutcome:
     changes: str = ""
     not_run: int = 0
     breaker: Breaker = _CLOSED
-    causes: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[str, str] = {}
     state: str = ""
-    meta: Mapping[str, bool] = field(default_factory=dict)
+    meta: Mapping[str, bool] = {}
     prompt: str = ""
     attempts: tuple[str, ...] = ()
     edits_not_run: str = ""

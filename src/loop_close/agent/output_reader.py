@@ -6,11 +6,11 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from loop_close.agent import is_finite, is_number
 from loop_close.agent.supervisor import ToolResult
-from loop_close.lazy import NamedTuple, dataclass
+from loop_close.records import Record
 from loop_close.text import fields_of, objects_of, parsed_json, sanitize
 
 
@@ -44,8 +44,7 @@ def mcp_name(server: object, tool: object) -> str:
     return "__".join(["mcp", *names]) if all(names) else names[1]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentOutput:
+class AgentOutput(Record, frozen=True, kw_only=True):
     """The output of an agent in one turn.
 
     :ivar text: the final answer, safe to show; the whole output if no format is recognized.

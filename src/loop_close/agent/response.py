@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Literal
 
-from loop_close.lazy import dataclass
+from loop_close.records import Record
 from loop_close.text import fence_after, sanitize
 
 #: The most characters beside test output in a response that has nothing else.
@@ -15,8 +14,7 @@ _LEAD_IN = 200
 _DIFF = re.compile(r"(?:diff --git |[+-]{3} [ab]?/|@@ -\d|\*\*\* (?:Begin|Update|Add|Delete) )")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Response:
+class Response(Record, frozen=True, kw_only=True):
     """What is in a response.
 
     :ivar tally: the result of the last test run that it shows; None without one.
@@ -169,8 +167,7 @@ _SUMMARY = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrintedCounts:
+class PrintedCounts(Record, frozen=True, kw_only=True):
     """The result of a test run.
 
     :ivar passed: 0 if unknown; ``failed`` includes the errors.
@@ -258,8 +255,7 @@ _SPEAKER = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Record, frozen=True, kw_only=True):
     """One line of a response.
 
     :ivar kind: ``todo`` is an item of a list with an empty check box; ``code`` is in a fence or indented.
@@ -375,8 +371,7 @@ _SEPARATOR = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sentence:
+class Sentence(Record, frozen=True, kw_only=True):
     """One sentence, in lower case, what it quotes or names in code left out (as ``“…”`` and ```…```).
 
     :ivar kind: of the line that it begins in.
@@ -466,8 +461,7 @@ def _split(kind: Kind, text: str) -> Iterator[Sentence]:
 # --- the records of an analysis
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnalysisContext:
+class AnalysisContext(Record, frozen=True, kw_only=True):
     """What is known when a response is looked at.
 
     :ivar iteration: the number of the turn, from 1; ``max_iterations`` the last one allowed, 0 for no limit.
@@ -483,8 +477,7 @@ class AnalysisContext:
     task_description: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CompletionSignal:
+class CompletionSignal(Record, frozen=True, kw_only=True):
     """Whether the agent says that its work is done.
 
     :ivar detected: it reports completion by one very strong keyword or by two signals, without a qualifier.
@@ -501,8 +494,7 @@ class CompletionSignal:
     qualifiers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StuckSignal:
+class StuckSignal(Record, frozen=True, kw_only=True):
     """Whether the same error keeps coming.
 
     :ivar repeated_patterns: errors with their values masked that came often enough, the most frequent first.
@@ -512,12 +504,11 @@ class StuckSignal:
 
     detected: bool = False
     repeated_patterns: tuple[str, ...] = ()
-    error_frequency: Mapping[str, int] = field(default_factory=dict)
+    error_frequency: Mapping[str, int] = {}
     confidence: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ConfidenceParts:
+class ConfidenceParts(Record, frozen=True, kw_only=True):
     """The parts of the confidence, each from 0 to 100.
 
     :ivar keywords: how strongly completion is claimed.
@@ -532,8 +523,7 @@ class ConfidenceParts:
     no_errors: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AnalysisResult:
+class AnalysisResult(Record, frozen=True, kw_only=True):
     """The analysis of one response by itself, without the tests.
 
     :ivar should_exit: the agent claims completion with confidence, or it is stuck.

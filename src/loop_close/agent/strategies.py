@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
+
+from msgspec.structs import replace
 
 from loop_close.agent import WHOLE, StateError, check_whole, checked_state
 from loop_close.agent.response import ENOUGH, TESTS, AnalysisResult, combined, confidence
-from loop_close.lazy import dataclass
+from loop_close.model import Verdict
+from loop_close.records import Record
 from loop_close.text import fault_text, one_line
-
-if TYPE_CHECKING:
-    from loop_close.model import Verdict
-
 
 _NOTHING_SAID = AnalysisResult()
 #: The reason where the agent's message has no completion word or marker.
@@ -23,8 +21,7 @@ Action = Literal["continue", "done", "stuck"]
 BreakerState = Literal["closed", "half_open", "open"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Breaker:
+class Breaker(Record, frozen=True, kw_only=True):
     """Whether the loop should go on: ``half_open`` before the last attempt that it allows, ``open`` if it is stuck.
 
     :ivar reason: why it is not closed, in words; empty while it is.
@@ -37,8 +34,7 @@ class Breaker:
 _CLOSED = Breaker()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
+class Decision(Record, frozen=True, kw_only=True):
     """The result of an exit strategy.
 
     :ivar reason: why, in a sentence.
@@ -52,8 +48,7 @@ class Decision:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class Standing(Record, frozen=True, kw_only=True):
     """All that is known at the end of an agent's turn.
 
     :ivar analysis: of the agent's message; empty without a message.
@@ -109,8 +104,7 @@ def contradiction(standing: Standing) -> str:
     return f"the agent says it is done, but {'; '.join(doubts(standing))}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExitStrategy:
+class ExitStrategy(Record, frozen=True, kw_only=True):
     """One way to decide whether the loop goes on.
 
     :ivar name: unique; what users type, without spaces and ``+``.
@@ -395,8 +389,7 @@ MAX_STEPS = 200
 _LONGEST = 160
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FixStep:
+class FixStep(Record, frozen=True, kw_only=True):
     """One root cause to be fixed.
 
     :ivar cause: the id of the root cause.
@@ -421,8 +414,7 @@ class FixStep:
         return not self.completed and not self.is_exhausted
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FixPlan:
+class FixPlan(Record, frozen=True, kw_only=True):
     """Steps in the order in which their causes appeared."""
 
     steps: tuple[FixStep, ...] = ()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal
 
 from loop_close.agent import WHOLE, ByName, Or, StateError, check_whole, checked_state
 from loop_close.keys import is_infrastructure_text
-from loop_close.lazy import dataclass
 from loop_close.loop import is_stuck
-from loop_close.records import Loop
+from loop_close.records import Loop, Record
 from loop_close.text import code, cut, digest, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
@@ -33,8 +31,7 @@ _TOOL = {
 _STATE = {"version": _VERSION, "tools": ByName(_TOOL)}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trip:
+class Trip(Record, frozen=True, kw_only=True):
     """Why a tool is stuck.
 
     :ivar count: results in a row that show it.
@@ -49,8 +46,7 @@ class Trip:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SupervisorLimits:
+class SupervisorLimits(Record, frozen=True, kw_only=True):
     """When a tool counts as making no progress.
 
     :ivar repeats: repetitions of the same result, or of the same cycle of three or more results.
@@ -317,8 +313,7 @@ Kind = Literal["success", "error", "stalled", "advanced", "infrastructure"]
 # --- results of tools, and what they are compared by
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolResult:
+class ToolResult(Record, frozen=True, kw_only=True):
     """The result of a tool call.
 
     :ivar tool: its name.
@@ -331,11 +326,10 @@ class ToolResult:
     input: Any = None
     content: Any = ""
     is_error: bool = False
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fingerprint:
+class Fingerprint(Record, frozen=True, kw_only=True):
     """What results are compared by.
 
     :ivar mark: equal for equal results of the tool: errors by content, successes by content and input, results marked

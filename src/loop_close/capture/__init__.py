@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from types import (
@@ -25,13 +24,15 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from loop_close import lazy
 from loop_close.conventions import is_test_file
-from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Frame, Origin, SourceLines
 from loop_close.project_files import ProjectFiles
+from loop_close.records import Record
 from loop_close.syntax import (
     Function,
     SourceIndex,
@@ -156,8 +157,7 @@ _OFTEN = 10
 _COMPREHENSION = lazy.pattern(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class LiveFrame:
+class LiveFrame(Record, frozen=True):
     """A frame of a traceback with the position where it stopped.
 
     :ivar span: (line, end line, column, end column) of the instruction; columns in UTF-8 bytes.

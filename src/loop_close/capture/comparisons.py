@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from loop_close.capture import MISSING, LiveFrame, Namespaces, statement_of
 from loop_close.capture.differences import MAX_STEPS, Found, another, differences
 from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, base_of, evaluate, is_of_credential
-from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart
 from loop_close.text.assigned import name_of_result

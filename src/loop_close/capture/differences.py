@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import FunctionType, SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from loop_close.capture import (
     MISSING,
@@ -32,7 +32,6 @@ from loop_close.capture.values import (
     is_plain,
     tuple_names,
 )
-from loop_close.lazy import NamedTuple
 from loop_close.model import Difference
 from loop_close.text import cut_apart, first_difference
 from loop_close.text.redact import MARK, mark, redact

@@ -6,10 +6,12 @@ import ast
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
+
+from msgspec.structs import replace
 
 from loop_close import lazy
 from loop_close.capture import (

@@ -15,7 +15,7 @@ from functools import lru_cache
 from inspect import CO_OPTIMIZED
 from itertools import chain, islice
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from loop_close import lazy
 from loop_close.capture import (
@@ -35,7 +35,6 @@ from loop_close.capture import (
 )
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
-from loop_close.lazy import NamedTuple
 from loop_close.syntax import expression_at
 from loop_close.syntax.uses import own_nodes
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import exp, fsum, log2
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from loop_close import lazy
 from loop_close.calls import Calls, Constant, sample
@@ -23,8 +25,8 @@ from loop_close.causes.clues import (
 from loop_close.causes.edits import written_name
 from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
 from loop_close.facts import Name, base_name
-from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Failure
+from loop_close.records import Record
 from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
 from loop_close.syntax.vocabulary import relevance, words_of
@@ -68,8 +70,7 @@ class Loaded(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
+class Candidate(Record, frozen=True, kw_only=True):
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
 
     :ivar none_before: the function, if it returned None before the tests and the failures are about None.

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from loop_close import lazy
 from loop_close.calls import Called, Calls, Swallowed
@@ -27,7 +28,6 @@ from loop_close.facts import (
     links,
     origins,
 )
-from loop_close.lazy import NamedTuple
 from loop_close.model import Failure, Origin, Raised, RootCause
 from loop_close.records import Edit, Loop
 from loop_close.syntax import MAKERS

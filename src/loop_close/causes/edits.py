@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from loop_close.causes.grouping import miscalled
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import Name, base_name, innermost, is_a, last_name, links, qualname, test_function
-from loop_close.lazy import NamedTuple
 from loop_close.model import Failure, Frame, Raised
 from loop_close.records import Edit, Loop
 from loop_close.syntax.meaning import MODULE

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 from math import exp, inf, log
+
+from msgspec.structs import replace
 
 from loop_close.calls import Called, Calls
 from loop_close.causes.candidates import Candidate
@@ -26,9 +27,8 @@ from loop_close.causes.grouping import miscalled
 from loop_close.causes.rank import LEAST_FIRST, NONE, Scored, found_for, is_odd, scored, suspects_among
 from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
 from loop_close.facts import Name, base_name, innermost, is_assertion, links, origins
-from loop_close.lazy import dataclass
 from loop_close.model import Evidence, Failure, RootCause, Suspect
-from loop_close.records import Loop
+from loop_close.records import Loop, Record
 
 # Of the root causes that may be one with another, more than these change next to nothing.
 _AVERAGED = 2
@@ -280,8 +280,7 @@ Place = tuple[Name, tuple[str, str, str]]
 _Blame = Mapping[Name, tuple[float, int]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LinesRun:
+class LinesRun(Record, frozen=True, kw_only=True):
     """The lines that failing tests ran, without those of each ``__repr__`` and of functions that only hand errors on.
 
     :ivar tests: node ids of the tests of which that is known.
@@ -296,8 +295,7 @@ class LinesRun:
     scores: Sequence[tuple[float, Hit]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CauseEvidence:
+class CauseEvidence(Record, frozen=True, kw_only=True):
     """The evidence of a root cause, or of several that were joined.
 
     :ivar blame: of functions that were counted only: that both tracebacks show one does not make them one.

@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
+from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, bits_of, reach
-from loop_close.lazy import NamedTuple, dataclass
+from loop_close.records import Record
 
 #: A line that ran: index of the function, number of the line.
 Hit = tuple[int, int]
@@ -184,8 +185,7 @@ class SpectrumCounts:
 _NEAR = 0.9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spectrum:
+class Spectrum(Record, frozen=True, kw_only=True):
     """One function, seen by the tests that ran it.
 
     :ivar failed: how many failing tests of the cause ran it; ``of_failed``: of how many.

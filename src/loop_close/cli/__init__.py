@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from loop_close.lazy import dataclass
+from loop_close.records import Record
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70
@@ -86,8 +86,7 @@ class OutputError(Exception):
     """What is printed cannot be written, such as on a full disk; the text says why."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Streams:
+class Streams(Record, frozen=True, kw_only=True):
     """Where a command reads from and writes to."""
 
     input: BinaryIO

@@ -6,9 +6,10 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from loop_close import files
 from loop_close.cli import Streams, UsageError, check_target, opened, write_target

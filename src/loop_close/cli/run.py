@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from loop_close import files
 from loop_close.checks import VARIABLE
@@ -38,7 +40,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         return _passed_on(words, given, streams).exit_code
     targets = project_of(options)
     if options.budget:
-        targets = targets._replace(settings=replace(targets.settings, budget=options.budget))
+        targets = targets._replace(settings=dataclasses.replace(targets.settings, budget=options.budget))
     from loop_close.app import Begun  # late: what is wrong with the words is said at once
     from loop_close.provenance import agent_of
 

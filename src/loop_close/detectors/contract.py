@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec.structs import force_setattr
+
 from loop_close import lazy
 from loop_close.facts import failure_place
-from loop_close.lazy import dataclass
 from loop_close.model import Evidence, Failure, Observation
+from loop_close.records import Record
 
 _DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
 _EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file"), str) | {"line": int}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Detector:
+class Detector(Record, frozen=True, kw_only=True):
     """One way to find out what is wrong.
 
     :ivar id: unique; also the name users type.
@@ -46,8 +47,7 @@ class Detector:
         _check_types(self, _DETECTOR_TYPES)
         if not callable(self.detect):
             raise TypeError(f"Detector.detect is {type(self.detect).__name__}, which cannot be called")
-        if not self.kind:
-            object.__setattr__(self, "kind", self.id)
+        force_setattr(self, "kind", self.kind or self.id)
 
     def count(self, number: int) -> str:
         """``1 test failure``, ``3 test failures``."""

@@ -9,12 +9,12 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from loop_close import baseline, files, gate
 from loop_close.agent.completion import BOX

@@ -18,7 +18,7 @@ from loop_close.cli import UsageError, opened
 from loop_close.cli.project import project_at, root_of
 from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
-from loop_close.lazy import dataclass
+from loop_close.records import Record
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
@@ -28,8 +28,7 @@ _LIMITS = ("max_iterations", "max_runtime", "max_cost", "max_consecutive_failure
 _TIMES = ("agent_timeout", "test_timeout")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class Plan(Record, frozen=True, kw_only=True):
     """What to do.
 
     :ivar project: with its settings at the start of the loop: the agent can edit them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -22,7 +22,6 @@ from loop_close.emit.report import (
     where,
     why_no_result,
 )
-from loop_close.lazy import NamedTuple
 from loop_close.prompt import counts_in_words, line_of, span
 from loop_close.prompt.place import how_sure, percent
 from loop_close.text import digest, fence

@@ -12,10 +12,10 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from loop_close.calls import Calls
-from loop_close.lazy import dataclass
 from loop_close.monitor.codes import Ownership, codes_in
 from loop_close.monitor.count import CallCounts, calls_of
 from loop_close.monitor.executions import Execution, Function, Line
+from loop_close.records import Record
 
 if TYPE_CHECKING:
     from coverage import CoverageData
@@ -305,8 +305,7 @@ def _ends(name: str, tail: str) -> bool:
 # --- the function that each line of a source file belongs to
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Compiled:
+class Compiled(Record, frozen=True, kw_only=True):
     """The lines of a source file.
 
     :ivar owners: the function that each line belongs to; lines outside of functions are left out.

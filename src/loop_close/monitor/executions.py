@@ -6,8 +6,8 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from operator import itemgetter
 from types import CodeType
+from typing import NamedTuple
 
-from loop_close.lazy import NamedTuple
 from loop_close.monitor.codes import Ownership, codes_in
 from loop_close.monitor.handled import Handled, Note
 

@@ -12,9 +12,8 @@ from opcode import opmap
 from os.path import basename, dirname, join
 from threading import get_ident
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from loop_close.lazy import NamedTuple
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership
 
 #: Steps per test: one for each exception, and one for each entry of its traceback. They take less than 0.5 ms.

@@ -7,10 +7,9 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loop_close.calls import ImportEffect, bits_of, reach
-from loop_close.lazy import NamedTuple
 from loop_close.monitor.codes import LONGEST_TABLE, Ownership, is_import
 from loop_close.monitor.executions import Execution, Function, Hit
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from itertools import dropwhile, takewhile
+
+from msgspec.structs import replace
 
 from loop_close import lazy
 from loop_close.causes.rank import RAISED_BY_IT, RAISED_IN_IT

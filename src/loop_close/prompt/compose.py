@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from loop_close import lazy
-from loop_close.lazy import dataclass
 from loop_close.model import Report
 from loop_close.prompt import line_of
+from loop_close.records import Record
 from loop_close.text import fault_text, open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
@@ -107,8 +107,7 @@ def _ended(lines: list[str]) -> list[str]:
     return [*lines, *([marks] if marks else []), _SAID_CUT]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class Section(Record, frozen=True, kw_only=True):
     """A part of the next prompt.
 
     :ivar id: unique name.

@@ -9,10 +9,9 @@ from itertools import chain
 from loop_close import lazy
 from loop_close.causes.clues import swallowed_for
 from loop_close.facts import base_name, failure_place, innermost, is_environment, links
-from loop_close.lazy import dataclass
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, Suspect
 from loop_close.prompt import plain
-from loop_close.records import Loop
+from loop_close.records import Loop, Record
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
 
@@ -49,8 +48,7 @@ def name_of(cause: RootCause) -> str:
     return _XPASS if failure.message.startswith(f"[{_XPASS}]") else cause.kind
 
 
-@dataclass(frozen=True, slots=True)
-class ProbablePlace:
+class ProbablePlace(Record, frozen=True):
     """Where to look first for a root cause.
 
     :ivar function: the qualified name; empty if none is known.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from loop_close.calls import Calls, Swallowed
 from loop_close.causes.clues import swallowed_for
@@ -217,7 +217,7 @@ def state_document(state: State, loop: Loop | None) -> dict[str, Any]:
     :param loop: None without a history; then the document says so with null.
     """
     return {
-        **msgspec.structs.asdict(state),
+        **asdict(state),
         "checks": _values(state.checks),
         "accepted": list(state.accepted),
         "loop": _loop_in_short(loop) if loop is not None else None,

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, pairwise
 
-from loop_close.lazy import dataclass
 from loop_close.model import SourceLines
 from loop_close.prompt import MAX_LINE, safe_lines, short
+from loop_close.records import Record
 from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
 from loop_close.syntax.makers import makers_of
 from loop_close.text import fence
@@ -29,8 +29,7 @@ _MAX_ASSIGNMENTS = 2
 MARKED, NOT_RUN = ">", "-"
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
+class _Parsed(Record, frozen=True):
     """A definition in syntax.
 
     :ivar shift: what to add to a line of the tree to get the line in the file.

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.provenance import GROUP, ci_system, packages, source_of
@@ -344,9 +344,9 @@ def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:
 
 def _check_fields(item: Any) -> None:
     """Refuse a record whose fields are not of the types they say: it would fail later, at another place."""
-    for field in fields(item):
-        if not isinstance(getattr(item, field.name), _PLAIN_TYPES.get(str(field.type), object)):
-            raise TypeError(f"{type(item).__name__}.{field.name} takes {field.type}")
+    for name, kind in type(item).__annotations__.items():
+        if not isinstance(getattr(item, name), _PLAIN_TYPES.get(str(kind), object)):
+            raise TypeError(f"{type(item).__name__}.{name} takes {kind}")
 
 
 # --- which installed packages and conftests add to loop-close, as pytest's plugins

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 
 from loop_close import lazy
-from loop_close.lazy import dataclass
 from loop_close.model import Counts, Failure, Warned
+from loop_close.records import Record
 
 #: Why a run is incomplete whose end is missing in the text.
 CUT = "its output ends before the run does"
@@ -19,8 +18,7 @@ _LAST_LINES, _MAX_BELOW = 8, 4_000
 _TILDES = lazy.pattern(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Reading(Record, frozen=True, kw_only=True):
     """What a reader found in one text.
 
     :ivar spans: the parts of the text that were read, as sorted (start, end) offsets without overlaps. Later readers
@@ -79,7 +77,7 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 def sum_of(counts: Sequence[Counts]) -> Counts:
     """The tests of several runs together, such as one for each interpreter."""
-    return Counts(**{f.name: sum(getattr(c, f.name) for c in counts) for f in fields(Counts)})
+    return Counts(**{name: sum(getattr(c, name) for c in counts) for name in Counts.__struct_fields__})
 
 
 _FOREIGN = lazy.pattern(
@@ -110,8 +108,7 @@ def project_path(path: str, root: str = "") -> str | None:
 _END = 5_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reader:
+class Reader(Record, frozen=True, kw_only=True):
     """One format of text; its module is loaded when a text may be of it.
 
     :ivar id: unique; the name of its corpus, too.

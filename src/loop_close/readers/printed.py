@@ -6,8 +6,10 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded, innermost, is_a

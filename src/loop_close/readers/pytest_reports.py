@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
 from typing import Any
 
+import msgspec
+
 from loop_close import lazy
-from loop_close.model import Difference, Failure, Frame, Origin, Phase, Raised, Site, SourceLines
+from loop_close.model import Failure, Frame, Phase, Raised
 from loop_close.text.redact import clean
 
 MAX_SECTIONS = 64_000
@@ -122,15 +123,14 @@ def _frames(traceback: Any) -> Iterator[Frame]:
 
 def to_wire(raised: Raised) -> dict[str, Any]:
     """Only dicts, tuples, strings, integers, booleans and None; strings can be encoded as UTF-8."""
-    plain: dict[str, Any] = _encodable(asdict(raised))
+    plain: dict[str, Any] = _encodable(msgspec.to_builtins(raised, enc_hook=str.__str__))
     return plain
 
 
 def _encodable(value: Any) -> Any:
-    """Replace what cannot cross a process border: lone surrogates, and subclasses of ``str``."""
+    """Replace what cannot cross a process border: lone surrogates."""
     if isinstance(value, str):
-        text = str.__str__(value)
-        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, Mapping):
         return {key: _encodable(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -138,32 +138,9 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-#: The record of a field, or of each item of it.
-_RECORDS: Mapping[str, type] = {
-    **dict.fromkeys(("frame", "frames"), Frame),
-    **dict.fromkeys(("source", "body"), SourceLines),
-    **dict.fromkeys(("cause", "context", "members"), Raised),
-    "site": Site,
-    "origins": Origin,
-    "differences": Difference,
-}
-
-
 def from_wire(data: Mapping[str, Any]) -> Raised:
     """The inverse of :func:`to_wire`.
 
-    :raises KeyError, TypeError: when ``data`` was not made by it.
+    :raises msgspec.ValidationError: when ``data`` was not made by it.
     """
-    raised: Raised = _record(Raised, data)
-    return raised
-
-
-def _record(kind: Any, data: Mapping[str, Any]) -> Any:
-    names = [field.name for field in fields(kind)]
-    return kind(**{**data, **{name: _value(_RECORDS.get(name), data[name]) for name in names}})
-
-
-def _value(kind: type | None, value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return tuple(_value(kind, item) for item in value)
-    return value if kind is None or value is None else _record(kind, value)
+    return msgspec.convert(data, Raised)

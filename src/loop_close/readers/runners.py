@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
 from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, project_path

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loop_close.lazy import dataclass
+from msgspec.structs import replace
+
 from loop_close.model import Counts, Failure, Observation
 from loop_close.readers import DEFAULT_READERS, MARK, Reading, is_quoted_until, sum_of
 from loop_close.readers.printed import HEADER
+from loop_close.records import Record
 from loop_close.text import sanitize
 
 if TYPE_CHECKING:
@@ -210,8 +211,7 @@ _RED = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Log:
+class Log(Record, frozen=True, kw_only=True):
     """A text that was read.
 
     :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.

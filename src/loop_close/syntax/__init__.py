@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from loop_close.lazy import NamedTuple, dataclass
+from loop_close.records import Record
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class SourceIndex:
+class SourceIndex(Record, frozen=True):
     """A parsed module.
 
     :ivar functions: each function by its first line, decorators included (``co_firstlineno``).

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
+from typing import NamedTuple
 
 from loop_close.calls import Called, Calls, Constant, sample
-from loop_close.lazy import NamedTuple
 from loop_close.syntax import Function, SourceIndex, first_line
 from loop_close.syntax.uses import bound_names
 

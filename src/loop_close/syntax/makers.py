@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
-from loop_close.lazy import NamedTuple, dataclass
+from loop_close.records import Record
 from loop_close.syntax.uses import NESTED, bound_names, checked_expressions, own_nodes, target_names
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
+class Maker(Record, frozen=True):
     """A statement that assigned, from a call, a name that a later statement tests.
 
     :ivar value: the assigned expression.

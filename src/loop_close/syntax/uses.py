@@ -6,11 +6,11 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from loop_close import lazy
-from loop_close.lazy import NamedTuple, dataclass
 from loop_close.model import Origin
+from loop_close.records import Record
 from loop_close.syntax import Function, first_line
 
 
@@ -411,8 +411,7 @@ _CONDITIONAL = ast.If | ast.Try | ast.TryStar
 _NO_CODE = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Record, frozen=True):
     """One statement. Statements in ``if`` and ``try`` are separate; a loop is one statement with its body.
 
     :ivar first: its first line, decorators included; ``last`` the last line.

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from loop_close import lazy
-from loop_close.lazy import NamedTuple
 
 # Paths are read from their start: the lookbehind in front keeps each pattern from trying every directory of a path
 # again. Separators are "/", "\" and, in reprs, "\\".

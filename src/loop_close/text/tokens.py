@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
-from loop_close.lazy import NamedTuple
 from loop_close.text.shapes import is_random
 
 

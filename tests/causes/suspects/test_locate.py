@@ -1,7 +1,6 @@
-from dataclasses import replace
-
 import pytest
 from called import called, calls, nodeid
+from msgspec.structs import replace
 from records import SRC, failure, origin, raised, verdict
 
 from loop_close.causes.locate import joined, located

@@ -6,11 +6,14 @@ import codecs
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec.structs import asdict, replace
 
 from loop_close.model import Counts, Failure
 from loop_close.readers.junit_xml.case import CaseResult, SuiteElement, read_case
+from loop_close.records import Record
 from loop_close.text import cut
 from loop_close.text.normalize import stabilize
 
@@ -33,8 +36,7 @@ _BOTH = ("failed", "errors", "collected")
 _RANKS = ("failed", "errors", "xpassed", "passed", "xfailed", "skipped")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JunitReading:
+class JunitReading(Record, frozen=True, kw_only=True):
     """What one file says, or several together.
 
     :ivar failures: in the order of the file, none twice.
@@ -48,10 +50,10 @@ class JunitReading:
     """
 
     failures: tuple[Failure, ...] = ()
-    counts: Counts = field(default_factory=Counts)
+    counts: Counts = Counts()
     problems: tuple[str, ...] = ()
     incomplete: str = ""
-    cases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cases: Mapping[str, tuple[str, ...]] = {}
     is_pytest: bool = False
     counts_subtests: bool = False
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from loop_close.lazy import NamedTuple
+from loop_close.records import Record
 
 SUMMARY = "short test summary info"
 BLOCKS = ("ERRORS", "FAILURES")
@@ -321,8 +322,7 @@ def counts_in(title: str) -> dict[str, int] | None:
     return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class PytestRun:
+class PytestRun(Record, frozen=True):
     """One run.
 
     :ivar start: the offset of its first line, ``end`` that after its last.

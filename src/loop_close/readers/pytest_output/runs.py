@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import merge
+
+from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase
 from loop_close.readers import CUT
@@ -31,6 +33,7 @@ from loop_close.readers.pytest_output.rulers import (
     paired,
     rulers,
 )
+from loop_close.records import Record
 
 _SECTIONS = {*BLOCKS, *PASSED, *WARNINGS, SUMMARY}
 _PROGRESS = re.compile(r"\n[^\n]{0,300}\[ {0,2}\d{1,3}%\](?=\n)")
@@ -319,8 +322,7 @@ _MAX_KEYS = 40
 _ANY = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Record, frozen=True):
     """What the heading of a failure says.
 
     :ivar name: the node id below the file, with ``::``; the whole node id where collecting failed.
