@@ -46,6 +46,7 @@ class CallCounts:
     :ivar swallowing: how many passing tests swallowed each exception; those of failing tests are keys as well.
     :ivar cut: how many tests handled more exceptions than were examined or counted.
     :ivar passed_over: how many tests that passed or failed were not tracked.
+    :ivar untracked: the failing ones of them.
     :ivar in_untracked: functions that untracked tests ran.
     """
 
@@ -63,6 +64,7 @@ class CallCounts:
         self.swallowing: dict[Handled, int] = {}
         self.cut = 0
         self.passed_over = 0
+        self.untracked: set[str] = set()
         self.in_untracked: set[int] = set()
         self._omitted: set[str] = set()
         self._last = ""  # the kept failing test that is dropped next, empty until computed
@@ -103,6 +105,7 @@ class CallCounts:
         self.passed_over += outcome in ("passed", "failed")
         if outcome == "failed":
             self._omitted.add(nodeid)
+            self.untracked.add(nodeid)
 
     def _count_swallowed(
         self, nodeid: str, swallowed: Mapping[Handled, Note], *, is_failed: bool, is_cut: bool

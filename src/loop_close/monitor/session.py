@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
+from loop_close.calls import sample_key
 from loop_close.monitor import Budget
 from loop_close.monitor.codes import Ownership, is_program_exception
 from loop_close.monitor.count import CallCounts
@@ -126,6 +127,16 @@ class Monitor:
         """The collection of a module ended."""
         self.tests.collected(nodeid, is_failed=is_failed)
 
+    @property
+    def untracked(self) -> list[str]:
+        """The failing tests that were not tracked, in an order that depends on nothing else; none if it is off."""
+        return [] if self.why_off else sorted(self.tests.count.untracked, key=sample_key)
+
+    @_guarded
+    def start_over(self) -> None:
+        """In a copy of the process: track every test from now on, and count nothing that ran before."""
+        self.tests.start_over()
+
     def calls(self, code_of: FindTestCode | None = None, *, is_part: bool = False) -> Calls | None:
         """The counts as a record; None if call tracking failed (see :attr:`why_off`).
 
@@ -198,6 +209,11 @@ class Attribution:
         self._outcome = ""
         self._teardown_failed = False
         self._is_failure_reported = False
+
+    def start_over(self) -> None:
+        """Count from nothing, and track every test."""
+        self.count = CallCounts(self._watch.functions)
+        self._budget.is_unlimited = True
 
     def _take(self, *, in_order: bool = True) -> None:
         """Attribute what ran since the last call to the innermost open test or fixture.

@@ -149,13 +149,20 @@ class CallRecorder:
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
         self._items: list[pytest.Item] = []
+        self._again: list[dict[str, Any]] = []
         self.saw = monitor.saw
         self.stop = monitor.stop
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""
-        is_part = "PYTEST_XDIST_WORKER" in os.environ
+        is_part = "PYTEST_XDIST_WORKER" in os.environ or bool(self._again)
         calls = self._monitor.calls(ItemCodes(self._items).of, is_part=is_part)
+        if calls is not None and self._again:
+            from loop_close.monitor.wire import from_wire, merge_calls
+
+            number = len(self._again)
+            own = calls._replace(omitted=calls.omitted - number, passed_over=calls.passed_over - number)
+            calls = merge_calls([own, *map(from_wire, self._again)])
         return calls, self._monitor.why_off or self._monitor.why_not_all
 
     @pytest.hookimpl(tryfirst=True)
@@ -207,8 +214,29 @@ class CallRecorder:
         self._monitor.torn_down(fixturedef, is_shared=fixturedef.scope != "function")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._monitor.untracked:
+            with contextlib.suppress(Exception):
+                self._run_again(session, exitstatus)
         self.stop()  # the tests are over, and much is imported from here on
+
+    def _run_again(self, session: pytest.Session, exitstatus: int) -> None:
+        from loop_close.pytest_plugin.again import each_alone, is_wanted
+
+        if is_wanted(session, exitstatus):
+            items = {item.nodeid: item for item in self._items}
+            untracked = [items[nodeid] for nodeid in self._monitor.untracked if nodeid in items]
+            found = each_alone(untracked, self._calls_in_copy)
+            self._again += [each for each in found if each["failed"]]  # and does not pass when it is alone
+
+    def _calls_in_copy(self, item: pytest.Item) -> dict[str, Any]:
+        from loop_close.calls import Calls
+        from loop_close.monitor.wire import to_wire
+        from loop_close.pytest_plugin.again import run_quietly
+
+        self._monitor.start_over()
+        run_quietly(item, self.saw)
+        return to_wire(self._monitor.calls(ItemCodes([item]).of, is_part=True) or Calls())
 
 
 def without_own_frame(error: BaseException) -> None:
