@@ -26,7 +26,6 @@ _GREEN = ("# The tests pass", "# No failure", "# Done")
 #: How the JSON documents begin that we write.
 OUR_JSON = ('{\n"schema": "loop-close.report/', '{\n"schema": "loop-close.summary/')
 
-
 RUNNING_TEXT = f"""{RUNNING}
 
 This file is rewritten when the run ends. If no test run is active, the run was killed.

@@ -212,31 +212,12 @@ _NETWORK = (
     *("NameResolutionError", "RemoteDisconnected", "ReadTimeout", "ConnectTimeout"),
 )
 #: What the operating system says, in an ``OSError`` of a test or in the error of a tool.
-_OF_SYSTEM = lazy.pattern(
+OF_SYSTEM = lazy.pattern(
     r"\[Errno (?:28|122|24|23|12|101|113|110|111|-2|-3)\]|No space left on device|Disk quota exceeded"
     r"|Too many open files|Cannot allocate memory|Network is unreachable|No route to host"
     r"|Temporary failure in name resolution|Name or service not known|database or disk is full|\btimed out\b"
     r"|Cannot connect to the Docker daemon"
 )
-#: What only the error of a tool shows: for a test, it may be the behavior of the program.
-_OF_TOOLS = lazy.pattern(
-    r"\bE(?:CONNRESET|CONNREFUSED|CONNABORTED|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|HOSTUNREACH|NETUNREACH|NOSPC|DQUOT|MFILE)\b"
-    r"|\btimed[ -]?out\b|\bdeadline exceeded\b|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b"
-    r"|\b(?:connect|connection|read|write|pool|gateway|request|operation)[ -]?time-?out\b"
-    r"|\btime-?out (?:of|after|exceeded|expired|reached|while|waiting)\b"
-    r"|\bconnection (?:was |has been )?(?:reset|refused|aborted|closed|lost)\b|\bsocket hang up\b|\bfetch failed\b"
-    r"|\bConnection(?:Reset|Refused|Aborted|Error)|\bbroken ?pipe|\bserver disconnected\b"
-    r"|\brate[ _-]?limit(?:ed|[ _](?:error|exceeded|reached|hit))\b|\bexceed(?:ed|s)? [^\n]{0,40}\brate limit"
-    r"|\btoo many requests\b|\bthrottl(?:ed|ing)|\boverloaded_error\b|(?:^|: | is )(?:currently )?overloaded\W*$"
-    r"|\b(?:bad gateway|service (?:temporarily )?unavailable|internal server error)\b"
-    r"|(?:\b(?:HTTP(?:/[\d.]+)?|status(?:[ _]?code)?|error code)|\b(?:HTTP|API|Axios|Server|Fetch)Error)"
-    r"\W{0,3}(?:429|5\d\d)\b|\berror (?:429|5\d\d)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-# The words of a failed test, which reports time limits or statuses of the program.
-_OF_A_TEST = lazy.pattern(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
-# The first lines say what went wrong, or the last ones in a traceback.
-_END = 1_000
 
 
 def is_infrastructure(kind: str, failure: Failure) -> bool:
@@ -252,19 +233,6 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     return not is_a(raised, "AssertionError") and any(map(_is_infrastructure_error, links(raised)))
 
 
-def is_infrastructure_text(text: str) -> bool:
-    """Whether the error of a tool shows an infrastructure failure, so that the same call may well succeed later.
-
-    Time limits, lost and refused connections, rate limits, statuses 429 and 5xx, a full disk.
-
-    :param text: the text of the error.
-    """
-    ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
-    if _OF_A_TEST.search(ends):
-        return False
-    return any(pattern.search(ends) for pattern in (_OF_TOOLS, _OF_SYSTEM, COLLECTIONS_DIFFER))
-
-
 def _is_made(raised: Raised | None) -> bool:
     """Whether a ``raise`` statement of the project made the exception, or a double that its tests set up."""
     last = raised.frames[-1:] if raised is not None else ()
@@ -278,7 +246,7 @@ def _is_infrastructure_error(raised: Raised) -> bool:
     if is_a(raised, *_NETWORK, "MemoryError"):
         return True
     is_of_system = is_a(raised, "OSError", "OperationalError")
-    return is_of_system and _OF_SYSTEM.search(raised.message[:_MAX_COMPARED]) is not None
+    return is_of_system and OF_SYSTEM.search(raised.message[:_MAX_COMPARED]) is not None
 
 
 # --- the actual and the expected value of a failed comparison

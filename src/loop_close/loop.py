@@ -91,7 +91,7 @@ class _State:
     :ivar edited: the last run with an edit before it, ``changed`` with any change of a file; ``attempted`` the last
         attempt.
     :ivar varied: advances by another failure since the last one of another kind.
-    :ivar checks: what ran in the last step.
+    :ivar checks: what ran in the last step, if others may join it.
     """
 
     base: int = 0
@@ -158,6 +158,7 @@ class _State:
         self.base = run.number
         self.earlier.append(run)
         self.steps.clear()
+        self.checks.clear()
         self.known.clear()
         self.fewest.clear()
         self.shapes.clear()
@@ -177,23 +178,15 @@ class _State:
             is_finished=run.is_finished,
             tree=run.tree,
         )
-        if self._is_of_last_step(run):
+        # An edit is tried by all checks of one command.
+        is_more = run.is_finished and run.check not in ("", *self.checks)
+        if self.checks and is_more and run.tree == self.steps[-1].tree:
             step = _joined(self.steps.pop(), step)
-            self.checks.add(run.check)
         else:
-            self.checks = {run.check}
+            self.checks = set()
+        if run.check and run.tree and run.is_finished:
+            self.checks.add(run.check)
         self.steps.append(step)
-
-    def _is_of_last_step(self, run: Run) -> bool:
-        """Whether it is another check of the same ``loop-close check``: an edit is tried by all of them."""
-        if (
-            not (run.check and self.steps and run.is_finished)
-            or run.check in self.checks
-            or "" in self.checks
-        ):
-            return False
-        last = self.steps[-1]
-        return last.is_finished and bool(run.tree) and last.tree == run.tree
 
     def _counted(self) -> set[_Key]:
         """The failing tests that count."""
@@ -326,8 +319,8 @@ class _State:
 
 def _joined(first: Step, then: Step) -> Step:
     """The step of a check and of the next one on the same files."""
-    pairs = {name: (getattr(first.effect, name), getattr(then.effect, name)) for name in _GROUPS}
-    groups = {name: tuple(sorted({*one, *other})) for name, (one, other) in pairs.items()}
+    both = first.effect, then.effect
+    groups = {name: tuple(sorted({*chain(*(getattr(e, name) for e in both))})) for name in _GROUPS}
     not_run = tuple(sorted({*first.effect.not_run} & {*then.effect.not_run}))
     return replace(
         then,

@@ -50,7 +50,6 @@ POLL = 0.05
 _MOST_OUTPUT = 4_000_000
 _PYTEST = ("pytest", "py.test")
 
-
 _Kind = TypeVar("_Kind", bound=Record)
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.keys import is_infrastructure_text
+from loop_close.agent.tool_errors import is_infrastructure_text
 
 
 @pytest.mark.parametrize(

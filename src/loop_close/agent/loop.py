@@ -51,7 +51,6 @@ _RESPONSES, _ERRORS, _WORK = 5, 10, 10
 _MAX_TEXT = 20_000
 _DEFAULT = Limits()
 
-
 _CLOSED = Breaker()
 _NAMED = 3
 

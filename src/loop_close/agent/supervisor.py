@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from loop_close.agent import WHOLE, ByName, Or, StateError, check_whole, checked_state
-from loop_close.keys import is_infrastructure_text
+from loop_close.agent.tool_errors import is_infrastructure_text
 from loop_close.loop import is_stuck
 from loop_close.records import Loop, Record
 from loop_close.text import code, cut, digest, sanitize
@@ -15,7 +15,6 @@ from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
 
 _VERSION = 1
-
 
 TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
 KINDS: tuple[TripKind, ...] = ("repeated", "cycle", "non-advancing", "infrastructure")

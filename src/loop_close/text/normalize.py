@@ -221,7 +221,6 @@ _PAIRS = {"]": "[", ")": "(", "}": "{"}
 # are a program's own.
 _NOTES = lazy.pattern(r"\n(?:Falsifying|Failing)(?: explicit)? (?:example|test case): \w+\(")
 
-
 _REDACTED = Replacement("redacted", ("<redacted ",), lazy.pattern(r"<redacted [0-9]++>"), "<redacted>")
 
 

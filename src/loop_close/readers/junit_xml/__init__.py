@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JunitReading", "merge_junit", "read_junit"]
 
-
 _MAX_FAILURES = 20_000
 _MAX_CASES = 100_000
 _MAX_CHARACTERS = 32_000_000
