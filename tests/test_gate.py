@@ -166,5 +166,12 @@ class TestState:
         monkeypatch.setattr(gate, "facts_of", lambda root: 1 // 0)
         assert "internal error of loop-close: ZeroDivisionError" in self.reason(root)
 
+    def test_a_file_that_we_did_not_write_counts_whatever_the_settings_name(self, root: Path) -> None:
+        (root / "pyproject.toml").write_text("[tool.loop-close]\njson = 'rules.json'\n", encoding="utf-8")
+        (root / "rules.json").write_text("3", encoding="utf-8")
+        before = gate.tree_digest(root)
+        (root / "rules.json").write_text("4", encoding="utf-8")
+        assert gate.tree_digest(root) != before
+
     def test_a_root_that_is_gone(self, root: Path) -> None:
         self.reason(root / "gone")

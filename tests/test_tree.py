@@ -145,6 +145,21 @@ def test_outputs_match_no_python_and_nothing_of_the_tests(root: Path) -> None:
         assert difference(root, path, outputs=outputs) == (path,)
 
 
+def test_of_an_output_that_git_tracks_only_the_content_counts(repository: Path) -> None:
+    for outputs, expected in (((), ("tests/prices.json",)), (("tests/*.json",), ())):
+        before = take(repository, outputs=outputs)
+        os.utime(repository / "tests/prices.json", (1, 1))
+        assert changed(before, take(repository, outputs=outputs)) == expected
+    assert difference(repository, "tests/prices.json", outputs=("tests/*.json",)) == ("tests/prices.json",)
+
+
+def test_a_folder_is_an_environment_if_it_has_an_interpreter(root: Path) -> None:
+    write(root, "src/pyvenv.cfg")
+    assert difference(root, "src/shop/calc.py") == ("src/shop/calc.py",)
+    write(root, "src/bin/python")
+    assert difference(root, "src/shop/calc.py") == ()
+
+
 def test_our_own_files_are_left_out_but_never_python(root: Path) -> None:
     ours = ("nextprompt.md", "src/shop/calc.py")
     assert difference(root, "nextprompt.md", leave_out=ours) == ()

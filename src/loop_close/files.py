@@ -350,11 +350,16 @@ class Targets(NamedTuple):
             self._check(self.json)
             write(self.json, pieces)
 
+    def is_ours(self, path: Path) -> bool:
+        """Whether the prompt or the JSON report is not there yet, or one that we wrote."""
+        with contextlib.suppress(OSError):
+            return not path.exists() or (is_prompt if path == self.prompt else is_report)(path)
+        return False
+
     def _check(self, path: Path | None) -> None:
         if path is not None:
-            is_ours = is_prompt if path == self.prompt else is_report
             try:
-                check_writable(check_inside(self.root, path), is_ours)
+                check_writable(check_inside(self.root, path), self.is_ours)
             except UnusablePathError as error:  # by the name that the user knows
                 raise UnusablePathError(str(error).replace(f"{self.root}{os.sep}", "", 1)) from error
 

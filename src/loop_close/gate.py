@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from loop_close import baseline as baselines
 from loop_close import files
 from loop_close.checks import Check, checks_of, digests_of, joined
+from loop_close.conventions import PYTHON
 from loop_close.records import CheckState, Loop, Objection, Run, State, Verdict
 from loop_close.settings import OFF, SettingsError, parse_settings
 from loop_close.store import Store, StoreError
-from loop_close.tree import Tree, TreeError, is_fixed, take
+from loop_close.tree import Tree, TreeError, take
 
 if TYPE_CHECKING:
     from loop_close.baseline import Baseline
@@ -24,6 +25,11 @@ _OF_SQLITE = ("-wal", "-shm", "-journal")
 #: So many of the last runs are looked at for the reason why there is no result.
 _RECENT = 20
 _MOST_NAMED = 5
+#: What a person can do about tests that write data.
+_REMEDY = (
+    "; if the tests write data, have git ignore it (`git rm --cached` what it tracks) or name it in the setting"
+    " outputs; below test folders its content always counts"
+)
 #: The verdicts of checks: the first that one of them has is that of all.
 _ORDER: tuple[Verdict, ...] = ("failing", "unknown", "objected", "done")
 
@@ -69,14 +75,6 @@ def look(root: Path) -> tuple[State, Facts | None]:
     return State(verdict="unknown", reason=reason, command=CHECK), None
 
 
-def is_objection_open(root: Path) -> bool:
-    """Whether the newest result of a check has an objection: nobody has restored the tests or accepted them since."""
-    _, facts = look(root)
-    runs = facts.runs if facts is not None else ()
-    newest = {run.check: run for run in runs if run.check and is_result(run)}
-    return any(run.objection is not None for run in newest.values())
-
-
 def tree_digest(root: Path) -> str:
     """The digest of the project's files as they are now; empty if they cannot be listed."""
     try:
@@ -101,11 +99,11 @@ def take_tree(targets: Targets) -> Tree:
 
     :raises TreeError: when they cannot be listed.
     """
-    ours = (targets.prompt, targets.json, targets.history)
+    ours = [path for path in (targets.prompt, targets.json, targets.history) if path is not None]
     names = [
         path.relative_to(targets.root).as_posix()
         for path in ours
-        if path is not None and path.is_relative_to(targets.root)
+        if path.is_relative_to(targets.root) and (path == targets.history or targets.is_ours(path))
     ]
     return take(
         targets.root,
@@ -273,8 +271,7 @@ def _why_no_result(last: Run) -> str:
     if not last.is_finished or last.exit_code is None:
         return "its last run did not end"
     if last.changed:
-        data = [path for path in last.changed if not is_fixed(path)]
-        remedy = "; if the tests write data, ignore it in git or list it in the setting outputs" * bool(data)
+        remedy = "" if all(path.endswith(PYTHON) for path in last.changed) else _REMEDY
         return f"its last run counts for nothing{remedy}; changed while it ran: {_listed(last.changed)}"
     return "no result on these files"
 

@@ -83,7 +83,8 @@ def answer(
     about = digest(state.verdict, msgspec.json.encode(objections).decode() if objections else tree)
     # Of what fails it is told in each of its turns, of all else once.
     is_told = about in session.asked and (is_again or not is_failing)
-    next_step = f"To see whether the work is done: `{state.command or gate.CHECK}`"
+    where = f", in {one_line(session.root, 300)}" if session.root else ""
+    next_step = f"To see whether the work is done{where}: `{state.command or gate.CHECK}`"
     if state.verdict == "stuck" or blocks >= MOST_BLOCKS or is_told or (is_older and session.is_reminded):
         text = f"NOT done: {state.reason}\n\n{next_step}\nThe last prompt: {file}"
         return Reply("end", text), _replaced(session, blocks=0)
@@ -167,7 +168,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     path = session_file(here, key)
     known = session_at(path)
     session = known or Session(root=str(here))
-    root = Path(session.root) if os.path.isdir(session.root) else here
+    root = Path(session.root)  # of one that was moved or removed nothing is known
     if not _is_ours_to_judge(root):
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
     session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_ours(here))
@@ -175,7 +176,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if is_new:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
         if keep(path, session):  # before the agent edits a file, or uses loop-close for the first time
-            baseline.hold(root, key, is_open=gate.is_objection_open(root))
+            baseline.hold(root, key)
     if not session.is_used:
         keep(path, session)
         return "", ""
@@ -219,7 +220,8 @@ def _is_used(host: Host, root: Path) -> bool:
 
 def _is_ours_to_judge(root: Path) -> bool:
     """Whether the project belongs to the user: what another one wrote there is not followed."""
-    return not hasattr(os, "getuid") or root.stat().st_uid in (os.getuid(), 0) or os.getuid() == 0
+    is_known = hasattr(os, "getuid") and os.getuid() != 0 and root.exists()
+    return not is_known or root.stat().st_uid in (os.getuid(), 0)
 
 
 def _loop_at(root: Path) -> Loop:

@@ -91,8 +91,8 @@ class Tree(Record, frozen=True):
     :ivar digest: of ``files``.
     :ivar files: digest of the content by path; ``+x`` at its end for an executable. Bytes of a path that are invalid
         UTF-8 are spelled ``\udcNN``.
-    :ivar stamps: of each Python file, and each file that git tracks, its inode and the time of its last change, which
-        no program can set back.
+    :ivar stamps: of each Python file, and each file that git tracks and no output is, its inode and the time of its
+        last change, which no program can set back.
     """
 
     digest: str
@@ -118,8 +118,8 @@ def take(
 ) -> Tree:
     """The files below a root.
 
-    :param outputs: patterns of files that the tests write; a folder ends in ``/``. They match no file that git tracks,
-        no Python file, nothing in test folders, and no configuration of pytest.
+    :param outputs: patterns of files that the tests write; a folder ends in ``/``. They match no Python file, nothing
+        in test folders, and no configuration of pytest. Of a file that git tracks the content counts in any case.
     :param leave_out: paths of files that we write ourselves.
     :param cache: where the digests of the last time are kept: a file that did not change since is not read again.
         It is written if its folder exists.
@@ -218,7 +218,7 @@ class _Look:
         self._environments |= {
             path.rpartition("/")[0]
             for path, is_tracked in listed.items()
-            if path.endswith("/pyvenv.cfg") and not is_tracked
+            if path.endswith("/pyvenv.cfg") and not is_tracked and self._has_python(path)
         }
         found = []
         for path, is_tracked in listed.items():
@@ -241,7 +241,7 @@ class _Look:
             except OSError:
                 continue
             # What tools write again and again, with the same content, is seldom either.
-            if (is_python or is_tracked) and spelled in self.files:
+            if (is_python or (is_tracked and not self._is_output(path))) and spelled in self.files:
                 self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
         return found
 
@@ -264,8 +264,16 @@ class _Look:
         if _WRITTEN.fullmatch(name) or path in _WRITTEN_IN_ROOT:
             return True
         is_built = not is_tracked and ".egg-info/" in path  # each build writes it
-        is_output = not is_tracked and any(fnmatchcase(path, each) for each in self._outputs)
+        is_output = not is_tracked and self._is_output(path)
         return (path in self._ours or is_built or is_output) and not is_fixed(path)
+
+    def _is_output(self, path: str) -> bool:
+        return any(fnmatchcase(path, each) for each in self._outputs)
+
+    def _has_python(self, path: str) -> bool:
+        """Whether what says that its folder is an environment stands beside an interpreter."""
+        folder = self._root + path.rpartition("/")[0]
+        return any(os.path.lexists(f"{folder}/{each}") for each in ("bin/python", "Scripts/python.exe"))
 
     def _link(self, path: str, spelled: str, status: os.stat_result) -> tuple[str, os.stat_result]:
         """Where a link leads, and the content of a file there."""

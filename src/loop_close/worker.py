@@ -220,11 +220,16 @@ class _Worker:
             if not ran:
                 files.restore(former)
                 return ["interrupted"]
-            runs = store.results(tree.digest)
+            last = {each.run.number: each.run for each in ran}  # of a void one the reason is said
+            runs = [*({each.number: each for each in store.results(tree.digest)} | last).values()]
             found = gate.judge(every, runs, tree, digests_of(p for run in runs for p in run.programs), base)
             if found.verdict == "done":
                 ran[-1] = app.Ran(msgspec.structs.replace(ran[-1].run, is_done=True), ran[-1].parts)
             saved = app.conclude(ran, self._targets, store, state=found)
+        if any(each.run.objection is not None for each in ran):
+            base = baselines.note_objection(self._root, base, is_open=True)
+        elif found.verdict == "done":
+            base = baselines.note_objection(self._root, base, is_open=False)
         if found.verdict == "done" and not base.is_held:
             baselines.take(self._root, tree, runs)
         return app.terminal_lines(saved, self._targets)
@@ -277,7 +282,8 @@ class _Worker:
             others = [each for each in store.results(after.digest) if each.check != check.name]
             try:
                 objection = self._objection(base, after, run, parts, others, stop)
-                run = msgspec.structs.replace(run, objection=objection)
+                later = gate.take_tree(self._targets)  # what the old tests ran on
+                run = msgspec.structs.replace(run, objection=objection, changed=changed(after, later))
             except InterruptionError:
                 run = msgspec.structs.replace(run, exit_code=None, is_green=False)
         return app.Ran(run, tuple(parts)), after

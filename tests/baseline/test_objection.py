@@ -125,8 +125,16 @@ def test_without_a_report(project: Project) -> None:
     assert (found.files, found.tests, found.reason) == (
         ("tests/test_shop.py",),
         (),
-        "pytest did not report in this check",
+        "pytest did not report in this check; does its environment have loop-close?",
     )
+
+
+def test_an_old_test_that_was_strictly_expected_to_fail_and_passes(project: Project) -> None:
+    """The feature is there now: the mark had to go."""
+    strict = TESTS.replace("def test_total", "@pytest.mark.xfail(strict=True)\ndef test_total")
+    project.write({"tests/test_shop.py": f"import pytest\n{strict}", "shop.py": BROKEN})
+    project.begin()
+    assert project.objection({"shop.py": SHOP, "tests/test_shop.py": TESTS}) is None
 
 
 def test_a_hollow_command(project: Project) -> None:

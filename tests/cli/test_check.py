@@ -155,7 +155,9 @@ def test_what_tests_write_is_named_with_the_remedy_and_outputs_is_one(project: P
     project.write("tests/test_out.py", "def test_out():\n    open('out.csv', 'a').write('x')\n")
     code, output = project.check()
     assert code == 2
-    assert "ignore it in git or list it in the setting outputs; changed while it ran: out.csv" in output
+    assert "name it in the setting outputs; below test folders its content always counts" in output
+    assert "changed while it ran: out.csv" in output
+    assert "changed while it ran: out.csv" in (project.root / "nextprompt.md").read_text(encoding="utf-8")
     settings(project, 'outputs = ["*.csv"]')
     assert project.check()[0] == 0
     assert gate.state(project.root).verdict == "done"

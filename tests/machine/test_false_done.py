@@ -224,6 +224,14 @@ FALSE = {
         *(session, BAD, cheat("skip"), red),
         *(lambda project: project.begin_session("another", source="clear"), red),
     ),
+    "another session after a red run over an objection": (
+        *(session, BAD, cheat("skip"), red, {"calc.py": calc(add="broken")}, red, BAD),
+        *(lambda project: project.begin_session("another", source="clear"), red),
+    ),
+    "another session after reset over an objection": (
+        *(session, BAD, cheat("skip"), red, run("loop-close", "reset")),
+        *(lambda project: project.begin_session("another", source="clear"), red),
+    ),
     "drive over an objection": (
         *(session, BAD, cheat("skip"), red),
         *(lambda project: project.loop_close("drive", "--agent", "true"), red),

@@ -35,6 +35,5 @@ def is_infrastructure_text(text: str) -> bool:
     Time limits, lost and refused connections, rate limits, statuses 429 and 5xx, a full disk.
     """
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
-    return not _OF_A_TEST.search(ends) and any(
-        pattern.search(ends) for pattern in (_OF_TOOLS, OF_SYSTEM, COLLECTIONS_DIFFER)
-    )
+    patterns = (_OF_TOOLS, OF_SYSTEM, COLLECTIONS_DIFFER)
+    return not _OF_A_TEST.search(ends) and any(each.search(ends) for each in patterns)

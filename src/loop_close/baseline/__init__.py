@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loop_close.baseline import keep
-from loop_close.baseline.keep import Baseline, accept, changed, differing, hold, learn, load, missing, take
+from loop_close.baseline.keep import (
+    Baseline,
+    accept,
+    changed,
+    differing,
+    hold,
+    learn,
+    load,
+    missing,
+    note_objection,
+    take,
+)
 from loop_close.facts import file_of
 from loop_close.records import Objection, OldOutcome, Run
 from loop_close.text import one_line, sanitize
@@ -24,7 +35,7 @@ if TYPE_CHECKING:
     from loop_close.parts import PytestContext
 
 __all__ = ["Baseline", "accept", "changed", "differing", "hold", "learn", "load", "missing", "take"]
-__all__ += ["Pending", "objection", "pending"]
+__all__ += ["Pending", "note_objection", "objection", "pending"]
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
@@ -102,7 +113,7 @@ def objection(
             elif absent:
                 tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
             else:
-                reason = "pytest did not report in this check"
+                reason = "pytest did not report in this check; does its environment have loop-close?"
         except CannotIsolateError as error:
             reason = str(error)
     if not reason and not tests:
@@ -232,4 +243,4 @@ def _at_head(root: Path, names: Collection[str]) -> int:
         ("diff", "--name-only", "--relative", "-z", "HEAD"),
     )
     known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
-    return len(known.intersection(names) - differ)
+    return sum(name not in differ and (name in known) == (root / name).exists() for name in names)

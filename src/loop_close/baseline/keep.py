@@ -43,6 +43,7 @@ class Baseline(Record, frozen=True):
     :ivar accepted: files that a person accepted since.
     :ivar keys: whose sessions were held, the latest last.
     :ivar is_held: it holds for a whole session of an agent, or of ``drive``.
+    :ivar is_open: a check objected, and nobody has answered: then another session takes no new baseline.
     """
 
     digest: str
@@ -53,6 +54,7 @@ class Baseline(Record, frozen=True):
     accepted: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     is_held: bool = False
+    is_open: bool = False
 
 
 _NONE = Baseline(digest="")
@@ -146,18 +148,18 @@ def take(root: Path, tree: Tree, runs: Sequence[Run]) -> Baseline:
     return _keep(root, msgspec.structs.replace(_of_tree(root, tree), functions=functions_of(runs), keys=keys))
 
 
-def hold(root: Path, key: str, *, is_open: bool = False) -> None:
+def hold(root: Path, key: str, *, keeps: bool = False) -> None:
     """Take the present files as the baseline of a session that begins, and hold it until another one begins.
 
     :param key: of the session. One that was held before is resumed, and takes no new baseline.
-    :param is_open: there is an objection that nobody has answered: then the former baseline is held.
+    :param keeps: the former baseline is held, as if there were an objection that nobody has answered.
     :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
     before = load(root) or _NONE
     if key in before.keys:
         return
     held = before
-    if before is _NONE or not is_open:
+    if before is _NONE or not (keeps or before.is_open):
         tree = take_tree(root, cache=root / files.TREE_CACHE)
         # Test functions run as before if nothing but test modules changed, and not theirs.
         other = changed(root, before, tree)
@@ -165,6 +167,13 @@ def hold(root: Path, key: str, *, is_open: bool = False) -> None:
         held = msgspec.structs.replace(_of_tree(root, tree), functions=functions)
     keys = (*before.keys, key)[-_MOST_KEYS:]
     _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
+
+
+def note_objection(root: Path, baseline: Baseline, *, is_open: bool) -> Baseline:
+    """The baseline with whether there is an objection, which a red run and a lost history do not answer."""
+    if baseline.is_open == is_open:
+        return baseline
+    return _keep(root, msgspec.structs.replace(baseline, is_open=is_open))
 
 
 def learn(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Baseline:

@@ -16,7 +16,7 @@ _TOML_OURS = re.compile(r"\[\[?\s*tool\s*\.\s*[\"']?pytest\b")
 _INI_OURS = re.compile(r"\[(?:tool:)?pytest\]")
 # Up to the next key or table.
 _FILES = re.compile(r"^\s*python_files\s*=((?:.*\n(?!\s*[\w.-]+\s*=|\[[\w.:]+\]\s*$))*.*)", re.M)
-_PATTERN = re.compile(r"[\w*?-]+\.py\b")
+_PATTERN = re.compile(r"[\w*?-]+\.py\b|[\w?-]+\*")
 
 
 class SpliceError(ValueError):

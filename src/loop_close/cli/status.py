@@ -81,7 +81,8 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)
     streams.say(f"accepted: {len(accepted)} file{many}; {found.at_head} of those that differed equal HEAD")
-    streams.say(f"next: {gate.CHECK}")
+    if command := gate.state(root).command:
+        streams.say(f"next: {command}")
     return 0
 
 

@@ -336,8 +336,7 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     else:
         loop = AgentLoop(plan.strategy, plan.limits, task=plan.task)
         # In an agent's shell it would be the agent that says which tests count.
-        is_open = bool(agent_of(os.environ)[1]) or gate.is_objection_open(root)
-        baseline.hold(root, f"drive {time.time_ns()}", is_open=is_open)
+        baseline.hold(root, f"drive {time.time_ns()}", keeps=bool(agent_of(os.environ)[1]))
     stop.check()
     return Driver(plan, loop, streams, stop)
 
