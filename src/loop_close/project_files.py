@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from os import stat
-from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath, relpath
+from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath
 
 # A path, with what is below the innermost folder of installed packages.
 _INSTALLED = re.compile(r"(?:.*/)?(?:site|dist)-packages/(.+)", re.DOTALL)
@@ -33,12 +33,15 @@ class ProjectFiles:
         given = abspath(root)
         self.root = realpath(root)
         self.top = top_of(self.root)
-        #: What the paths of files may begin with, and the folder that it is.
-        self._roots = {join(each, ""): self.root for each in (given, self.root)}
-        # A link to the root may be in another project: its top counts only if it is the same folder.
-        self._tops = {
-            join(each, ""): self.top for each in (top_of(given), self.top) if realpath(each) == self.top
-        }
+        #: What the paths of files may begin with, and the way there from the root.
+        self._roots = {join(each, ""): "" for each in (given, self.root)}
+        self._tops = {**self._roots}
+        for folder in (given, self.root):
+            top, way = top_of(folder), ""
+            # A link to the root may be in another project: its top counts only if it is the same folder.
+            while folder != top and realpath(top) == self.top:
+                folder, way = dirname(folder), f"../{way}"
+                self._tops[join(folder, "")] = way
         try:
             self._start = os.getcwd()
         except OSError:  # the folder does not exist any more
@@ -67,17 +70,17 @@ class ProjectFiles:
 
     def _below(self, folders: Mapping[str, str], path: str) -> str | None:
         """The path relative to the root, of a file below one of the folders."""
-        folder = next(filter(path.startswith, folders), "")
+        folder = max(filter(path.startswith, folders), key=len, default="")
         if not folder or path.startswith(self._foreign):
             return None
-        return relpath(join(folders[folder], path[len(folder) :]), self.root).replace(os.sep, "/")
+        return f"{folders[folder]}{path[len(folder) :]}".replace(os.sep, "/")
 
     def _in_project(self, tail: str) -> str | None:
         """Where the source of an installed file is; None for what others made."""
         folders = (self.root, self.top) if "/" in tail else (self.root,)
         places = [join(folder, name) for folder in dict.fromkeys(folders) for name in (tail, f"src/{tail}")]
         found = next(filter(self._exists, places), None)
-        return found and relpath(found, self.root).replace(os.sep, "/")
+        return found and self._below(self._tops, normpath(found))
 
     def _exists(self, path: str) -> bool:
         try:
