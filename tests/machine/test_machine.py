@@ -251,6 +251,8 @@ class Machine(RuleBasedStateMachine):
     def edit_and_restore_during_check(self, fault, first):
         """What is wrong before and after the run is right while the tests run."""
         self._mend_all(first)
+        if fault == "data" and "outputs" in self.project.text("pyproject.toml"):
+            return  # the documented limit of that setting
         self._say(f"right during check: {fault=}")
         self._edit(FAULTY[fault])
         before = self.project.snapshot()
