@@ -15,6 +15,7 @@ pytest_plugins = ["postgres_server", "pytester", "quick"]
 # The same examples on every run and machine, however slow it is: a red test can be run again.
 settings.register_profile(
     "deterministic",
+    max_examples=50,
     derandomize=True,
     deadline=None,
     database=None,

@@ -172,8 +172,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if not _is_ours_to_judge(root):
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
     session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_ours(here))
-    is_new = known is None and payload.is_start
-    if is_new:
+    if known is None and payload.is_start:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
         if keep(path, session):  # before the agent edits a file, or uses loop-close for the first time
             baseline.hold(root, key)
@@ -199,10 +198,8 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
     loop = _loop_at(root)
     last = loop.steps[-1].run if loop.steps else 0
-    is_news = bool(loop.failing) and last != session.run
-    return (
-        host.inform(payload, prompt_of(root)) if is_news and keep(path, _replaced(session, run=last)) else ""
-    )
+    is_news = bool(loop.failing) and last != session.run and keep(path, _replaced(session, run=last))
+    return host.inform(payload, prompt_of(root)) if is_news else ""
 
 
 def _is_used(host: Host, root: Path) -> bool:
@@ -220,8 +217,8 @@ def _is_used(host: Host, root: Path) -> bool:
 
 def _is_ours_to_judge(root: Path) -> bool:
     """Whether the project belongs to the user: what another one wrote there is not followed."""
-    is_known = hasattr(os, "getuid") and os.getuid() != 0 and root.exists()
-    return not is_known or root.stat().st_uid in (os.getuid(), 0)
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return user == 0 or not root.exists() or root.stat().st_uid in (user, 0)
 
 
 def _loop_at(root: Path) -> Loop:
