@@ -60,7 +60,6 @@ def test_the_diff_since_no_test_was_known_to_fail():
 @pytest.mark.parametrize(
     ("since", "expected"),
     [
-        (Edits(kind="none"), f"No file of the project changed {SINCE}."),
         (Edits(kind="ineffective"), f"Only comments, formatting, docstrings or prose changed {SINCE}."),
         (
             edits(Edit(file="a.md", is_effective=False)),

@@ -93,9 +93,7 @@ def since_done(report: Report, tokens: int) -> Iterator[str]:
     if kept:
         yield f"Changed {since}: {_names([*map(place_of_edit, kept)], _MAX_NAMED, edits.omitted)}"
         yield from _diff(kept, report)
-    elif edits.kind == "none":
-        yield f"No file of the project changed {since}."
-    else:
+    elif edits.kind != "none":
         yield f"Only comments, formatting, docstrings or prose changed {since}."
 
 
