@@ -140,7 +140,10 @@ _UNUSED = ("asyncio", "pytest_cov", "rerunfailures", "pytest-split", "timeout", 
 _ADDOPTS = " ".join(f"-p no:{name}" for name in _UNUSED)
 PYPROJECT = f'[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = "{_ADDOPTS}"\n'
 LINT = 'import sys\n\nsys.exit("FIXME" in open("calc.py").read())\n'
+# Without it the hook has nothing to say in a project that never used loop-close.
+HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "loop-close hook --host claude"}]}]}}
 FILES = {
+    ".claude/settings.json": json.dumps(HOOK),
     "calc.py": calc(),
     "data.json": DATA["good"],
     "lint.py": LINT,
