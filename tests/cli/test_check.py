@@ -222,6 +222,14 @@ def test_unknown_names_and_wrong_settings_are_usage_errors(project: Project) -> 
     assert project.check(LOOP_CLOSE="/x")[0] == 64
 
 
+def test_a_state_folder_that_cannot_be_made_is_named(project: Project) -> None:
+    (project.root / ".loop-close").touch()
+    code, output = project.check()
+    assert code == 64
+    assert output.startswith("loop-close: no check can run here: ")
+    assert ".loop-close" in output
+
+
 def test_it_outlives_its_caller_and_a_second_one_attaches(project: Project) -> None:
     project.write("tests/test_slow.py", SLOW)
     first = project.begin()

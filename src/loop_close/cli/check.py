@@ -55,7 +55,10 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
             return _answered(root, state, streams)
         at_work = worker.running(root)
         if at_work is None:
-            name = worker.start(root, wanted)
+            try:
+                name = worker.start(root, wanted)
+            except OSError as error:
+                raise UsageError(f"no check can run here: {error}") from None
             has_run = bool(name)
         elif not at_work.id:
             time.sleep(worker.POLL)
