@@ -47,9 +47,9 @@ class ProjectFiles:
         except OSError:  # the folder does not exist any more
             self._start = self.root
         # Our own code belongs only to a project that contains it, also where our repository is the top.
-        ours = () if _OURS.startswith(tuple(self._roots)) else (_OURS,)
+        self._ours = () if _OURS.startswith(tuple(self._roots)) else (_OURS,)
         pythons = (folder for folder in _python_folders() if not join(self.root, "").startswith(folder))
-        self._foreign = (*pythons, *ours)
+        self._foreign = (*pythons, *self._ours)
         self._stat = stat  # pyfakefs replaces the name in every module, but no attribute
 
     def relative(self, filename: str) -> str | None:
@@ -61,6 +61,8 @@ class ProjectFiles:
         if not filename or filename.startswith("<"):
             return None
         path = normpath(join(self._start, filename))
+        if path.startswith(self._ours):
+            return None
         below = self._below(self._roots, path)
         installed = _INSTALLED.match((below or path).replace(os.sep, "/"))
         if installed:
