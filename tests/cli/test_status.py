@@ -201,8 +201,7 @@ def test_wrong_settings_are_unknown_and_refused(project):
 
 def test_status_and_the_tool_of_mcp_are_the_same(project):
     pytest.importorskip("mcp")
-    from loop_close import mcp
-    from loop_close import gate
+    from loop_close import gate, mcp
     from loop_close.prompt.report_json import state_document
 
     check(project, 1)
