@@ -235,7 +235,6 @@ OUTSIDE = {
         ("-c", "config/pytest.ini"),
         ("-cconfig/pytest.ini", "tests"),
         ("--rootdir=config", "tests/sub"),
-        ("--rootdir", "config", "tests/sub/test_few.py::test_a", "tests/test_many.py"),
     ],
 )
 def test_failing_tests_outside_of_the_root_are_run_again(run, pytester, words, number):
@@ -316,26 +315,6 @@ def test_items_with_any_names_are_run_again(run, name, number):
         done = run({}, "-n", number, goes_on, asked=FAILED, **workers)
         assert failing(done) == [f"{name}::a::b", f"{name}::first::a::b", f"{name}::first::c[d::e]"]
     assert done.report["counts"]["passed"] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", ["0", "2"])
-@pytest.mark.parametrize("many", ["", MANY])
-def test_brackets_in_the_name_of_a_folder(run, many, number):
-    """They are those of a parametrized test in an argument of pytest."""
-    workers = {"own_process": True, "plugins": ("xdist",)}
-    files = {
-        "sub/t[1]/test_x.py": TWO,
-        "sub/t[1]/test_y.py": "import os\ndef test_y(): assert os.path.exists('fine')\n",
-        "test_z.py": many,
-        "fine": "",
-    }
-    done = run(files, "-n", number, **workers)
-    (done.folder / "sub/t[1]/test_y.py").write_text("raise ValueError('is not asked for')\n")
-    more = run({}, "-n", number, asked=FAILED, **workers)
-    assert failing(more) == failing(done)
-    assert more.report["counts"]["passed"] == more.report["counts"]["errors"] == 0
-    assert "sub/t[1]/test_x.py::test_a" in failing(more)
 
 
 @pytest.mark.slow
