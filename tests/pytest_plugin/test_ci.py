@@ -203,7 +203,7 @@ LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *so
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["", "GITHUB_ACTIONS", "GITLAB_CI"])
+@pytest.mark.parametrize("system", ["", "GITHUB_ACTIONS"])
 def test_a_green_run_loads_nothing_for_it(pytester, monkeypatch, system, tmp_path):
     if system:
         monkeypatch.setenv(system, "true")
