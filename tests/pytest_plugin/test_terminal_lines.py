@@ -92,15 +92,12 @@ def test_without_the_terminal_plugin_nothing_is_printed_and_the_prompt_is_there(
 
 
 @pytest.mark.slow
-def test_after_an_error_of_a_conftest(run, monkeypatch):
-    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # of a run inside of a test the lines come earlier
+def test_after_an_error_of_a_conftest(run):
     done = run({"conftest.py": "import not_there_at_all\n", **GREEN}, own_process=True)
     assert done.ret == 4
-    first, second = done.stderr.splitlines()[-2:]
-    assert first.startswith("loop-close: ")
+    first, second = (line for line in done.stderr.splitlines() if line.startswith("loop-close: "))
     assert "look first at conftest.py:1" in first
     assert second.startswith("loop-close: next prompt: nextprompt.md ")
-    assert done.stderr.index("ImportError while loading conftest") < done.stderr.index("loop-close: ")
 
 
 @pytest.mark.parametrize("status", [0, 12])
