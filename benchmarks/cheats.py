@@ -170,7 +170,9 @@ def passed(root: Path) -> list[str]:
         "-o",
         "console_output_style=classic",
     ]
-    ended = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False, timeout=300)
+    ended = subprocess.run(
+        words, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300
+    )
     lines = ended.stdout.splitlines()
     return (
         [line.split(" ", 1)[1] for line in lines if line.startswith("PASSED ")]
