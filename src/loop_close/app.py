@@ -52,6 +52,11 @@ def reported_in(folder: Path) -> tuple[list[Part], str]:
     return found, ""
 
 
+def is_explained(parts: Sequence[Part], exit_code: int | None) -> bool:
+    """Whether what the pytests of a command reported explains its exit code: its output has no more to say."""
+    return bool(parts) and (not exit_code or any(part.observation.exit_code for part in parts))
+
+
 def counts_of(parts: Iterable[Part]) -> RunCounts:
     """The counts of a run: the sums over its parts."""
     counts = [part.observation.counts for part in parts]
@@ -224,8 +229,8 @@ def _recorded(
 
         sharing = Sharing(targets.shared, targets.root)
     earlier = [each for each in store.loop_runs() if each.number < ran[0].run.number]
-    former = [*earlier]  # those of this command are added to the other list
-    known = [each.record for each in fold(former).failing]
+    former = fold(earlier)
+    known = [each.record for each in former.failing]
     for each in ran:
         edits = _edits(each.run, earlier, store)
         run = finished(each, edits, report if len(ran) == len(each.parts) == 1 else None)
@@ -239,7 +244,7 @@ def _recorded(
         tried = [step.edits for step in loop.steps]
         report = replace(report, shared=sharing.learn(store, run, report.causes, tried))
         notes += [sharing.note] if sharing.note else []
-    sides = _base_and_now(runs, run, store)
+    sides = _base_and_now(runs, loop, run, store)
     return replace(
         report,
         stuck_after=targets.settings.stuck_after,
@@ -248,7 +253,7 @@ def _recorded(
         loop=loop,
         signals=signals(loop, runs, objections),
         since=between(*sides, store.content) if sides is not None else None,
-        edits_run=_edits_run(report, former, run, store),
+        edits_run=_edits_run(report, earlier, former, run, store),
         notes=tuple(notes),
     )
 
@@ -303,10 +308,9 @@ def _edits(run: Run, earlier: Sequence[Run], store: Store) -> Edits:
     What its tests wrote is no edit, but what was edited while they ran is one: of Python files those before it count.
     """
     last = next((each for each in reversed(earlier) if each.is_finished), None)
-    before, after = (
-        (store.files(last.tree), store.files(last.tree_after)) if last is not None else (None, None)
-    )
-    now = store.files(run.tree)
+    if last is None:
+        return Edits()
+    before, after, now = (store.files(tree) for tree in (last.tree, last.tree_after, run.tree))
     if before is None or after is None or now is None:
         return Edits()
     python = {path: digest for path, digest in before.items() if path.endswith(".py")}
@@ -315,21 +319,20 @@ def _edits(run: Run, earlier: Sequence[Run], store: Store) -> Edits:
 
 
 def _base_and_now(
-    runs: Sequence[Run], run: Run, store: Store
+    runs: Sequence[Run], loop: Loop, run: Run, store: Store
 ) -> tuple[Mapping[str, str], Mapping[str, str]] | None:
-    """The files with which these runs were last done, and those of the run; None where one is not known."""
-    base = fold(runs).base
-    before = next((store.files(each.tree_after) for each in runs if each.number == base), None)
+    """The files with which the loop of these runs was last done, and those of the run; None where one is not known."""
+    before = next((store.files(each.tree_after) for each in runs if each.number == loop.base), None)
     now = store.files(run.tree)
     return (before, now) if before is not None and now is not None else None
 
 
-def _edits_run(report: Report, former: Sequence[Run], run: Run, store: Store) -> EditsRun | None:
+def _edits_run(report: Report, runs: Sequence[Run], former: Loop, run: Run, store: Store) -> EditsRun | None:
     """Of a green run of all tests: which functions of the code under test that were edited no test ran."""
     seen, calls = report.observation, report.observation.calls
     if report.verdict != "green" or calls is None or seen.selection or seen.incomplete:
         return None
-    sides = _base_and_now(former, run, store)
+    sides = _base_and_now(runs, former, run, store)
     edited = edited_functions(*sides, store.content) if sides is not None else None
     if edited is None:
         return None

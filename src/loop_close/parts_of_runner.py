@@ -140,27 +140,27 @@ class Environments:
             own = self.begin(name)
             if why or skipped:
                 parts.write(own / "environment", parts.Part(observation=made))
-            elif left := self._untold(own, exit_code, commands):
+            elif left := self._unexplained(own, exit_code, commands):
                 parts.write(own / "environment", parts.Part(observation=self._observed(root, made, left)))
             lines = [] if self.given else self._rewrite(root, waiting)
         if exit_code:
             say(lines)
 
-    def _untold(self, own: Path, exit_code: int, commands: Sequence[Command]) -> Sequence[Command]:
-        """The commands of an environment of whose result its parts do not tell; empty if they tell it."""
+    def _unexplained(self, own: Path, exit_code: int, commands: Sequence[Command]) -> Sequence[Command]:
+        """The commands of an environment whose result its parts do not explain; empty if they do."""
         from loop_close import parts
 
-        told = []
+        is_red = []
         for path in own.glob(f"*{parts.SUFFIX}"):
             with contextlib.suppress(parts.RejectedError):  # who joins names it
                 seen = parts.decode(path.read_bytes()).observation
-                told.append(bool(seen.exit_code or seen.failures))
-                if told[-1] and not (exit_code or self.given):
+                is_red.append(bool(seen.exit_code or seen.failures))
+                if is_red[-1] and not (exit_code or self.given):
                     path.unlink()  # of a command that may fail, or that passed when it ran again
-                    told.pop()
-        if not told:
+                    is_red.pop()
+        if not is_red:
             return commands or [Command((self.runner,), exit_code)]
-        is_explained = not exit_code or (any(told) and _failing(commands).is_pytest)
+        is_explained = not exit_code or (any(is_red) and _failing(commands).is_pytest)
         return [] if is_explained else [each for each in commands if not each.is_pytest]
 
     def _observed(self, root: Path, made: Observation, commands: Sequence[Command]) -> Observation:

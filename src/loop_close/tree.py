@@ -271,7 +271,7 @@ class _Look:
         return any(fnmatchcase(path, each) for each in self._outputs)
 
     def _has_python(self, path: str) -> bool:
-        """Whether what says that its folder is an environment stands beside an interpreter."""
+        """Whether the folder of the file has an interpreter, as an environment has."""
         folder = self._root + path.rpartition("/")[0]
         return any(os.path.lexists(f"{folder}/{each}") for each in ("bin/python", "Scripts/python.exe"))
 

@@ -266,8 +266,7 @@ class _Worker:
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
         parts, lost = app.reported_in(folder)
-        is_told = parts and (not exit_code or any(part.observation.exit_code for part in parts))
-        if exit_code is not None and not is_told:
+        if exit_code is not None and not app.is_explained(parts, exit_code):
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
             parts.append(Part(observation=seen))
         run = result_of(run, check, exit_code, parts, lost)

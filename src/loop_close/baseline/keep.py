@@ -43,7 +43,7 @@ class Baseline(Record, frozen=True):
     :ivar accepted: files that a person accepted since.
     :ivar keys: whose sessions were held, the latest last.
     :ivar is_held: it holds for a whole session of an agent, or of ``drive``.
-    :ivar is_open: a check objected, and nobody has answered: then another session takes no new baseline.
+    :ivar is_open: a check objected, and the objection is open: then another session takes no new baseline.
     """
 
     digest: str
@@ -152,7 +152,7 @@ def hold(root: Path, key: str, *, keeps: bool = False) -> None:
     """Take the present files as the baseline of a session that begins, and hold it until another one begins.
 
     :param key: of the session. One that was held before is resumed, and takes no new baseline.
-    :param keeps: the former baseline is held, as if there were an objection that nobody has answered.
+    :param keeps: the former baseline is held, as while an objection is open.
     :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
     before = load(root) or _NONE

@@ -101,13 +101,12 @@ def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
     :param folder: where pytest in it wrote its reports.
     :param name: of the command, for what only its output says.
     """
-    from loop_close.app import reported_in
+    from loop_close.app import is_explained, reported_in
     from loop_close.parts import Part
     from loop_close.readers.streams import observe_texts
 
     parts, lost = reported_in(folder)
-    is_explained = not done.exit_code or any(part.observation.exit_code for part in parts)
-    if parts and is_explained and not lost:
+    if is_explained(parts, done.exit_code) and not lost:
         return parts
     seen = observe_texts(done.outputs, done.exit_code, root=str(root), source=name)
     if lost:
