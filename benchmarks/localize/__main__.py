@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line, choose or measure, print."""
     warnings.simplefilter("ignore", SyntaxWarning)  # of the projects' own text
     options = _parser().parse_args(arguments)
-    both = options.fit and not options.faults
+    both = (options.fit or options.ablate) and not options.faults
     options.faults = options.faults or (lists.REAL if options.real else lists.LIST)
     if options.pin:
         return _pin(options)
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if both:
         options.faults = lists.LIST if options.real else lists.REAL
         faults |= {fault.id: fault for fault in _wanted(options)}
-    if options.pairs or options.fit:
+    if options.pairs or options.fit or options.ablate:
         print(_from_kept(options, list(faults.values())))
         return 0
     scores = []
@@ -134,6 +134,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--peer-python", default=sys.executable, metavar="PATH", help="the interpreter that has the peer")
     add("--keep", type=Path, metavar="FOLDER", help="keep there what loop-close observed of each fault")
     add("--replay", type=Path, metavar="FOLDER", help="judge what was kept there; run no tests")
+    add(
+        "--ablate",
+        type=Path,
+        metavar="FOLDER",
+        help="what each clue and part is worth, by what was kept there of the tuning halves of both lists",
+    )
     add("--pairs", type=Path, metavar="FOLDER", help="put what was kept there together, two faults at a time")
     add(
         "--fit",
@@ -155,11 +161,16 @@ def _parser() -> argparse.ArgumentParser:
 def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
     from benchmarks.localize.pairs import pairs
 
-    folder = options.pairs or options.fit
+    folder = options.pairs or options.fit or options.ablate
     if not any((folder / f"{fault.id}.pickle").exists() for fault in faults):
         raise SystemExit(f"{folder}: nothing of these faults is kept there; --keep {folder} does that")
     if options.pairs:
         return pairs(options.pairs, faults)
+    if options.ablate:
+        from benchmarks.localize.ablate import ablate
+
+        table = ablate(options.ablate, options.cache, faults, options.jobs)
+        return (markdown if options.markdown else plain)(table)
     try:
         from benchmarks.localize.fit import fit
         from benchmarks.localize.fit_joins import fit_joins
@@ -229,7 +240,7 @@ def _pin(options: argparse.Namespace) -> int:
 
 def _wanted(options: argparse.Namespace) -> list[Fault]:
     """The faults that were asked for; a limit takes one of each project in turns."""
-    half = "tune" if options.fit else options.half  # nothing is tuned on the other one
+    half = "tune" if options.fit or options.ablate else options.half  # nothing is tuned on the other one
     found = [
         fault
         for fault in lists.load(options.faults)

@@ -46,7 +46,7 @@ def score(scene: Scene, fault: Fault, tool: str, said: Said, seconds: float = 0.
     return Score(
         fault=fault.id,
         tool=tool,
-        rank=_rank(fault, said.named),
+        rank=rank_of(fault, said.named),
         named=len(said.named),
         names=tuple(f"{named.file}:{named.function}" for named in said.named[:_NAMES]),
         has_file=names_file(scene, said.text, fault.file),
@@ -54,13 +54,14 @@ def score(scene: Scene, fault: Fault, tool: str, said: Said, seconds: float = 0.
         tokens=count_tokens(said.text),
         groups=said.groups,
         seconds=round(seconds, 2),
-        read=_rank(fault, said.read or ()),
+        read=rank_of(fault, said.read or ()),
         is_read=said.read is not None,
         chances=tuple((chance, _is_named(fault, named)) for chance, named in said.chances),
     )
 
 
-def _rank(fault: Fault, named: Iterable[Named]) -> int | None:
+def rank_of(fault: Fault, named: Iterable[Named]) -> int | None:
+    """The place of the faulty function among those named, from 1; None where it is not named."""
     return next((rank for rank, one in enumerate(named, start=1) if _is_named(fault, one)), None)
 
 
