@@ -38,10 +38,10 @@ def _text(number: int, size: int, share: float) -> str:
 
 
 def _comparing(texts: list[str]) -> float:
-    from loop_close.agent.guard import SafetyGuard
+    from loop_close.seeds.guard import SafetyGuard
 
     *kept, last = texts
-    watching = SafetyGuard(window=_WINDOW)
+    watching = SafetyGuard(max_recent_outputs=_WINDOW)
     for text in kept:
         watching.detect_loop(text)
     state = watching.state()
@@ -52,7 +52,7 @@ def _comparing(texts: list[str]) -> float:
 
 
 def _observing(text: str) -> float:
-    from loop_close.agent.supervisor import Supervisor, ToolResult
+    from loop_close.seeds.supervisor import Supervisor, ToolResult
 
     result = ToolResult(tool="t", content=text)
     return _median([lambda: Supervisor().observe(result)] * _TIMES)

@@ -38,9 +38,9 @@ MOST_TERMS = 40
 ORDINARY = set(
     re.findall(
         r"\w+",
-        "after analysis analyzer call ci code combine context count default emit file frame functions ids json"
-        " limit list log names no not of parse raised reached response schema section since"
-        " step text tool unread version",
+        "after analysis analyzer async call ci code combine context count default detect emit error file fixme frame"
+        " functions ids implemented json limit list log marker missing module names no not of parse raised reached"
+        " response schema section since stack step syntax test text todo tool trace typecheck unhandled unread version",
     )
 )
 

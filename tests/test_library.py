@@ -166,6 +166,16 @@ def test_each_detector_by_itself():
     assert [id for id, ones in found.items() if ones] == ["typecheck-error"]
 
 
+def test_single_detectors_are_functions_of_an_observation():
+    names = [name for name in loop_close.__all__ if name.startswith("detect_")]
+    assert len(names) == 10
+    seen = observe(f"{MYPY}\n{PYTEST}", exit_code=1)
+    found = {name: getattr(loop_close, name)(seen) for name in names}
+    assert found["detect_typecheck_errors"]
+    assert found["detect_syntax_errors"] == ()
+    assert found["detect_test_failures"] == run_detectors(seen, only=["test-failure"])
+
+
 def test_only_some_detectors():
     seen = observe(f"{MYPY}\n{PYTEST}", exit_code=1)
     assert {e.kind for e in run_detectors(seen)} >= {"typecheck-error", "test-failure"}
@@ -217,8 +227,24 @@ def test_report_of_evidence(number, reason):
 
 def test_ten_are_shown_and_the_rest_counted():
     text = emit_report(evidence(15), 1).next_prompt
-    assert text.count("\n## ") == 10
-    assert "5 more" in text
+    assert text.count("\n## ") == 10 + len(["Files touched"])
+    assert "and 5 more" in text
+
+
+def test_files_are_sorted_and_at_most_twenty_five():
+    text = emit_report(evidence(30)[::-1], 1).next_prompt.partition("## Files touched\n")[2]
+    files = [line for line in text.splitlines() if line.startswith("- ")]
+    assert files == [*(f"- `t{n:02}.py`" for n in range(25)), "- and 5 more"]
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("ModuleNotFoundError: No module named 'requests'\n", "install"), (MYPY, "signature or annotation")],
+)
+def test_advice_of_the_first_kind(text, advice):
+    said = close_loop(text, exit_code=1).next_prompt
+    assert advice in said.partition("## Fix by\n")[2].split("\n## ")[0]
+    assert said.count("## Fix by") == 1
 
 
 def test_order_of_evidence_does_not_show():

@@ -8,19 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loop_close.agent.analyzer import ResponseAnalyzer
-    from loop_close.agent.guard import LimitReached, Limits, SafetyGuard
-    from loop_close.agent.response import AnalysisContext, AnalysisResult, CompletionSignal, StuckSignal
-    from loop_close.agent.strategies import (
-        Breaker,
-        Decision,
-        ExitStrategy,
-        FixPlan,
-        FixStep,
-        Standing,
-        parse_strategy,
-    )
-    from loop_close.agent.supervisor import Supervisor, SupervisorLimits, ToolResult, Trip
     from loop_close.detectors import DEFAULT_DETECTORS
     from loop_close.detectors.contract import Detector
     from loop_close.library import (
@@ -28,6 +15,16 @@ if TYPE_CHECKING:
         LoopClosureReport,
         close_loop,
         combine_summaries,
+        detect_fixme_markers,
+        detect_incomplete_functions,
+        detect_missing_modules,
+        detect_not_implemented,
+        detect_stack_traces,
+        detect_syntax_errors,
+        detect_test_failures,
+        detect_todo_markers,
+        detect_typecheck_errors,
+        detect_unhandled_async,
         emit_no_stall_report,
         emit_report,
         list_detector_ids,
@@ -42,98 +39,66 @@ if TYPE_CHECKING:
     from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
     from loop_close.prompt.compose import Section
     from loop_close.records import Loop, Signal, State
+    from loop_close.seeds.analyzer import (
+        AnalysisContext,
+        AnalysisResult,
+        CompletionSignal,
+        ResponseAnalyzer,
+        StuckSignal,
+    )
+    from loop_close.seeds.guard import LimitReached, Limits, SafetyGuard
+    from loop_close.seeds.strategies import (
+        Breaker,
+        Decision,
+        ExitStrategy,
+        FixPlan,
+        FixStep,
+        Standing,
+        parse_strategy,
+    )
+    from loop_close.seeds.supervisor import Supervisor, SupervisorLimits, ToolResult, Trip
 
     __version__: str
 
 #: The names by the module that each is imported from.
 _NAMES = {
-    "loop_close.agent.analyzer": ("ResponseAnalyzer",),
-    "loop_close.agent.guard": ("LimitReached", "Limits", "SafetyGuard"),
-    "loop_close.agent.response": ("AnalysisContext", "AnalysisResult", "CompletionSignal", "StuckSignal"),
-    "loop_close.agent.strategies": (
-        "Breaker",
-        "Decision",
-        "ExitStrategy",
-        "FixPlan",
-        "FixStep",
-        "Standing",
-        "parse_strategy",
-    ),
-    "loop_close.agent.supervisor": ("Supervisor", "SupervisorLimits", "ToolResult", "Trip"),
-    "loop_close.detectors": ("DEFAULT_DETECTORS",),
-    "loop_close.detectors.contract": ("Detector",),
+    "loop_close.detectors": "DEFAULT_DETECTORS",
+    "loop_close.detectors.contract": "Detector",
     "loop_close.library": (
-        "LogSummary",
-        "LoopClosureReport",
-        "close_loop",
-        "combine_summaries",
-        "emit_no_stall_report",
-        "emit_report",
-        "list_detector_ids",
-        "observe",
-        "run_detectors",
-        "summary_json",
-        "summary_of_log",
-        "summary_text",
-        "unread_log",
+        "LogSummary LoopClosureReport close_loop combine_summaries detect_fixme_markers "
+        "detect_incomplete_functions detect_missing_modules detect_not_implemented detect_stack_traces "
+        "detect_syntax_errors detect_test_failures detect_todo_markers detect_typecheck_errors "
+        "detect_unhandled_async emit_no_stall_report emit_report list_detector_ids observe run_detectors "
+        "summary_json summary_of_log summary_text unread_log"
     ),
-    "loop_close.log_files": ("log_names", "summary_of_file"),
-    "loop_close.model": ("Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"),
-    "loop_close.prompt.compose": ("Section",),
-    "loop_close.records": ("Loop", "Signal", "State"),
+    "loop_close.log_files": "log_names summary_of_file",
+    "loop_close.model": "Evidence Failure Frame Observation Raised Report RootCause",
+    "loop_close.prompt.compose": "Section",
+    "loop_close.records": "Loop Signal State",
+    "loop_close.seeds.analyzer": "AnalysisContext AnalysisResult CompletionSignal ResponseAnalyzer StuckSignal",
+    "loop_close.seeds.guard": "LimitReached Limits SafetyGuard",
+    "loop_close.seeds.strategies": "Breaker Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
+    "loop_close.seeds.supervisor": "Supervisor SupervisorLimits ToolResult Trip",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "DEFAULT_DETECTORS",
-    "AnalysisContext",
-    "AnalysisResult",
-    "Breaker",
-    "CompletionSignal",
-    "Decision",
-    "Detector",
-    "Evidence",
-    "ExitStrategy",
-    "Failure",
-    "FixPlan",
-    "FixStep",
-    "Frame",
-    "LimitReached",
-    "Limits",
-    "LogSummary",
-    "Loop",
-    "LoopClosureReport",
-    "Observation",
-    "Raised",
-    "Report",
-    "ResponseAnalyzer",
-    "RootCause",
-    "SafetyGuard",
-    "Section",
-    "Signal",
-    "Standing",
-    "State",
-    "StuckSignal",
-    "Supervisor",
-    "SupervisorLimits",
-    "ToolResult",
-    "Trip",
-    "__version__",
-    "close_loop",
-    "combine_summaries",
-    "emit_no_stall_report",
-    "emit_report",
-    "list_detector_ids",
-    "log_names",
-    "observe",
-    "parse_strategy",
-    "run_detectors",
-    "summary_json",
-    "summary_of_file",
-    "summary_of_log",
-    "summary_text",
-    "unread_log",
-]
+__all__ = ["__version__"]
+__all__ += ["DEFAULT_DETECTORS"]
+__all__ += ["Detector"]
+__all__ += ["LogSummary", "LoopClosureReport", "close_loop", "combine_summaries", "detect_fixme_markers"]
+__all__ += ["detect_incomplete_functions", "detect_missing_modules", "detect_not_implemented"]
+__all__ += ["detect_stack_traces", "detect_syntax_errors", "detect_test_failures", "detect_todo_markers"]
+__all__ += ["detect_typecheck_errors", "detect_unhandled_async", "emit_no_stall_report", "emit_report"]
+__all__ += ["list_detector_ids", "observe", "run_detectors", "summary_json", "summary_of_log"]
+__all__ += ["summary_text", "unread_log"]
+__all__ += ["log_names", "summary_of_file"]
+__all__ += ["Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"]
+__all__ += ["Section"]
+__all__ += ["Loop", "Signal", "State"]
+__all__ += ["AnalysisContext", "AnalysisResult", "CompletionSignal", "ResponseAnalyzer", "StuckSignal"]
+__all__ += ["LimitReached", "Limits", "SafetyGuard"]
+__all__ += ["Breaker", "Decision", "ExitStrategy", "FixPlan", "FixStep", "Standing", "parse_strategy"]
+__all__ += ["Supervisor", "SupervisorLimits", "ToolResult", "Trip"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,9 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loop_close.agent.strategies import ExitStrategy
     from loop_close.detectors.contract import Detector
     from loop_close.prompt.compose import Section
+    from loop_close.seeds.strategies import ExitStrategy
 
 
 @pytest.hookspec

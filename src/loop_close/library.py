@@ -12,9 +12,8 @@ A summary grows with the number of distinct root causes, not with the number of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,17 +22,16 @@ from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
 from loop_close.judge import as_failure, judge, report_of
-from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
+from loop_close.model import Evidence, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
-from loop_close.prompt.compose import compose
+from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
 from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
 from loop_close.records import Record
 from loop_close.settings import DEFAULT_BUDGET, check_setting
-from loop_close.text import decoded
-from loop_close.text.normalize import mask
+from loop_close.text import decoded, listed, one_line
 from loop_close.text.redact import clean
 
 SCHEMA = "loop-close.summary/1"
@@ -41,24 +39,14 @@ SCHEMA = "loop-close.summary/1"
 HEAD = 8_192
 _EXAMPLES = 3
 _NAMED = 20
-_MAX_MESSAGE = 1_000
-_MAX_NAME = 300
-_SHOWN = 20
-_BRIEF = 160
+_MAX_MESSAGE, _MAX_NAME = 1_000, 300
+_SHOWN, _BRIEF = 20, 160
 # Nothing is given back, so that many comments cost linear time.
 _JUNIT = re.compile(
     r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
     re.DOTALL,
 )
 _DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]{0,200}\?>")
-# A test module, by JUnit XML or by the short summary, and what is before it in a path.
-_TESTED = re.compile(
-    r"\bclassname=\"(?P<name>[\w.]{1,300})\"|\n(?:FAILED|ERROR) (?P<file>[\w./-]{1,300}\.py)::"
-)
-_PATH = re.compile(r"(?:/|[A-Za-z]:/)[^\s\"'<>()=:]*\Z")
-_MOST_NAMES, _MOST_TRIED = 2_000, 50
-#: Files of a cause that are counted.
-_MOST_FILES = 100
 _NUMBERS = re.compile("([0-9]+)")
 _Order = tuple[object, ...]
 
@@ -98,7 +86,6 @@ class CauseSummary(Record, frozen=True):
     :ivar first: what the first log by name shows of it.
     :ivar last: the name of the last log that has it.
     :ivar examples: (log, test) of the first three logs.
-    :ivar files: those in which a checker found it, the first by name.
     """
 
     logs: int
@@ -106,7 +93,6 @@ class CauseSummary(Record, frozen=True):
     first: Finding
     last: str
     examples: tuple[tuple[str, str], ...]
-    files: tuple[str, ...] = ()
 
 
 class LogSummary(Record, frozen=True):
@@ -169,6 +155,10 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))), is_cut=is_cut)
 
 
+def _root(text: str, root: str) -> str:
+    return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
+
+
 def is_junit(begin: str | bytes) -> bool:
     """Whether a text that begins so is JUnit XML."""
     return _JUNIT.match(begin if isinstance(begin, str) else decoded(begin)) is not None
@@ -182,19 +172,6 @@ def unread_log(name: str, reason: str) -> LogSummary:
 def not_a_log(name: str, reason: str) -> LogSummary:
     """The summary of a file that is not a log."""
     return LogSummary(not_logs=Names(1, ((name, reason),)))
-
-
-def _root(text: str, root: str) -> str:
-    """The root if the text speaks of files in it; else what is before the file of a test in a path."""
-    if root and (f"{root}/" in text or f"{root}\\" in text):
-        return root
-    named = (found["file"] or f"{found['name'].replace('.', '/')}.py" for found in _TESTED.finditer(text))
-    for file in islice(dict.fromkeys(islice(named, _MOST_NAMES)), _MOST_TRIED):
-        at = text.find(f"/{file}")
-        before = _PATH.search(text, max(0, at - _MAX_NAME), at) if at > 0 else None
-        if before is not None and "site-packages" not in before[0]:
-            return before[0]
-    return ""
 
 
 def _observed_junit(text: str | bytes, root: str) -> Observation:
@@ -221,30 +198,21 @@ def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:
 
 
 def _cause(name: str, cause: RootCause) -> CauseSummary:
-    failures = [each.failure for each in cause.evidence if each.failure is not None]
-    first = _finding(name, cause, representative(cause))
-    number = sum(failure.number for failure in failures)
-    files = {
-        safe(failure.file, _MAX_NAME) for failure in failures if failure.phase == "check" and failure.file
-    }
-    return CauseSummary(1, number, first, name, ((name, first.test),), tuple(sorted(files)[:_MOST_FILES]))
-
-
-def _finding(name: str, cause: RootCause, failure: Failure) -> Finding:
+    failure, at = representative(cause), probable_place(cause)
     file, line, function = failure_place(failure)
-    at = probable_place(cause)
-    is_known = at.score is not None
-    return Finding(
+    first = Finding(
         log=name,
         kind=cause.kind,
         exception=safe(failure.raised.type, _MAX_NAME) if failure.raised is not None else "",
         message=safe(failure.message, _MAX_MESSAGE),
         location=(safe(file, _MAX_NAME), line, safe(function, _MAX_NAME)),
-        suspect=(safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME), at.score or 0.0)
-        if is_known
-        else None,
+        suspect=None
+        if at.score is None
+        else (safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME), at.score),
         test=safe(failure.nodeid, _MAX_NAME),
     )
+    failures = sum(each.failure.number for each in cause.evidence if each.failure is not None)
+    return CauseSummary(1, failures, first, name, ((name, first.test),))
 
 
 def combine_summaries(left: LogSummary, right: LogSummary) -> LogSummary:
@@ -275,13 +243,10 @@ def _together(one: CauseSummary, other: CauseSummary) -> CauseSummary:
         first=min(one.first, other.first, key=_finding_order),
         last=max(one.last, other.last, key=_name_order),
         examples=tuple(examples[:_EXAMPLES]),
-        files=tuple(sorted({*one.files, *other.files})[:_MOST_FILES]),
     )
 
 
 def _all_names(one: Names, other: Names) -> Names:
-    if not one.number or not other.number:
-        return one if one.number else other
     first = sorted((*one.first, *other.first), key=_pair_order)
     return Names(one.number + other.number, tuple(first[:_NAMED]))
 
@@ -307,34 +272,8 @@ def _finding_order(each: Finding) -> _Order:
 
 def _most_frequent(summary: LogSummary) -> list[tuple[str, CauseSummary]]:
     """By the number of logs, then of failures, then by the first log and the id."""
-    return _sorted(_joined(_sorted(summary.causes)))
-
-
-def _sorted(causes: Mapping[str, CauseSummary]) -> list[tuple[str, CauseSummary]]:
-    order = sorted(causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
+    order = sorted(summary.causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
     return sorted(order, key=lambda each: (-each[1].logs, -each[1].failures))
-
-
-def _joined(causes: Iterable[tuple[str, CauseSummary]]) -> dict[str, CauseSummary]:
-    """The causes; what one test raised, of which some logs do not show the function (``--tb=line``), is one.
-
-    A cause of several tests stays as it is: how many of its logs are those of another is not known.
-    """
-    found: dict[str, CauseSummary] = {}
-    known: dict[tuple[str, ...], str] = {}
-    for name, cause in sorted(causes, key=lambda each: not each[1].first.location[2]):
-        first = cause.first
-        tests = {first.test, *(test for _, test in cause.examples)} if cause.failures == cause.logs else set()
-        keys = [(first.kind, first.exception, mask(first.message), test) for test in sorted(tests - {""})]
-        keys = keys if first.exception else []
-        other = "" if first.location[2] else next((known[key] for key in keys if key in known), "")
-        if other:
-            both = _together(found[other], cause)
-            found[other] = replace(both, first=replace(found[other].first, log=both.first.log))
-        else:
-            found[name] = cause
-        known.update((key, other or name) for key in keys if key not in known)
-    return found
 
 
 def summary_document(summary: LogSummary) -> dict[str, Any]:
@@ -375,7 +314,6 @@ def _cause_document(name: str, cause: CauseSummary) -> dict[str, Any]:
         "failures": cause.failures,
         "first_log": safe(first.log),
         "last_log": safe(cause.last),
-        "files": len(cause.files),
         "examples": [{"log": safe(log), "test": test} for log, test in cause.examples],
     }
 
@@ -411,28 +349,23 @@ def _lines(summary: LogSummary) -> Iterator[str]:
 
 
 def _title(summary: LogSummary, causes: int) -> str:
-    counts = [
-        f"{number:,} {word}"
-        for number, word in (
-            (summary.red, "red"),
-            (summary.green, "green"),
-            (summary.unknown.number, "unknown"),
-            (summary.unread.number, "not read"),
-        )
-        if number
-    ]
-    title = f"# {_many(summary.logs, 'log')}{': ' if counts else ''}{', '.join(counts)}"
-    if not summary.causes:
-        return title
-    return f"{title}; {_many(summary.failures, 'failure')} by {_many(causes, 'root cause')}"
+    rows = (
+        (summary.red, "red"),
+        (summary.green, "green"),
+        (summary.unknown.number, "unknown"),
+        (summary.unread.number, "not read"),
+    )
+    counts = ", ".join(f"{number:,} {word}" for number, word in rows if number)
+    title = f"# {_many(summary.logs, 'log')}: {counts}".removesuffix(": ")
+    return (
+        f"{title}; {_many(summary.failures, 'failure')} by {_many(causes, 'root cause')}" if causes else title
+    )
 
 
 def _cause_lines(number: int, name: str, cause: CauseSummary) -> Iterator[str]:
     first = cause.first
     file, line, function = first.suspect[:3] if first.suspect is not None else first.location
     at = f" at {span(f'{file}:{line}' if line else file)}" if file else ""
-    if more := len(cause.files) - 1 if len(cause.files) > 1 else 0:
-        at += f" and in {_many(more, 'more file')}{' or more' * (len(cause.files) == _MOST_FILES)}"
     inside = f" in {span(f'{function}()', 80)}" if function and function != "<module>" else ""
     what = span(first.exception or first.kind, 60)
     said = f": {line_of(first.message, _BRIEF)}" if first.message.strip() else ""
@@ -451,7 +384,6 @@ def _many(number: int, noun: str) -> str:
 
 # --- from text to a report, each step by itself
 
-
 __all__ = [
     "LoopClosureReport",
     "close_loop",
@@ -462,8 +394,9 @@ __all__ = [
     "run_detectors",
 ]
 
-_MAX_SNIPPET = 2_000
-_MAX_LABEL = 300
+_MAX_SNIPPET, _MAX_LABEL = 2_000, 300
+#: Files and pieces of evidence that the prompt of :func:`close_loop` lists.
+_MOST_FILES, _MOST_EVIDENCE = 25, 10
 
 
 class LoopClosureReport(Record, frozen=True, kw_only=True):
@@ -506,8 +439,8 @@ def close_loop(
     """
     chosen = _chosen(detectors)
     observation = observe(stdout, stderr, exit_code, root=root)
-    made = _report(report_of(observation, detectors=chosen), chosen, budget)
-    return replace(made, evidence=tuple(_fit_to_pass_on(e) for e in made.evidence))
+    report = report_of(observation, detectors=chosen)
+    return _report(report, report.evidence, chosen, budget)
 
 
 def run_detectors(observation: Observation, only: Iterable[str] | None = None) -> tuple[Evidence, ...]:
@@ -521,8 +454,25 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
         raise TypeError(
             f"run_detectors needs an Observation, as observe() returns it, not {type(observation).__name__}"
         )
-    found = registry.run_detectors(observation, _chosen(only))
-    return tuple(_fit_to_pass_on(e) for e in found)
+    return _fit_to_pass_on(registry.run_detectors(observation, _chosen(only)))
+
+
+def _single(detector_id: str) -> Callable[[Observation], tuple[Evidence, ...]]:
+    """One detector as a function of an observation."""
+    return partial(run_detectors, only=(detector_id,))
+
+
+# The single detectors of seed 000, by their names there.
+detect_typecheck_errors = _single("typecheck-error")
+detect_test_failures = _single("test-failure")
+detect_missing_modules = _single("missing-module")
+detect_syntax_errors = _single("syntax-error")
+detect_not_implemented = _single("not-implemented")
+detect_unhandled_async = _single("unhandled-async")
+detect_incomplete_functions = _single("incomplete-function")
+detect_todo_markers = _single("todo-marker")
+detect_fixme_markers = _single("fixme-marker")
+detect_stack_traces = _single("stack-trace")
 
 
 def emit_report(
@@ -537,21 +487,20 @@ def emit_report(
     if not found:
         return emit_no_stall_report(exit_code)
     order = {d.kind: d.priority for d in DEFAULT_DETECTORS}
-    first = min(found, key=lambda e: (order.get(e.kind, 999), e.kind)).kind
     ordered = sorted(found, key=lambda e: (order.get(e.kind, 999), e.kind, e.file, e.line, e.snippet))
+    first = ordered[0].kind
     standing = [as_failure(e) if e.kind == first and e.failure is None else e for e in ordered]
     failures = tuple(e.failure for e in standing if e.failure is not None)
     observation = Observation(
         exit_code=exit_code, source="output", failures=failures, rerun="", expects_tests=False
     )
-    report = judge(observation, standing)
-    return replace(_report(report, DEFAULT_DETECTORS, budget), evidence=tuple(ordered))
+    return _report(judge(observation, standing), tuple(ordered), DEFAULT_DETECTORS, budget)
 
 
 def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:
     """The report of a run in which nothing was found: good news on exit code 0, else a request to look."""
     observation = Observation(exit_code=exit_code, source="output", rerun="", expects_tests=False)
-    return _report(judge(observation, ()), DEFAULT_DETECTORS, DEFAULT_BUDGET)
+    return _report(judge(observation, ()), (), DEFAULT_DETECTORS, DEFAULT_BUDGET)
 
 
 def list_detector_ids() -> tuple[str, ...]:
@@ -559,12 +508,11 @@ def list_detector_ids() -> tuple[str, ...]:
     return tuple(d.id for d in DEFAULT_DETECTORS)
 
 
-def _fit_to_pass_on(found: Evidence) -> Evidence:
-    """With words that are bounded and hold no credentials; the failure behind it stays as it was read."""
-    snippet, label = clean(found.snippet, _MAX_SNIPPET), clean(found.label, _MAX_LABEL)
-    if (snippet, label) == (found.snippet, found.label):
-        return found
-    return replace(found, snippet=snippet, label=label)
+def _fit_to_pass_on(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """With words that are bounded and hold no credentials; the failure behind them stays as it was read."""
+    return tuple(
+        replace(e, snippet=clean(e.snippet, _MAX_SNIPPET), label=clean(e.label, _MAX_LABEL)) for e in evidence
+    )
 
 
 def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
@@ -572,24 +520,47 @@ def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
         return DEFAULT_DETECTORS
     if isinstance(detectors, str):
         raise TypeError(f"detectors must be a sequence of ids, not one string: [{detectors!r}]")
-    given = list(detectors)
     known = {d.id: d for d in DEFAULT_DETECTORS}
-    for one in given:
+    chosen = []
+    for one in detectors:
         if not isinstance(one, str | Detector):
             raise TypeError(f"a detector must be an id or a loop_close.Detector, not {type(one).__name__}")
-    unknown = sorted(d for d in given if isinstance(d, str) and d not in known)
-    if unknown:
-        named = ", ".join(map(repr, unknown))
-        raise ValueError(f"unknown detector {named}; known detectors: {', '.join(known)}")
-    return tuple(known[d] if isinstance(d, str) else d for d in given)
+        if isinstance(one, str) and one not in known:
+            raise ValueError(f"unknown detector {one!r}; known detectors: {', '.join(known)}")
+        chosen.append(known[one] if isinstance(one, str) else one)
+    return tuple(chosen)
 
 
-def _report(report: Report, detectors: Sequence[Detector], budget: int) -> LoopClosureReport:
+def _report(
+    report: Report, evidence: tuple[Evidence, ...], detectors: Sequence[Detector], budget: int
+) -> LoopClosureReport:
+    """The report with its prompt: that of a run of the plugin, the seed's advice, and the files touched."""
     check_setting("budget", "budget", budget)
+    sections = (*built_in(tuple(detectors)), _FILES)
+    prompt = compose(report, sections, budget=budget)
+    advice = [d.hint_for(e) for e in evidence[:1] for d in detectors if d.kind == e.kind][:1]
+    if advice and advice[0] not in prompt:
+        lines = [one_line(safe(advice[0]), _MAX_MESSAGE)]
+        fix = Section(id="fix-by", position=55, title="Fix by", render=lambda report, tokens: lines)
+        prompt = compose(report, (*sections, fix), budget=budget)
     return LoopClosureReport(
         stall_reason=report.stall_reason,
-        next_prompt=compose(report, built_in(tuple(detectors)), budget=budget),
-        evidence=report.evidence,
+        next_prompt=prompt,
+        evidence=_fit_to_pass_on(evidence),
         exit_code=report.observation.exit_code,
         verdict=report.verdict,
     )
+
+
+def _files_touched(report: Report, tokens: int) -> Iterator[str]:
+    """The files of the evidence, sorted; before them the first pieces of evidence, where there are many."""
+    places = [span(f"{e.file}:{e.line}") for e in report.evidence if e.file]
+    if len(places) > _MOST_EVIDENCE:
+        yield f"Evidence at {listed(places, _MOST_EVIDENCE)}"
+    files = sorted({e.file for e in report.evidence if e.file})
+    yield from (f"- {span(file)}" for file in files[:_MOST_FILES])
+    if len(files) > _MOST_FILES:
+        yield f"- and {len(files) - _MOST_FILES} more"
+
+
+_FILES = Section(id="files", position=85, title="Files touched", render=_files_touched, tokens=400)

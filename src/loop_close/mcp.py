@@ -27,7 +27,6 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Meta
 
 from loop_close import __version__, gate
-from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
 from loop_close.cli.history import edited_in, failing_of, read, result_of, table_of
@@ -42,6 +41,7 @@ from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document, state_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.readers.streams import observe
+from loop_close.seeds.supervisor import progress_meta
 from loop_close.settings import DEFAULT_BUDGET, MIN_BUDGET
 from loop_close.text import fault_text, fence, one_line
 from loop_close.text.redact import clean

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from loop_close import Standing
-from loop_close.agent.strategies import Breaker
 from loop_close.cli import UsageError
 from loop_close.drive.strategies import strategy_named
+from loop_close.seeds.strategies import Breaker
 
 THEIRS = """
 from loop_close import Decision, ExitStrategy

@@ -17,12 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close import baseline, files, gate
-from loop_close.agent.completion import BOX
-from loop_close.agent.loop import AgentLoop, RunOutcome
-from loop_close.agent.output import read_output
-from loop_close.agent.output_reader import AgentOutput
-from loop_close.agent.strategies import Breaker, Decision
-from loop_close.agent.supervisor import progress_meta
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run, write_all
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.project import root_of
@@ -35,6 +29,11 @@ from loop_close.process import birth_of, locked
 from loop_close.prompt.loop import edit_of, effect, objection_lines
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, Record, State
+from loop_close.seeds.analyzer import BOX
+from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.outputs import AgentOutput, read_output
+from loop_close.seeds.strategies import Breaker, Decision
+from loop_close.seeds.supervisor import progress_meta
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 
@@ -55,7 +54,7 @@ class Saved(Record, frozen=True):
     """A loop as it is kept.
 
     :ivar given: its options by name, without what holds a credential.
-    :ivar loop: what :meth:`loop_close.agent.loop.AgentLoop.state` returned.
+    :ivar loop: what :meth:`loop_close.seeds.loop.AgentLoop.state` returned.
     :ivar child: number and birth of the process that was running; 0 for none.
     :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
     """
@@ -210,7 +209,7 @@ class Driver:
         """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
         box = task_box(self._plan.task_file)
         is_said = any(BOX.match(line) for line in said.text.splitlines())
-        is_checked = box[:10].lower().find("[x]") >= 0
+        is_checked = "[x]" in box[:10].lower()
         if not box or (is_said and not is_checked):
             return said
         return replace(said, text=f"{said.text.rstrip()}\n\n{box}\n")

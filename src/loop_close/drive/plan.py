@@ -11,14 +11,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from loop_close.agent.completion import BOX
-from loop_close.agent.guard import Limits
-from loop_close.agent.strategies import ExitStrategy
 from loop_close.cli import UsageError, opened
 from loop_close.cli.project import project_at, root_of
 from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
 from loop_close.records import Record
+from loop_close.seeds.analyzer import BOX
+from loop_close.seeds.guard import Limits
+from loop_close.seeds.strategies import ExitStrategy
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"

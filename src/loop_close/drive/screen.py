@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from loop_close.agent.loop import AgentLoop, RunOutcome
-from loop_close.agent.strategies import FixPlan, FixStep
 from loop_close.records import State
+from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.strategies import FixPlan, FixStep
 from loop_close.text import one_line
 
 _HOUR = 3_600

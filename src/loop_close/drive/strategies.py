@@ -9,9 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from loop_close.agent.strategies import BUILT_IN, ExitStrategy, parse_strategy
 from loop_close.cli import UsageError
 from loop_close.provenance import GROUP, packages
+from loop_close.seeds.strategies import BUILT_IN, ExitStrategy, parse_strategy
 from loop_close.text import fault_text
 
 _HOOK = "pytest_loop_close_exit_strategies"

@@ -1,0 +1,513 @@
+"""Seed 003: what an agent says at the end of a turn, whether it reports completion or is stuck, and how sure that is.
+
+After Nity's ResponseAnalyzer. One page of plain patterns: what they do not know is no claim. They decide nothing that a
+check can decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from loop_close.records import Record
+from loop_close.text import one_line, sanitize
+from loop_close.text.normalize import mask
+
+# --- the records of an analysis
+
+
+class AnalysisContext(Record, frozen=True, kw_only=True):
+    """What is known when a response is looked at.
+
+    :ivar iteration: the number of the turn, from 1; ``max_iterations`` the last one allowed, 0 for no limit.
+    :ivar previous_responses: the oldest first.
+    :ivar error_history: the errors of the turns so far, one text a turn, the oldest first.
+    :ivar task_description: the agent's task.
+    """
+
+    iteration: int = 1
+    max_iterations: int = 0
+    previous_responses: tuple[str, ...] = ()
+    error_history: tuple[str, ...] = ()
+    task_description: str = ""
+
+
+class CompletionSignal(Record, frozen=True, kw_only=True):
+    """Whether the agent says that its work is done.
+
+    :ivar detected: it reports completion by one very strong keyword or by two signals, without a qualifier.
+    :ivar keywords: the keywords that count, each once.
+    :ivar test_only: there is test output and no word of a change.
+    :ivar confidence: from 0 to 100.
+    :ivar qualifiers: the agent's own words that contradict the completion, bounded.
+    """
+
+    detected: bool = False
+    keywords: tuple[str, ...] = ()
+    test_only: bool = False
+    confidence: float = 0.0
+    qualifiers: tuple[str, ...] = ()
+
+
+class StuckSignal(Record, frozen=True, kw_only=True):
+    """Whether the same error keeps coming.
+
+    :ivar repeated_patterns: errors with their values masked that came often enough, the most frequent first.
+    :ivar error_frequency: how often each pattern came.
+    :ivar confidence: from 0 to 100.
+    """
+
+    detected: bool = False
+    repeated_patterns: tuple[str, ...] = ()
+    error_frequency: Mapping[str, int] = {}
+    confidence: float = 0.0
+
+
+class ConfidenceParts(Record, frozen=True, kw_only=True):
+    """The parts of the confidence, each from 0 to 100.
+
+    :ivar keywords: how strongly completion is claimed.
+    :ivar tests: whether tests are said or shown to pass.
+    :ivar quality: how long and how specific the response is.
+    :ivar no_errors: 100 if it reports no error.
+    """
+
+    keywords: float = 0.0
+    tests: float = 0.0
+    quality: float = 0.0
+    no_errors: float = 0.0
+
+
+class AnalysisResult(Record, frozen=True, kw_only=True):
+    """The analysis of one response by itself, without the tests.
+
+    :ivar should_exit: the agent claims completion with confidence, or it is stuck.
+    :ivar exit_reason: why, in a sentence; None if it should go on.
+    :ivar confidence: from 0 to 100, computed from ``parts``.
+    :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty without any of it.
+    """
+
+    should_exit: bool = False
+    exit_reason: str | None = None
+    confidence: float = 0.0
+    completion_signal: CompletionSignal = CompletionSignal()
+    stuck_signal: StuckSignal = StuckSignal()
+    work_summary: str = ""
+    parts: ConfidenceParts = ConfidenceParts()
+
+
+#: The seed's weights: completion keywords, tests passing, quality of the output, no errors.
+WEIGHTS = ConfidenceParts(keywords=0.35, tests=0.25, quality=0.20, no_errors=0.20)
+#: What one signal adds to the confidence of a completion. A very strong keyword counts for two.
+A_SIGNAL = 40.0
+#: What the exit strategy ``auto`` asks for: two signals.
+ENOUGH = 70.0
+
+
+def confidence(parts: ConfidenceParts) -> float:
+    """The weighted sum of the parts, from 0 to 100."""
+    return round(
+        parts.keywords * WEIGHTS.keywords
+        + parts.tests * WEIGHTS.tests
+        + parts.quality * WEIGHTS.quality
+        + parts.no_errors * WEIGHTS.no_errors,
+        2,
+    )
+
+
+# --- the page of patterns, for text in lower case
+
+_TEST = r"(?:tests?|specs?|test suite|checks)"
+_PASS = r"pass(?:es|ed|ing)?"
+_FILE = r"[\w./-]{1,200}\.(?:py|js|ts|go|rs|java|md|toml|ya?ml|json|sql|sh|c|h|cpp)\b"
+#: Each keyword of the seed, for how many signals it counts, and how it is said.
+KEYWORDS: tuple[tuple[str, int, re.Pattern[str]], ...] = (
+    (
+        "all tests passing",
+        2,
+        re.compile(
+            rf"\b(?:all|every) (?:\w+ ){{0,4}}?{_TEST} (?:\w+ ){{0,2}}?(?:{_PASS}|green)\b"
+            rf"|\b(\d+)/\1 (?:\w+ )?{_TEST} (?:\w+ )?{_PASS}\b|\b(?:full|whole) test suite (?:\w+ )?(?:green|{_PASS})\b"
+        ),
+    ),
+    (
+        "no remaining issues",
+        2,
+        re.compile(
+            r"\bno (?:remaining|outstanding|further|open|more) (?:issues|errors|failures|problems|bugs|work)\b"
+            r"|\bno (?:issues|errors|failures|problems) remain\b|\bnothing (?:is )?(?:left|remains) to (?:do|fix)\b"
+        ),
+    ),
+    ("ready for review", 1, re.compile(r"\bready for (?:\w+ ){0,2}?review\b")),
+    ("complete", 1, re.compile(r"(?<![\w-])complete[ds]?\b")),
+    ("done", 1, re.compile(r"(?<![\w.-])done\b(?![(=-])")),
+    ("finished", 1, re.compile(r"(?<![\w-])finish(?:ed|es)\b")),
+)
+_PASSING = re.compile(rf"\b{_TEST} (?:\w+ ){{0,2}}?{_PASS}\b|\b\d+ (?:\w+ )?{_PASS}\b")
+#: A sentence that asks, plans or supposes claims nothing; nor does "That's done!" by itself.
+_NO_CLAIM = re.compile(
+    r"\?\W*$|\b(?:if|once|when|until|unless|should|must|would|will|i'll|let me|going to|make sure|next|goal|criteria"
+    r"|i think|imagine)\b|^\W*(?:that|this|it)(?:'s| is) (?:all )?(?:done|complete|finished)\W*$"
+)
+#: What the agent itself says against completion.
+_DOUBT = re.compile(
+    r"\b(?:not|never) (?:\w+ ){0,3}?(?:\w+ed|done|complete|pass\w*|work\w*|run|there|all)\b|n't (?:\w+ ){0,2}?\w"
+    r"|\b(?:incomplete|unfinished|partial(?:ly)?|blocked|unable|almost|mostly|in[ _]progress|so far|gave up"
+    r"|except(?:ion)?|apart from)\b|\bstill (?!pass)\w+|\b(?:remains?|left|needs?) (?:to be|more)\b"
+    r"|\b(?:remaining|to ?do|pending)\W*:|\bi'll continue\b|\b(?:failing|broken|red|fails)\W*$|\b\d\d? ?% |❌"
+    r"|\b(?:[1-9]\d{0,6}|one|two|some|several|most) (?:\w+ ){0,3}?(?:fail(?:s|ed|ing|ures?)?|errors?|remain)\b"
+    r"|\b(?:half|most|some|one|two|three) of\b"
+)
+_FRACTION = re.compile(
+    rf"\b(\d{{1,6}}) ?(?:/|of|out of) ?(?:the )?(\d{{1,6}}) (?:\w+ )?(?:{_TEST}|steps|files|cases)\b"
+)
+#: A doubt about the past, or a question.
+_OVER = re.compile(r"\?\W*$|\b(?:no longer|previously|before|was|were|had)\b")
+#: A weak keyword counts in a sentence about work.
+_WORK = re.compile(
+    rf"`…`|\b{_FILE}|\b(?:tasks?|tests?|implement\w*|code|feature|fix(?:ed|es)?|refactor\w*|migration|build|docs?"
+    r"|documentation|work|changes?|issue|bug|everything|status)\b"
+)
+_EDIT = re.compile(
+    r"\b(?:added|changed|created|deleted|edited|fixed|implemented|migrated|modified|moved|refactored|removed|renamed|replaced"
+    r"|rewrote|rewritten|split|swapped|touched|updated|wired|wrote)\b"
+)
+
+# --- markers that agents are asked to end with, and what test runners print
+
+#: The check box that ralph-orchestrator's agents tick; the dash may be missing.
+BOX = re.compile(r"^\s*(?:[-*+]\s+)?\[([ xX]?)\]\s+[*_`]*TASK_COMPLETE\b")
+_EXIT = re.compile(r"^[\s*_`#-]*EXIT[_ ]SIGNAL[*_`]*\s*[:=]\s*[*_`]*(true|false|yes|no)\b", re.IGNORECASE)
+_UNCHECKED = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+\[ ?\]\s(?!\s*[*_`]*TASK_COMPLETE)")
+_FENCE = re.compile(
+    r"^[ \t]*(?:[-*+] +)?(`{3,}|~{3,})[^\n]*\n(?s:.*?)(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE
+)
+_HIDDEN = (
+    (re.compile(r"~~[^~\n]{1,400}~~|https?://\S{1,400}"), " "),
+    (re.compile(r"`{1,2}[^`\n]{1,400}`{1,2}"), "`…`"),
+    (re.compile(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]|(?<!\w)'[^'\n]{1,400}'(?!\w)"), "…"),
+    (re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"), ""),
+)
+#: A line that a test runner prints: pytest, unittest, tox, and those of the Jest kind (the seed's patterns).
+_TEST_LINE = re.compile(
+    r"\s*(?:PASS|FAIL|SKIP|ERROR)(?:ED)?:? \S|[=_-]{3,} .{1,200} [=_-]{3,}$|[=-]{60,}$|[E>] {3}"
+    r"|(?:=+ )?(?:no tests ran|\d+ \w+\b.{0,200}?) in [\d.]+s\b|[.FEsxX]{1,200}(?:\s+\[ *\d+%\])?$"
+    r"|\S+\.py(?:::\S+ [A-Z]+| [.FEsxX]+\s|:\d+: )|(?:collect(?:ed|ing)|Ran) \d+ "
+    r"|(?:rootdir|plugins|configfile|platform)\b|OK(?: \(|$)|FAILED \(|test\w* \([\w.]+\) \.\.\. "
+    r"|\s*[\w.,-]{1,60}: (?:OK|FAIL)\b|  (?:congratulations|evaluation failed) :|Test Suites?:|Tests:\s+\d"
+    r"|--- (?:PASS|FAIL):|\s*\d+ (?:passing|failing)\b|\d+ (?:tests?|specs?) (?:passed|failed)\b"
+    r"|(?:ok|FAIL)\s+\S+\s+[\d.]+s|test result: |\s*[$❯%] .{0,100}(?:test|tox)"
+)
+#: Of these, those that say how a run ended, what is red of them, and the numbers in them.
+_RESULT = re.compile(
+    r"(?:=+ )?(?:no tests ran|\d+ \w+\b.{0,200}?) in [\d.]+s\b|OK(?: \(|$)|FAILED \("
+    r"|  (?:congratulations|evaluation failed) :|test result: |Tests:\s+\d"
+    r"|\s*\d+ (?:passing|failing)\b|\d+ (?:tests?|specs?) (?:passed|failed)\b"
+)
+_RED = re.compile(r"FAILED|evaluation failed|no tests ran")
+_COUNT = re.compile(r"(\d{1,7}) (?:tests? |specs? )?(pass|fail|error)|(?:failures|errors)=(\d{1,7})")
+_ERROR_LINE = re.compile(
+    r"\s*(?:E {3,})?(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Group|Warning)(?:: |$)"
+    r"|\s*\[?(?:ERROR|FATAL|CRITICAL|Error|error|fatal)\]?(?:\[\w+\])?(?:: ?|\s+-\s)\S"
+    r"|\S{1,200}:\d+: (?:fatal )?error\b|(?:FAILED|ERROR) \S+(?:::|\.py)|(?:FAIL|ERROR): test|--- FAIL"
+    r"|npm ERR!|Segmentation fault|.{0,200}\b(?:exit(?:ed)? with(?: status| code)? [1-9]\d{0,2}$|command not found)"
+)
+
+# --- what is in a response
+
+# Of a longer response the end is read: it has the result.
+_LONGEST, _LONGEST_LINE, _MOST_SENTENCES = 200_000, 2_000, 500
+# Characters of words around nothing but test output.
+_LEAD_IN = 200
+
+
+class PrintedCounts(NamedTuple):
+    """The result of a test run as it was printed."""
+
+    passed: int
+    failed: int
+    is_green: bool
+
+
+class Response(Record, frozen=True, kw_only=True):
+    """What is in a response.
+
+    :ivar sentences: the agent's own words in lower case, without what it quotes or shows.
+    :ivar lines: its lines without code blocks and quotations.
+    :ivar tests: the lines that a test runner printed, in code blocks too.
+    """
+
+    sentences: tuple[str, ...]
+    lines: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def counts(self) -> PrintedCounts | None:
+        """The result of the last test run that it shows; None without one."""
+        results = [line for line in self.tests if _RESULT.match(line)]
+        if not results:
+            return None
+        found = _COUNT.findall(results[-1])
+        passed = sum(int(number) for number, word, _ in found if word == "pass")
+        failed = sum(int(number or other) for number, word, other in found if word != "pass")
+        return PrintedCounts(passed, failed, is_green=not failed and not _RED.search(results[-1]))
+
+    @property
+    def edits(self) -> tuple[str, ...]:
+        """The sentences that say that something was changed."""
+        return tuple(sentence for sentence in self.sentences if _EDIT.search(sentence))
+
+    @property
+    def is_test_only(self) -> bool:
+        """Whether it holds test output, and next to no words."""
+        return bool(self.tests) and not self.edits and sum(map(len, self.sentences)) <= _LEAD_IN
+
+
+def read_response(text: str) -> Response:
+    """The parts of a response, in linear time."""
+    whole = "\n".join(line[:_LONGEST_LINE] for line in sanitize(text[-_LONGEST:]).split("\n"))
+    lines = [line for line in _FENCE.sub("", whole).split("\n") if not line.lstrip().startswith(">")]
+    own = [line for line in lines if not _TEST_LINE.match(line) and not line.startswith(("    ", "\t"))]
+    prose = re.sub(r"(?<=[^\n.!?:])\n(?=[a-z0-9(`])", " ", "\n".join(own))
+    for pattern, shown in _HIDDEN:
+        prose = pattern.sub(shown, prose)
+    sentences = [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n", prose.replace("’", "'").lower())]
+    return Response(
+        sentences=tuple(filter(None, sentences))[-_MOST_SENTENCES:],
+        lines=tuple(lines),
+        tests=tuple(line for line in whole.split("\n") if _TEST_LINE.match(line)),
+    )
+
+
+# --- does it report completion
+
+
+def _signal_of(response: Response, task: str) -> CompletionSignal:
+    points = {
+        name: count for sentence in response.sentences for name, count in _claims(sentence, response, task)
+    }
+    markers, denied = _markers(response.lines)
+    points |= markers
+    doubts = [*denied, *(sentence[:_SHOWN] for sentence in response.sentences if _is_doubt(sentence))]
+    counts = response.counts
+    if counts is not None and not counts.is_green:
+        doubts.append(
+            f"its test output: {counts.failed} failed" if counts.failed else "its test output is not green"
+        )
+    passes = counts is not None or any(_PASSING.search(sentence) for sentence in response.sentences)
+    strength = sum(points.values()) + (passes and "all tests passing" not in points) if points else 0
+    return CompletionSignal(
+        detected=strength >= 2 and not doubts,
+        keywords=tuple(points),
+        test_only=response.is_test_only,
+        confidence=0.0 if doubts else min(100.0, strength * A_SIGNAL),
+        qualifiers=tuple(dict.fromkeys(doubts))[:_MAX_QUALIFIERS],
+    )
+
+
+_SHOWN, _MAX_QUALIFIERS = 160, 5
+
+
+def _claims(sentence: str, response: Response, task: str) -> list[tuple[str, int]]:
+    """The keywords that a sentence claims, and for how many signals each counts."""
+    if _NO_CLAIM.search(sentence) or _DOUBT.search(sentence):
+        return []
+    is_of_work = _WORK.search(sentence) or response.edits or response.tests
+    found = [
+        (name, count, pattern.search(sentence))
+        for name, count, pattern in KEYWORDS
+        if count > 1 or is_of_work
+    ]
+    return [(name, count) for name, count, match in found if match and not _is_echo(sentence, match, task)]
+
+
+def _is_echo(sentence: str, match: re.Match[str], task: str) -> bool:
+    """Whether the task has the keyword too, with the words before or after it."""
+    before, after = sentence[: match.start()].split()[-2:], sentence[match.end() :].split()[:2]
+    phrases = [[*before, match[0]]] * bool(before) + [[match[0], *after]] * bool(after)
+    return any(" ".join(phrase) in task for phrase in phrases or [[match[0]]])
+
+
+def _is_doubt(sentence: str) -> bool:
+    if any(int(part) < int(whole) for part, whole in _FRACTION.findall(sentence)):
+        return True
+    return bool(_DOUBT.search(sentence)) and not _OVER.search(sentence)
+
+
+def _markers(lines: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """What the last exit signal and the check boxes say: for how many signals each claim counts, and denials."""
+    signals = [match[1].lower() in ("true", "yes") for match in map(_EXIT.match, lines) if match]
+    boxes = [match[1] in ("x", "X") for match in map(BOX.match, lines) if match]
+    rows = (
+        ("exit signal", 1, signals[-1:], "its exit signal is false"),
+        ("task_complete", 2, boxes[-1:], "its box TASK_COMPLETE is not checked"),
+    )
+    claims = {name: count for name, count, is_set, _ in rows if is_set == [True]}
+    denied = [words for _, _, is_set, words in rows if is_set == [False]]
+    return claims, denied + [one_line(line, _SHOWN) for line in lines if _UNCHECKED.match(line)]
+
+
+# --- is it stuck
+
+#: So often an error, or a response that holds nothing but test output, comes before it counts as repeated.
+REPEATS = 3
+#: Turns that are looked back on, for errors and for test output.
+_TURNS, _TEST_TURNS = 10, 5
+TEST_ONLY = "only test output, no change"
+_A_TIME = 25.0
+
+
+def errors_in(text: str) -> tuple[str, ...]:
+    """The lines of a text that report an error, bounded."""
+    lines = sanitize(text[-_LONGEST:]).split("\n")
+    return tuple(one_line(line.strip(), 300) for line in lines if _ERROR_LINE.match(line[:_LONGEST_LINE]))[
+        :100
+    ]
+
+
+def error_patterns(text: str) -> frozenset[str]:
+    """What is the same whenever the errors of a text come again: its error lines, or its first line, values masked."""
+    lines = errors_in(text) or text.strip().split("\n")[:1]
+    return frozenset(
+        filter(None, (one_line(mask(line.removeprefix("E ").strip()[:300]), 300) for line in lines))
+    )
+
+
+def _stuck_in(error_history: Sequence[str]) -> StuckSignal:
+    turns = [error_patterns(text) for text in error_history[-_TURNS:]]
+    frequency = Counter(pattern for turn in turns for pattern in turn)
+    last, before = turns[-1] if turns else frozenset(), turns[-2] if len(turns) > 1 else frozenset()
+    # Where some of several errors are gone, and no other came, the agent gets somewhere.
+    repeated = [] if last < before else [pattern for pattern in last if frequency[pattern] >= REPEATS]
+    return StuckSignal(
+        detected=bool(repeated),
+        repeated_patterns=tuple(sorted(repeated, key=lambda pattern: (-frequency[pattern], pattern))),
+        error_frequency=dict(sorted(frequency.items())),
+        confidence=min(100.0, _A_TIME * max(frequency.values(), default=0)),
+    )
+
+
+# --- how much it says, and what it says was done
+
+#: So many different words make a full report.
+_WORDS = 40
+_PARTICULARS = (
+    re.compile(rf"`…`|\b{_FILE}|\b\w+_\w+\b"),
+    re.compile(r"\b\d+ (?:\w+ )?(?:tests?|files?|lines?|functions?|errors?|cases?|passed|passing)\b"),
+    _EDIT,
+)
+
+
+def _quality(response: Response) -> float:
+    """From 0 to 100: half for up to forty different words, a sixth each for a file or a name, a count, an edit."""
+    text = "\n".join(response.sentences)
+    length = min(len(set(re.findall(r"[\w']{2,40}", text))), _WORDS) / _WORDS
+    return round(50.0 * length + 50.0 / 3 * sum(bool(pattern.search(text)) for pattern in _PARTICULARS), 2)
+
+
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+_NUMBER = rf"(\d{{1,6}}|{'|'.join(_NUMBERS)})"
+_FAULT = r"(?:bugs?|errors?|issues?|failures?|problems?|\w+error)\b"
+_FILES = re.compile(rf"\b{_NUMBER} (?:\w+ )?files?\b")
+_NAMED_FILE = re.compile(rf"(?<![\w./-]){_FILE}")
+_FIXED = re.compile(
+    rf"\b(?:fixed|resolved|corrected) (?:the |all |an? )?(?:{_NUMBER} )?(?:\S{{1,40}} ){{0,2}}?{_FAULT}"
+    rf"|\b{_NUMBER} {_FAULT} (?:were |are )?(?:fixed|resolved)\b"
+)
+_PASSED = re.compile(
+    r"\b(\d{1,6})(?: ?/ ?\d{1,6})? (?:\w+ )?(?:tests? |specs? )?(?:are |now |all )*pass(?:ed|ing|es)?\b"
+)
+
+
+def _summary(response: Response) -> str:
+    """Files changed, tests run, errors fixed, as far as the response reports them."""
+    files = max((_number(found) for each in response.edits for found in _FILES.findall(each)), default=0)
+    named = {
+        found for line in response.lines if _EDIT.search(line.lower()) for found in _NAMED_FILE.findall(line)
+    }
+    said = [int(found) for each in response.sentences for found in _PASSED.findall(each)]
+    passed, failed, _ = response.counts or ((said or [0])[-1], 0, True)
+    fixed = sum(
+        _number(one or other or "1") for each in response.sentences for one, other in _FIXED.findall(each)
+    )
+    rows = (
+        ("Modified {}", files or len(named), "file"),
+        ("{} passing", passed, "test"),
+        ("{} failing", failed, "test"),
+        ("{} fixed", fixed, "error"),
+    )
+    return ", ".join(
+        words.format(f"{number} {what}{'s' * (number != 1)}") for words, number, what in rows if number
+    )
+
+
+def _number(text: str) -> int:
+    return _NUMBERS.get(text, 0) or int(text)
+
+
+class ResponseAnalyzer:
+    """Nity's ResponseAnalyzer. It keeps nothing: the same input gives the same answer.
+
+    Every method takes any string, however long, and raises nothing.
+    """
+
+    def analyze(self, response: str, context: AnalysisContext) -> AnalysisResult:
+        """The result for a response, without the tests. Being stuck outranks a claim: a person should look."""
+        read = read_response(response)
+        signal, stuck = _signal_of(read, context.task_description.lower()), _stuck_in(context.error_history)
+        before = context.previous_responses[1 - _TEST_TURNS :]
+        test_turns = sum(read_response(text).is_test_only for text in before) + 1 if read.is_test_only else 0
+        if test_turns >= REPEATS:
+            signal = CompletionSignal(test_only=True, qualifiers=(f"{TEST_ONLY} in {test_turns} responses",))
+            stuck = StuckSignal(
+                detected=True,
+                repeated_patterns=(*stuck.repeated_patterns, TEST_ONLY),
+                error_frequency={**stuck.error_frequency, TEST_ONLY: test_turns},
+                confidence=max(stuck.confidence, min(100.0, _A_TIME * test_turns)),
+            )
+        counts = read.counts
+        parts = ConfidenceParts(
+            keywords=min(100.0, signal.confidence / A_SIGNAL * 50),
+            tests=100.0 * counts.is_green if counts else 50.0 * any(map(_PASSING.search, read.sentences)),
+            quality=_quality(read),
+            no_errors=100.0 * (bool(response.strip()) and not errors_in("\n".join(read.lines))),
+        )
+        reason = None
+        if stuck.detected:
+            first = stuck.repeated_patterns[0]
+            reason = f"stuck: {first} ({stuck.error_frequency[first]} times)"
+        elif signal.detected:
+            reason = f"completion: {', '.join(signal.keywords)}"
+        return AnalysisResult(
+            should_exit=reason is not None,
+            exit_reason=reason,
+            confidence=confidence(parts),
+            completion_signal=signal,
+            stuck_signal=stuck,
+            work_summary=_summary(read),
+            parts=parts,
+        )
+
+    def detect_completion(self, response: str, task_description: str = "") -> CompletionSignal:
+        """Whether the response reports completion.
+
+        :param task_description: its own words are discounted where the response repeats them.
+        """
+        return _signal_of(read_response(response), task_description.lower())
+
+    def detect_stuck_loop(self, error_history: Sequence[str]) -> StuckSignal:
+        """Whether an error of the last turn, whatever its values, came three times.
+
+        :param error_history: one text a turn, the oldest first; the last ten count, each error of a turn once.
+        """
+        return _stuck_in(error_history)
+
+    def extract_work_summary(self, response: str) -> str:
+        """Like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty if the response reports none of it."""
+        return _summary(read_response(response))
+
+    def calculate_confidence(self, response: str, context: AnalysisContext) -> float:
+        """From 0 to 100: keywords 35 %, tests passing 25 %, quality 20 %, no errors 20 %."""
+        return self.analyze(response, context).confidence

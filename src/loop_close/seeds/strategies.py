@@ -1,0 +1,383 @@
+"""Seed 001: exit strategies decide when the loop of an agent ends; the fix plan has the steps that one of them follows.
+
+After Nity's loop engine. No strategy is done against the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from loop_close.model import Verdict
+from loop_close.records import Record
+from loop_close.seeds.analyzer import A_SIGNAL, ENOUGH, AnalysisResult, confidence
+from loop_close.text import fault_text, one_line
+
+#: The reason where the agent's message has no completion word or marker.
+NOT_REPORTED = "the agent does not report completion"
+#: What ``done_signals`` asks for.
+ENOUGH_SIGNALS = 40.0
+
+# --- the fix plan: the runs, or the boxes of the user's own plan, decide the state of a step, not the agent
+
+MAX_ATTEMPTS = 3
+#: Later steps are left out of a plan.
+MAX_STEPS = 200
+_LONGEST = 160
+
+
+class FixStep(Record, frozen=True, kw_only=True):
+    """One root cause to be fixed, or one step of the user's own plan.
+
+    :ivar cause: the id of the root cause; ``step 1`` for a step of the user's own.
+    :ivar completed: it was gone after a complete run; one that comes back is open again.
+    :ivar attempts: edits that were made at it, the one that cleared it among them.
+    """
+
+    cause: str
+    description: str = ""
+    completed: bool = False
+    attempts: Annotated[int, msgspec.Meta(ge=0)] = 0
+    max_attempts: Annotated[int, msgspec.Meta(ge=1)] = MAX_ATTEMPTS
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the attempts are used up without success: then it is skipped."""
+        return not self.completed and self.attempts >= self.max_attempts
+
+
+class FixPlan(Record, frozen=True, kw_only=True):
+    """Steps in the order in which they are to be taken."""
+
+    steps: tuple[FixStep, ...] = ()
+
+    @property
+    def current_step(self) -> int:
+        """The index of the first step that is still to be done; the number of steps where none is."""
+        is_over = [step.completed or step.is_exhausted for step in self.steps]
+        return [*is_over, False].index(False)
+
+
+def follow_steps(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
+    """A plan of a user's own steps in their current state; attempts are kept by description.
+
+    :param steps: (description, whether it is completed), in the order in which they are to be taken.
+    """
+    known = {step.description: step for step in plan.steps}
+    made = []
+    for number, (text, is_completed) in enumerate(steps[:MAX_STEPS], 1):
+        description = one_line(text, _LONGEST)
+        step = known.get(description, FixStep(cause="", description=description))
+        made.append(replace(step, cause=f"step {number}", completed=is_completed))
+    return FixPlan(steps=tuple(made))
+
+
+def count_attempt(plan: FixPlan) -> FixPlan:
+    """The plan after one more attempt at its current step."""
+    before, current, after = _parted(plan)
+    return FixPlan(steps=(*before, *(replace(step, attempts=step.attempts + 1) for step in current), *after))
+
+
+def _parted(plan: FixPlan) -> tuple[tuple[FixStep, ...], tuple[FixStep, ...], tuple[FixStep, ...]]:
+    at = plan.current_step
+    return plan.steps[:at], plan.steps[at : at + 1], plan.steps[at + 1 :]
+
+
+def update_plan(
+    plan: FixPlan, causes_now: Mapping[str, str], *, is_complete: bool, is_edited: bool
+) -> FixPlan:
+    """The plan after a run.
+
+    A step is completed when its cause is gone from a complete run. An edit counts as an attempt at the steps that it
+    cleared; if it cleared none, at the current one.
+
+    :param causes_now: what each root cause of the run is, by its id, the first to fix first.
+    :param is_complete: every test was selected, the run was finished, and no test was removed from it.
+    :param is_edited: the program was changed since the run before.
+    """
+    cleared = {s.cause for s in plan.steps if is_complete and not s.completed and s.cause not in causes_now}
+    attempted = (cleared or {step.cause for step in _parted(plan)[1]}) if is_edited else set()
+    steps = [
+        replace(
+            step,
+            completed=step.cause in cleared or (step.completed and step.cause not in causes_now),
+            attempts=step.attempts + (step.cause in attempted),
+        )
+        for step in plan.steps
+    ]
+    known = {step.cause for step in plan.steps}
+    new = (
+        FixStep(cause=cause, description=one_line(text, _LONGEST))
+        for cause, text in causes_now.items()
+        if cause not in known
+    )
+    return FixPlan(steps=(*steps, *new)[:MAX_STEPS])
+
+
+# --- what a strategy is given, and what it returns
+
+Action = Literal["continue", "done", "stuck"]
+
+
+class Breaker(Record, frozen=True, kw_only=True):
+    """Whether the loop should go on: ``half_open`` before the last attempt that it allows, ``open`` if it is stuck.
+
+    :ivar reason: why it is not closed, in words; empty while it is.
+    """
+
+    state: Literal["closed", "half_open", "open"] = "closed"
+    reason: str = ""
+
+
+class Decision(Record, frozen=True, kw_only=True):
+    """The result of an exit strategy.
+
+    :ivar reason: why, in a sentence.
+    :ivar strategy: name of the strategy that decided; of several, the first that fired.
+    :ivar warnings: notes for a person, one line each.
+    """
+
+    action: Action
+    reason: str
+    strategy: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """All that is known at the end of an agent's turn.
+
+    :ivar analysis: of the agent's message; empty without a message.
+    :ivar verdict: of the last run; None without a run. ``failing``: number of tests that still fail after it.
+    :ivar has_advanced: that run reached fewer failures than before, or is the first one that fails.
+    :ivar is_fresh: no project file was edited since that run.
+    :ivar is_complete: that run finished, and it selected every test.
+    :ivar tampered: in words, which of the tests as they were do not pass; empty without an objection.
+    :ivar iteration: the number of the turn, from 1.
+    :ivar fix_plan: None if no plan is kept.
+    """
+
+    analysis: AnalysisResult = AnalysisResult()
+    verdict: Verdict | None = None
+    failing: int = 0
+    has_advanced: bool = False
+    is_fresh: bool = False
+    is_complete: bool = False
+    tampered: str = ""
+    breaker: Breaker = Breaker()
+    iteration: int = 1
+    fix_plan: FixPlan | None = None
+
+
+class ExitStrategy(Record, frozen=True, kw_only=True):
+    """One way to decide whether the loop goes on.
+
+    :ivar name: unique; what users type, without spaces and ``+``.
+    :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`. A ``done`` that the tests
+        do not confirm becomes ``continue``.
+    :ivar description: one line for a list of strategies.
+    """
+
+    name: str
+    decide: Callable[[Standing], Decision]
+    description: str = ""
+
+
+def doubts(standing: Standing) -> tuple[str, ...]:
+    """Reasons why the last run does not prove that the work is done; empty if it does."""
+    if standing.verdict is None:
+        return ("no tests have run",)
+    failing = standing.failing
+    red = "the run ended in an error" if standing.verdict == "error" else "the last run is not green"
+    if failing:
+        red = f"{failing} {'test fails' if failing == 1 else 'tests fail'}"
+    rows = (
+        (standing.verdict != "green", red),
+        (not standing.is_fresh, "tests have not run since the last edit"),
+        (not standing.is_complete, "the run is incomplete"),
+        (bool(standing.tampered), f"of the tests as they were: {standing.tampered}"),
+    )
+    return tuple(words for is_so, words in rows if is_so)
+
+
+# --- the strategies of the seed
+
+
+def _decide_auto(standing: Standing) -> Decision:
+    """Done when completion is reported with a confidence of 70; a green run is one of the two signals that it takes.
+
+    Else the circuit breaker decides, then errors that repeat in the agent's messages while the runs show no progress.
+    """
+    analysis, signal, against = standing.analysis, standing.analysis.completion_signal, doubts(standing)
+    reached = min(signal.confidence + (0.0 if against else A_SIGNAL), 100.0)
+    said = f"the agent reports completion ({', '.join(signal.keywords)}, {reached:g} % sure)"
+    if signal.keywords and not signal.qualifiers and reached >= ENOUGH and not against:
+        return Decision(action="done", reason=f"{said}, and the tests are green")
+    stopped = _decide_circuit_breaker(standing)
+    if stopped.action == "stuck":
+        return stopped
+    if analysis.stuck_signal.detected and not standing.has_advanced:
+        repeated = ", ".join(analysis.stuck_signal.repeated_patterns[:1])
+        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated or 'the same error'}")
+    return Decision(action="continue", reason=_why_not(standing))
+
+
+def _decide_done_signals(standing: Standing) -> Decision:
+    """Done when the confidence reaches 40, a completion word is among the signals, and the run is green.
+
+    By its weights alone an answer with no completion word reaches 40: it is never done.
+    """
+    analysis = standing.analysis
+    shown = analysis.parts if doubts(standing) else replace(analysis.parts, tests=100.0)
+    reached = max(analysis.confidence, confidence(shown))
+    why_not = _why_not(standing)
+    if reached < ENOUGH_SIGNALS:
+        why_not = f"confidence is {reached:g}, below {ENOUGH_SIGNALS:g}"
+    if why_not:
+        return Decision(action="continue", reason=why_not)
+    return Decision(action="done", reason=f"confidence is {reached:g}, and the tests are green")
+
+
+def _why_not(standing: Standing) -> str:
+    """Why a claim is none, or does not count; empty for one that the tests prove."""
+    signal, against = standing.analysis.completion_signal, "; ".join(doubts(standing))
+    if signal.qualifiers:
+        return f"the agent itself says it is not done: {signal.qualifiers[0]}"
+    if not signal.keywords:
+        return f"{NOT_REPORTED}; {against}".removesuffix("; ")
+    return f"the agent says it is done, but {against}" if against else ""
+
+
+def _decide_circuit_breaker(standing: Standing) -> Decision:
+    """Stuck when the breaker is open, and never otherwise. It names itself, as "auto" falls back to it."""
+    breaker = standing.breaker
+    if breaker.state == "open":
+        reason = f"the loop is stuck: {breaker.reason or 'no progress'}"
+        return Decision(action="stuck", reason=reason, strategy="circuit_breaker")
+    reason = breaker.reason or "the loop is not stuck"
+    return Decision(action="continue", reason=reason, strategy="circuit_breaker")
+
+
+def _decide_fix_plan(standing: Standing) -> Decision:
+    """Done when each step is completed or exhausted and the run is green; stuck if steps were given up and it is red.
+
+    An empty plan is not completion, and a plan of which nothing was completed never is.
+    """
+    steps = standing.fix_plan.steps if standing.fix_plan is not None else ()
+    at = standing.fix_plan.current_step if standing.fix_plan is not None else 0
+    names = [f"{step.description} [{step.cause}]" if step.description else step.cause for step in steps]
+    warnings = tuple(
+        f"skipped after {step.attempts} attempt{'s' * (step.attempts != 1)}: {name}"
+        for step, name in zip(steps, names, strict=True)
+        if step.is_exhausted
+    )
+    completed, against = sum(step.completed for step in steps), doubts(standing)
+    action: Action = "continue"
+    if not steps:
+        reason = "the fix plan has no steps"
+    elif at < len(steps):
+        tries = f"attempt {steps[at].attempts + 1} of {steps[at].max_attempts}"
+        reason = f"step {at + 1} of {len(steps)}, {tries}: {names[at]}"
+    elif not completed:
+        action, reason = (
+            "stuck",
+            f"none of the {len(steps)} steps of the fix plan was completed within its attempts",
+        )
+    else:
+        reason = f"{completed} of {len(steps)} steps of the fix plan are completed; {'; '.join(against)}"
+        # What was skipped is still broken, and nothing is left to try. A stale or incomplete run does not show that.
+        if warnings and standing.verdict == "red" and standing.is_fresh and standing.is_complete:
+            action = "stuck"
+        if not against:
+            action, reason = "done", f"{reason.removesuffix('; ')}, and the tests are green"
+    return Decision(action=action, reason=reason, warnings=warnings)
+
+
+BUILT_IN: tuple[ExitStrategy, ...] = (
+    ExitStrategy(
+        name="auto",
+        decide=_decide_auto,
+        description="stop as done when the agent reports completion and the tests are green; as stuck without progress",
+    ),
+    ExitStrategy(
+        name="fix_plan",
+        decide=_decide_fix_plan,
+        description="stop as done when each root cause of the episode is fixed, as stuck when the attempts are used up",
+    ),
+    ExitStrategy(
+        name="done_signals",
+        decide=_decide_done_signals,
+        description="stop as done when the agent reports completion, the confidence reaches 40 and the tests are green",
+    ),
+    ExitStrategy(
+        name="circuit_breaker",
+        decide=_decide_circuit_breaker,
+        description="stop as stuck after several runs without progress; combine it with another strategy",
+    ),
+)
+
+
+# --- names of strategies, as users type them
+
+_JOIN = "+"
+
+
+def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> ExitStrategy:
+    """The strategy of a name; of ``auto+circuit_breaker`` the first that fires decides, in this order.
+
+    A ``done`` that the tests do not confirm becomes ``continue``. A part that raises, or that does not return a
+    decision, is skipped with a warning.
+
+    :param available: those that can be named.
+    :raises ValueError: for a part that is unknown or repeated, two strategies of one name, and a name that nobody can
+        type.
+    """
+    known: dict[str, ExitStrategy] = {}
+    for strategy in available:
+        if _JOIN in strategy.name or strategy.name.split() != [strategy.name]:
+            raise ValueError(
+                f"invalid exit strategy name {strategy.name!r}: names must not contain spaces or {_JOIN!r}"
+            )
+        if strategy.name in known:
+            raise ValueError(f"two exit strategies have the name {strategy.name!r}")
+        known[strategy.name] = strategy
+    names = [part.strip() for part in text.split(_JOIN)]
+    for name in names:
+        if name not in known:
+            all_names = ", ".join(sorted(known))
+            raise ValueError(f"unknown exit strategy {one_line(name)!r}; known strategies: {all_names}")
+        if names.count(name) > 1:
+            raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")
+    parts = [known[name] for name in names]
+    return ExitStrategy(
+        name=_JOIN.join(names),
+        decide=lambda standing: _first_fired([_decided(part, standing) for part in parts]),
+        description=parts[0].description if len(parts) == 1 else "the first of these that fires",
+    )
+
+
+def _first_fired(decisions: Sequence[Decision]) -> Decision:
+    """The first that ends the loop, else one that goes on for all their reasons; with the warnings of all."""
+    goes_on = Decision(
+        action="continue",
+        reason="; ".join(dict.fromkeys(decision.reason for decision in decisions)),
+        strategy=_JOIN.join(dict.fromkeys(decision.strategy for decision in decisions)),
+    )
+    fired = next((decision for decision in decisions if decision.action != "continue"), goes_on)
+    return replace(fired, warnings=tuple(dict.fromkeys(line for each in decisions for line in each.warnings)))
+
+
+def _decided(strategy: ExitStrategy, standing: Standing) -> Decision:
+    """The strategy's decision; a fault in it, or a ``done`` that the tests do not confirm, becomes ``continue``."""
+    try:
+        decision = msgspec.convert(asdict(strategy.decide(standing)), Decision)
+    except Exception as fault:
+        reason = one_line(f"the exit strategy {strategy.name} failed: {fault_text(fault)}")
+        return Decision(action="continue", reason=reason, strategy=strategy.name, warnings=(reason,))
+    decision = replace(decision, strategy=decision.strategy or strategy.name)
+    against = "; ".join(doubts(standing))
+    if decision.action == "done" and against:
+        return replace(decision, action="continue", reason=f"{decision.reason}; but {against}")
+    return decision

@@ -1,0 +1,342 @@
+"""Seed 004: watches the results of an agent's tools, and reports a tool that makes no progress.
+
+After nimblebrain's loop brake.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec.structs import asdict
+
+from loop_close.keys import OF_SYSTEM
+from loop_close.loop import is_stuck
+from loop_close.records import Loop, Record
+from loop_close.seeds import restored
+from loop_close.text import code, cut, digest, sanitize
+from loop_close.text.normalize import stabilize
+from loop_close.text.redact import clean
+
+#: Keys in the ``_meta`` of a tool's result. True: it made no progress. The first is nimblebrain's, the second our own.
+#: Our own with the value false: it made progress.
+NON_ADVANCING_KEYS = ("ai.nimblebrain/non-advancing", "dev.loop-close/non-advancing")
+OWN_KEY = NON_ADVANCING_KEYS[1]
+#: True: an infrastructure failure, which says nothing about the tool.
+INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
+
+TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
+#: The text of a trip stays below it.
+MAX_TEXT = 1_000
+_MAX_NAME, _MAX_SHOWN = 80, 300
+# A success that was seen longer ago counts as new again.
+_MAX_SEEN = 200
+
+
+class ToolResult(Record, frozen=True, kw_only=True):
+    """The result of a tool call.
+
+    :ivar tool: its name.
+    :ivar input: the arguments of the call, as JSON values.
+    :ivar content: a text; the content blocks of MCP, of which the texts are joined; or any JSON value.
+    :ivar meta: MCP's ``_meta``.
+    """
+
+    tool: str
+    input: Any = None
+    content: Any = ""
+    is_error: bool = False
+    meta: Mapping[str, Any] | None = None
+
+
+class Trip(Record, frozen=True, kw_only=True):
+    """Why a tool is stuck.
+
+    :ivar count: results in a row that show it.
+    :ivar length: length of the cycle; 1 if the results are the same, 0 for infrastructure failures.
+    :ivar text: replaces the tool's result for the model: facts, safe to show, below 1,000 characters.
+    """
+
+    tool: str
+    kind: TripKind
+    count: int
+    length: int
+    text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+
+
+class SupervisorLimits(Record, frozen=True, kw_only=True):
+    """When a tool counts as making no progress.
+
+    :ivar repeats: repetitions of the same result, or of the same cycle of three or more results.
+    :ivar alternations: repetitions of the same two results in turn: ``A, B, A, B`` is two.
+    :ivar longest_cycle: the most results in a cycle.
+    :ivar infrastructure: infrastructure failures in a row (time limits, network, rate limits), whatever their text.
+    :raises ValueError: for a limit below 2.
+    """
+
+    repeats: int = 3
+    alternations: int = 2
+    longest_cycle: int = 5
+    infrastructure: int = 10
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not value >= 2:
+                raise ValueError(f"{name} is {value!r}: it must be at least 2")
+
+
+class ToolState(msgspec.Struct, kw_only=True):
+    """The results of one tool.
+
+    :ivar row: marks of the last results: equal for equal results.
+    :ivar infrastructure: infrastructure failures in a row.
+    :ivar trip: why the tool is stuck; None while it is not.
+    """
+
+    row: list[str] = []
+    infrastructure: Annotated[int, msgspec.Meta(ge=0)] = 0
+    trip: Trip | None = None
+
+
+class SupervisorState(msgspec.Struct, kw_only=True):
+    """What a supervisor goes on from in another process.
+
+    :ivar tools: by name.
+    :ivar seen: marks of the last successes of all tools.
+    """
+
+    tools: dict[str, ToolState] = {}
+    seen: list[str] = []
+
+
+class Supervisor:
+    """Receives the results of one run's tools one by one.
+
+    Each tool is watched by itself, so that calls of others in between hide nothing. A new success of another tool may
+    have changed the world: it breaks a row of successes, but none of errors or of results marked as not advancing.
+
+    :param limits: when a tool counts as stuck.
+    """
+
+    def __init__(self, limits: SupervisorLimits | None = None) -> None:
+        self.limits = limits or SupervisorLimits()
+        self._state = SupervisorState()
+
+    @property
+    def disabled(self) -> frozenset[str]:
+        """The tools that are stuck."""
+        return frozenset(self.trips)
+
+    @property
+    def trips(self) -> Mapping[str, Trip]:
+        """The tools that are stuck, and why."""
+        return {name: tool.trip for name, tool in self._state.tools.items() if tool.trip is not None}
+
+    def observe(self, result: ToolResult) -> Trip | None:
+        """Record a result.
+
+        :returns: None if the model should get the result as it is; else the trip, whose text replaces the result. The
+            same trip is returned until the tool has a result that is marked as progress.
+        """
+        meta, text = result.meta or {}, sanitize(content_text(result.content))
+        if meta.get(OWN_KEY) is False:
+            self.forget(result.tool)
+            return None
+        tool = self._state.tools.setdefault(result.tool, ToolState())
+        if tool.trip is not None:
+            return tool.trip
+        mark, is_marked = _mark(result, text), any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS)
+        if is_marked or (mark.startswith("e:") and is_infrastructure_text(text)):
+            tool.infrastructure += 1
+            if tool.infrastructure >= self.limits.infrastructure:
+                tool.trip = _trip(result, "infrastructure", tool.infrastructure, 0)
+            return tool.trip
+        tool.infrastructure = 0
+        limits = self.limits
+        longest = max(limits.repeats * limits.longest_cycle, 2 * limits.alternations)
+        tool.row = [*tool.row, mark][-longest:]
+        if mark.startswith("s:") and mark not in self._state.seen:
+            self._state.seen = [*self._state.seen, mark][-_MAX_SEEN:]
+            self._break_rows(tool)
+        if length := cycle_length(tool.row, limits):
+            count = length * (limits.alternations if length == 2 else limits.repeats)
+            same: TripKind = "non-advancing" if mark == _STALLED else "repeated"
+            tool.trip = _trip(result, same if length == 1 else "cycle", count, length)
+        return tool.trip
+
+    def _break_rows(self, new: ToolState) -> None:
+        """The same success of another tool may be asked for again."""
+        for tool in self._state.tools.values():
+            if tool is not new:
+                last = max((at for at, mark in enumerate(tool.row) if mark.startswith("s:")), default=-1)
+                del tool.row[: last + 1]
+
+    def forget(self, tool: str) -> None:
+        """Forget the results of one tool, as when it is given something else to do."""
+        self._state.tools.pop(tool, None)
+
+    def reset(self) -> None:
+        """Forget all results, as for another run."""
+        self._state = SupervisorState()
+
+    def state(self) -> dict[str, Any]:
+        """What to go on from after this process, as JSON can hold it: digests, and the texts of trips."""
+        restorable: dict[str, Any] = msgspec.to_builtins(self._state)
+        return restorable
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], limits: SupervisorLimits | None = None) -> Supervisor:
+        """The supervisor that gave the state; the limits are those given now.
+
+        :raises ValueError: naming the field which is damaged.
+        """
+        supervisor = cls(limits)
+        supervisor._state = restored(state, SupervisorState)
+        return supervisor
+
+
+def cycle_length(row: Sequence[str], limits: SupervisorLimits) -> int:
+    """Length of the cycle at the end of the row, the shortest: 1 for the same value again and again; 0 for none."""
+    for length in range(1, limits.longest_cycle + 1):
+        rounds = limits.alternations if length == 2 else limits.repeats
+        end = list(row[-length * rounds :])
+        is_whole = len(end) == length * rounds and end == end[:length] * rounds
+        if is_whole and len(set(end)) >= min(length, 2):
+            return length
+    return 0
+
+
+# --- what results are compared by
+
+_STALLED = "n:"
+
+
+def _mark(result: ToolResult, text: str) -> str:
+    """Errors are compared by content, successes by content and input; all that are marked as not advancing are equal.
+
+    Contents count whole, without volatile values such as times, addresses and uuids.
+    """
+    if any((result.meta or {}).get(key) is True for key in NON_ADVANCING_KEYS):
+        return _STALLED
+    content = stabilize(text).strip()
+    if result.is_error:
+        return f"e:{digest(result.tool, content, size=12)}"
+    return f"s:{digest(result.tool, content, _json(result.input), size=12)}"
+
+
+def content_text(content: Any) -> str:
+    """The text of a result's content; other values as JSON with sorted keys."""
+    blocks = content if isinstance(content, list | tuple) else (content,)
+    return "\n".join(_block_text(block) for block in blocks)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, Mapping) and block.get("type") == "text":
+        block = block.get("text")
+    return block or "" if block is None or isinstance(block, str) else _json(block)
+
+
+def _json(value: Any) -> str:
+    """The value as JSON with sorted keys."""
+    try:
+        return json.dumps(
+            {} if value is None else value, sort_keys=True, default=lambda other: stabilize(repr(other))
+        )
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ):  # keys that are no text; numbers of thousands of digits; nesting
+        return f"a {type(value).__name__} that JSON cannot hold"
+
+
+#: Time limits, lost and refused connections, rate limits, statuses 429 and 5xx.
+_INFRASTRUCTURE = re.compile(
+    r"\bE(?:CONN\w+|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|\w+UNREACH|NOSPC|DQUOT|MFILE)\b|\btimed[ -]?out\b"
+    r"|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b|\btime-?out (?:of|after|exceeded)\b"
+    r"|\bdeadline exceeded\b|\bConnection(?:Reset|Refused)?Error\b"
+    r"|\bconnection (?:was |has been )?(?:reset|refused|aborted|closed|lost)\b"
+    r"|\bbroken ?pipe|\bsocket hang up\b|\bfetch failed\b|\btoo many requests\b|\bthrottl(?:ed|ing)"
+    r"|\boverloaded(?:_error\b|\W*$)|\bexceeds? .{0,40}\brate limit\b"
+    r"|\brate[ _-]?limit[ _]?(?:ed|error|exceeded|reached|hit)\b|\bbad gateway\b"
+    r"|\bservice unavailable\b|\binternal server error\b"
+    r"|\b(?:HTTP(?:/[\d.]+)?|(?:HTTP |API |Axios|Server )Error|status(?:[ _]?code)?|error code)\W{0,3}(?:429|5\d\d)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+# The words of a failed test, which reports time limits or statuses of the program.
+_OF_A_TEST = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
+# The first lines say what went wrong, or the last ones in a traceback.
+_END = 1_000
+
+
+def is_infrastructure_text(text: str) -> bool:
+    """Whether the error of a tool shows an infrastructure failure, so that the same call may well succeed later."""
+    ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+    return not _OF_A_TEST.search(ends) and bool(_INFRASTRUCTURE.search(ends) or OF_SYSTEM.search(ends))
+
+
+_WHAT: Mapping[TripKind, str] = {
+    "cycle": "the same {length} results repeated in a cycle, {rounds} times",
+    "infrastructure": "each call failed for its infrastructure (time limit, network, rate limit)",
+    "non-advancing": "each result was marked as no progress, whatever the input",
+}
+
+
+def _trip(result: ToolResult, kind: TripKind, count: int, length: int) -> Trip:
+    same = "the same error, whatever the input" if result.is_error else "the same result for the same input"
+    what = _WHAT.get(kind, same).format(length=length, rounds=count // max(length, 1))
+    lines = [
+        f"{code(result.tool, _MAX_NAME)} made no progress {count} times in a row: {what}.",
+        "It counts as disabled for the rest of this run. Other tools are not affected.",
+        "What it was called for is still missing: report it as unresolved, with what was tried.",
+    ]
+    last = clean(cut(content_text(result.content), 4 * _MAX_SHOWN))
+    shown = f"Its last result: {code(last, _MAX_SHOWN)}"
+    # Runs of backticks make a code span longer than what it shows.
+    if last.strip() and len("\n".join((*lines, shown))) < MAX_TEXT:
+        lines.append(shown)
+    return Trip(tool=result.tool, kind=kind, count=count, length=length, text="\n".join(lines))
+
+
+# --- results of our own tools
+
+
+def is_non_advancing(loop: Loop | None, stuck_after: int = 3) -> bool:
+    """Whether the last run made no progress, by the loop and not by any text.
+
+    :param loop: with the run; None if it was not recorded.
+    :returns: False if nothing fails, if the run advanced, if it was no attempt, and for infrastructure failures. True
+        for an attempt that did not advance, and for any run of a loop that is stuck.
+    """
+    if loop is None or not loop.failing or not loop.steps or loop.steps[-1].advanced:
+        return False
+    return not _failed_by_infrastructure(loop) and (is_stuck(loop, stuck_after) or loop.steps[-1].is_attempt)
+
+
+def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
+    """The ``_meta`` of a result that reports a run, for our supervisor or another one.
+
+    :param is_green: of the run itself: a run may be red without a failure that is known by name.
+    :returns: both keys with true if the run made no progress; our own with false if it advanced or nothing fails; the
+        infrastructure keys with true for an infrastructure failure; else nothing.
+    """
+    if is_non_advancing(loop, stuck_after):
+        return dict.fromkeys(NON_ADVANCING_KEYS, True)
+    if loop is None or not (is_green or loop.failing):
+        return {}
+    if loop.failing and _failed_by_infrastructure(loop):
+        return dict.fromkeys(INFRASTRUCTURE_KEYS, True)
+    has_advanced = bool(loop.steps) and bool(loop.steps[-1].advanced)
+    return {OWN_KEY: False} if has_advanced or not loop.failing else {}
+
+
+def _failed_by_infrastructure(loop: Loop) -> bool:
+    """Whether the last run was killed, or is no attempt as what failed in it is the machine's."""
+    if not loop.steps:
+        return False
+    last = loop.steps[-1]
+    is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran >= last.run)
+    return not last.is_finished or (is_of_machine and not last.is_attempt)

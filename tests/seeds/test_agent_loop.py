@@ -1,0 +1,435 @@
+"""The loop without the doing: decisions from runs and answers that are given."""
+
+import json
+import math
+
+import pytest
+
+from loop_close.records import Objection, OldOutcome
+from loop_close.seeds.guard import Limits
+from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.outputs import AgentOutput
+from loop_close.seeds.strategies import Breaker, Decision, ExitStrategy, parse_strategy
+
+SECRET = "ghp_" + "a1B2c3D4e5" * 4
+STALLED = {"dev.loop-close/non-advancing": True}
+GREEN = RunOutcome(verdict="green", is_complete=True, meta={"dev.loop-close/non-advancing": False})
+RED = RunOutcome(
+    verdict="red",
+    failing=2,
+    is_complete=True,
+    causes={"c1": "first"},
+    state="s",
+    prompt="# Stall\n",
+)
+STILL = RunOutcome(
+    verdict="red", failing=2, is_complete=True, is_edited=True, causes={"c1": "first"}, meta=STALLED
+)
+HALF = Breaker(state="half_open", reason="no progress for 2 runs")
+OPEN = Breaker(state="open", reason="no progress for 3 runs")
+
+
+def done(*tests, outcome="missing"):
+    """What an objection says of old tests."""
+    old = tuple(OldOutcome(test=f"test_a.py::{test}", outcome=outcome) for test in tests)
+    return (Objection(check="tests", tests=old),)
+
+
+def loop(strategy="auto", limits=None, task=""):
+    return AgentLoop(parse_strategy(strategy), limits or Limits(), task=task)
+
+
+def told(loop, text, **options):
+    loop.answered(AgentOutput(text=text), now=0.0, **options)
+
+
+def changed(tested, **changes):
+    return RunOutcome(**{**{f: getattr(tested, f) for f in RunOutcome.__slots__}, **changes})
+
+
+@pytest.mark.parametrize("strategy", ["auto", "fix_plan", "done_signals", "circuit_breaker"])
+def test_green_tests_end_a_loop_that_has_no_other_task(strategy):
+    decision = loop(strategy).tested(GREEN)
+    assert (decision.action, decision.reason, decision.strategy) == ("done", "the tests are green", "tests")
+
+
+def test_green_tests_are_not_the_whole_of_a_task():
+    judge = loop(task="Add a command that exports CSV.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "I wrote the parser of the options, the exporter comes next.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "The export is written and documented. Done: everything works.")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.strategy) == ("done", "auto")
+
+
+NOT_DONE = [
+    "STATUS: COMPLETE\nEXIT_SIGNAL: false",
+    "The task is not done.",
+    "Half of the work is done.",
+    "I fixed `cart.py`, all tests pass, two of the three files are done.",
+    "Modified 3 files. About 60 % of the migration is complete.",
+    "All tests pass.\n\n- [ ] TASK_COMPLETE",
+    "STATUS: IN_PROGRESS",
+]
+
+
+@pytest.mark.parametrize("text", NOT_DONE)
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "auto+done_signals"])
+@pytest.mark.parametrize("task", ["", "Migrate three files."])
+def test_agent_that_says_it_is_not_done_is_not_done_over_a_green_run(text, strategy, task):
+    judge = loop(strategy, task=task)
+    judge.tested(RED)
+    told(judge, text)
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "continue"
+
+
+@pytest.mark.parametrize(
+    "text", ["STATUS: COMPLETE\nEXIT_SIGNAL: true", "- [x] TASK_COMPLETE", "The work in `a.py` is complete."]
+)
+def test_agent_that_says_so_is_done_over_a_green_run(text):
+    judge = loop(task="Migrate a file.\n\n- [ ] TASK_COMPLETE")
+    judge.tested(RED)
+    told(judge, text)
+    assert judge.tested(GREEN).action == "done"
+    assert loop(task="x").tested(RED).action == "continue"
+
+
+THEIRS = ExitStrategy(name="theirs", decide=lambda standing: Decision(action="done", reason="enough"))
+LONG = (
+    "I looked at how commands are registered, and moved the options of the exporter.\n\n"
+    "The parser has its options now.\n"
+) * 20
+
+
+def test_agent_that_repeats_itself_over_green_tests_is_stopped():
+    judge = loop(task="Add a command.")
+    told(judge, "I am looking at how the commands are registered in the parser.")
+    assert judge.tested(GREEN).action == "continue"
+    told(judge, "I am looking at how the commands are registered in the parser.")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.strategy) == ("stuck", "safety_guard")
+    assert decision.reason == "the agent repeats an earlier message (100% alike), and the runs do not advance"
+
+
+def test_equal_words_over_edits_stop_the_loop_at_the_third_time_and_after_a_restart():
+    judge = loop(task="Add ten commands.")
+    actions = []
+    for _ in range(3):
+        told(judge, "Wrote the next command, with its tests and its page.")
+        actions.append(judge.tested(changed(GREEN, is_edited=True)).action)
+        judge = AgentLoop.from_state(judge.state(), parse_strategy("auto"), task="Add ten commands.")
+    assert actions == ["continue", "continue", "stuck"]
+
+
+CLAIM = "I completed everything.\n\n- [x] TASK_COMPLETE"
+
+
+@pytest.mark.parametrize("strategy", ["auto", "done_signals", "auto+circuit_breaker"])
+def test_claim_of_a_turn_that_failed_does_not_end_the_loop(strategy):
+    judge = loop(strategy, task="Add a command.\n\n- [ ] TASK_COMPLETE")
+    judge.tested(RED)
+    told(judge, CLAIM, error="the agent exited with code 1")
+    again = AgentLoop.from_state(judge.state(), parse_strategy(strategy), task="Add a command.")
+    for each in (judge, again):
+        decision = each.tested(GREEN)
+        assert (decision.action, decision.reason) == ("continue", "the agent exited with code 1")
+        assert "- The last turn failed: the agent exited with code 1." in each.prompt(GREEN, decision)
+    told(judge, CLAIM)
+    assert judge.tested(changed(GREEN, is_edited=True)).action == "done"
+
+
+def test_green_tests_end_a_loop_without_a_task_though_the_turn_failed():
+    judge = loop()
+    judge.tested(RED)
+    told(judge, CLAIM, error="the agent exited with code 1")
+    decision = judge.tested(GREEN)
+    assert (decision.action, decision.reason) == ("done", "the tests are green")
+
+
+def test_reason_of_a_turn_that_failed_says_so_and_what_the_tests_show():
+    judge = loop()
+    judge.tested(RED)
+    told(judge, "", error="the agent exited with code 7")
+    assert judge.tested(RED).reason == "the agent exited with code 7; 2 tests fail"
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+def test_agent_that_fails_counts_as_a_failure_and_the_reason_says_so(is_error):
+    judge = loop(limits=Limits(max_consecutive_failures=2), task="Add a command.")
+    for number in range(2):
+        said = AgentOutput(text=f"Part {number} of it: {'word ' * number * 9}", is_error=is_error)
+        judge.answered(said, error="" if is_error else "the agent exited with code 2", now=0.0)
+    reason = judge.limit(0.0).reason
+    why = "the agent reported an error" if is_error else "the agent exited with code 2"
+    assert reason == f"2 failures in a row, the limit is 2; the last turn failed: {why}"
+    assert f"The last turn failed: {why}" in judge.prompt(GREEN, judge.tested(GREEN))
+
+
+def test_every_error_of_a_turn_counts():
+    judge = loop(task="Add a command.")
+    for number in range(3):
+        text = f"Attempt {number}.\nValueError: no price {number}\n{'x' * number}Error {number}\nKeyError: 'door'"
+        judge.answered(AgentOutput(text=text), now=0.0)
+    frequency = judge.analysis.stuck_signal.error_frequency
+    assert max(frequency.values()) >= 2
+    assert {name.partition(":")[0] for name in frequency} >= {"ValueError", "KeyError"}
+
+
+def test_many_green_runs_of_a_task_are_not_a_cycle():
+    judge = loop(task="Add ten commands.")
+    for number in range(12):
+        assert judge.tested(changed(GREEN, is_edited=True)).action == "continue"
+        told(judge, f"Command {number} of ten: wrote its parser. {'x' * number * 30}")
+
+
+def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
+    judge = loop(task="Add ten commands.")
+    judge.tested(GREEN)
+    decisions = []
+    for text in (
+        "I read the code.",
+        "There are many parsers to look at.",
+        "Let me think about it some more.",
+    ):
+        told(judge, text)
+        decisions.append(judge.tested(GREEN).action)
+    assert decisions == ["continue", "continue", "stuck"]
+
+
+def test_green_runs_that_prove_nothing_are_a_circle():
+    judge = loop()
+    judge.tested(RED)
+    tested = changed(GREEN, objections=done("test_f"), is_edited=True)
+    decisions = []
+    for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
+        told(judge, text)
+        decisions.append(judge.tested(tested))
+    assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
+    assert decisions[-1].reason.endswith("test_a.py::test_f: missing")
+
+
+@pytest.mark.parametrize(
+    "tested",
+    [
+        RED,
+        changed(GREEN, is_complete=False),
+        changed(GREEN, objections=done("test_f")),
+        changed(GREEN, verdict="error"),
+        changed(GREEN, verdict=None),
+    ],
+)
+def test_claim_over_what_is_not_proven_sends_back(tested):
+    judge = loop()
+    judge.tested(RED)
+    told(judge, "All tests pass. I am done: the fix is complete and verified.")
+    decision = judge.tested(tested)
+    assert decision.action == "continue"
+    assert "the agent says it is done, but " in judge.prompt(tested, decision)
+
+
+def test_an_objection_is_named_to_the_agent():
+    judge = loop()
+    told(judge, "All tests pass, done.")
+    tested = changed(GREEN, objections=done(*(f"test_{n}" for n in range(5))))
+    text = judge.prompt(tested, judge.tested(tested))
+    assert "of the tests as they were: test_a.py::test_0: missing, test_a.py::test_1: missing" in text
+    assert text.rstrip().endswith("2 more.")
+
+
+def test_an_objection_is_reported_whatever_the_agent_says():
+    judge = loop("circuit_breaker")
+    tested = changed(GREEN, objections=done("test_f", outcome="skipped"))
+    text = judge.prompt(tested, judge.tested(tested))
+    assert "- Of the tests as they were: test_a.py::test_f: skipped.\n" in text
+
+
+def test_changed_tests_that_could_not_be_run_are_an_objection_too():
+    judge = loop(task="Add a command.")
+    told(judge, "All tests pass, done.")
+    tested = changed(GREEN, objections=(Objection(check="tests", files=("test_a.py",)),))
+    decision = judge.tested(tested)
+    assert decision.action == "continue"
+    assert "of the tests as they were: changed: test_a.py" in decision.reason
+
+
+def test_supervisor_ends_what_the_strategy_would_let_go_on():
+    judge = loop("done_signals")
+    judge.tested(RED)
+    decisions = []
+    for text in (
+        "I changed the sum.",
+        "Now the rounding looks right to me.",
+        "The parser was at fault, rewritten.",
+    ):
+        told(judge, text)
+        decisions.append(judge.tested(STILL))
+    assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
+    assert decisions[-1].strategy == "supervisor"
+    assert "made no progress 3 times in a row" in decisions[-1].reason
+
+
+@pytest.mark.parametrize(
+    "tested", [changed(STILL, has_advanced=True, breaker=HALF), changed(STILL, breaker=Breaker())]
+)
+def test_repeated_response_with_other_edits_is_not_a_cycle(tested):
+    judge = loop("done_signals")
+    judge.tested(RED)
+    for _ in range(2):
+        told(judge, "I have fixed the first failing test.")
+        decision = judge.tested(tested)
+    assert decision.action == "continue"
+
+
+def test_steps_of_the_plan_are_the_root_causes():
+    judge = loop("fix_plan")
+    both = changed(RED, causes={"c1": "first", "c2": "second"})
+    assert judge.tested(both).reason == "step 1 of 2, attempt 1 of 3: first [c1]"
+    told(judge, "The first one.")
+    left = changed(STILL, causes={"c2": "second"}, has_advanced=True, meta={})
+    assert judge.tested(left).reason == "step 2 of 2, attempt 1 of 3: second [c2]"
+    told(judge, "The second one.")
+    decision = judge.tested(changed(GREEN, is_edited=True))
+    assert (decision.action, decision.strategy) == ("done", "fix_plan")
+    assert [step.completed for step in judge.plan.steps] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "tested",
+    [
+        changed(GREEN, is_edited=True, objections=done("t")),
+    ],
+)
+def test_step_is_not_completed_by_taking_its_test_away(tested):
+    judge = loop("fix_plan")
+    judge.tested(RED)
+    told(judge, "Done.")
+    decision = judge.tested(tested)
+    assert decision.action == "continue"
+    assert [step.completed for step in judge.plan.steps] == [False]
+
+
+def test_limits_are_asked_before_a_turn():
+    judge = loop(limits=Limits(max_iterations=2))
+    assert judge.limit(0.0) is None
+    told(judge, "one")
+    told(judge, "two")
+    assert judge.limit(1.0).limit == "iterations"
+
+
+def test_failed_turns_count():
+    judge = loop(limits=Limits(max_consecutive_failures=2))
+    told(judge, "", error="it ended with exit code 1")
+    judge.answered(AgentOutput(text="I was cut off", is_error=True), now=0.0)
+    assert judge.limit(1.0).limit == "failures"
+
+
+def test_costs_add_up():
+    judge = loop(limits=Limits(max_cost=0.5))
+    for _ in range(2):
+        judge.answered(AgentOutput(text="x", cost=0.25), now=0.0)
+    assert judge.limit(1.0).limit == "cost"
+
+
+def test_prompt_of_the_first_turn():
+    judge = loop(limits=Limits(max_iterations=7), task="Build it.\n")
+    text = judge.prompt(RED, judge.tested(RED))
+    assert text == ("Build it.\n\n---\n\n# Stall\n\n## This loop\n\n- Turn 1 of at most 7.\n")
+
+
+def test_prompt_without_a_limit_of_turns():
+    judge = loop(limits=Limits(max_iterations=math.inf))
+    assert "- Turn 1.\n" in judge.prompt(RED, judge.tested(RED))
+
+
+def test_failed_turn_is_reported_without_secrets():
+    judge = loop()
+    told(judge, "", error=f"exit code 1: api_key={SECRET}")
+    text = judge.prompt(RED, judge.tested(RED))
+    assert "The last turn failed: exit code 1" in text
+    assert SECRET not in text
+
+
+def test_state_is_gone_on_from():
+    judge = loop("fix_plan")
+    judge.tested(RED)
+    told(judge, "I have fixed the rounding in the cart.", error="exit code 1")
+    judge.tested(STILL)
+    state = json.loads(json.dumps(judge.state()))
+    again = AgentLoop.from_state(state, parse_strategy("fix_plan"), Limits())
+    del state["guard"]["spent"]["failures"]  # somebody has looked
+    state["supervisor"]["tools"] = {}
+    assert json.loads(json.dumps(again.state())) == state
+    assert (again.turns, list(again.failing), again.plan) == (1, [2, 2], judge.plan)
+
+
+def test_claim_is_still_known_when_it_is_gone_on_with():
+    judge = loop(task="Build it.")
+    told(judge, "The task is complete and verified, everything is done.")
+    again = AgentLoop.from_state(judge.state(), parse_strategy("auto"), Limits(), task="Build it.")
+    assert again.tested(GREEN).action == "done"
+
+
+def test_steps_that_are_given_up_are_followed_by_the_next():
+    judge = loop("fix_plan")
+    both = {"c1": "first", "c2": "second"}
+    judge.tested(changed(RED, causes=both))
+    reasons = []
+    for number in range(5):
+        told(judge, f"Attempt {number} at something quite different {'x' * 40 * number}")
+        reasons.append(judge.tested(changed(STILL, causes=both)).reason)
+    assert reasons[1:4] == [
+        "step 1 of 2, attempt 3 of 3: first [c1]",
+        "step 2 of 2, attempt 1 of 3: second [c2]",
+        "step 2 of 2, attempt 2 of 3: second [c2]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("failing", [1, "2"], r"Expected `int`, got `str` - at `\$\.failing\[1\]`"),
+        ("responses", "x", r"Expected `array`, got `str` - at `\$\.responses`"),
+        ("guard", None, r"Expected `object`, got `null` - at `\$\.guard`"),
+        ("guard", {"spent": 3}, r"Expected `object`, got `int` - at `\$\.spent`"),
+    ],
+)
+def test_damaged_state_is_named(field, value, said):
+    state = {**loop().state(), field: value}
+    with pytest.raises(ValueError, match=said):
+        AgentLoop.from_state(state, parse_strategy("auto"))
+
+
+@pytest.mark.slow
+def test_state_keeps_no_secrets_and_stays_small():
+    judge = loop()
+    for number in range(30):
+        judge.tested(RED)
+        told(judge, f"{number} token={SECRET} {'x' * 50_000}")
+    text = json.dumps(judge.state())
+    assert SECRET not in text
+    assert len(text) < 200_000
+
+
+def test_what_the_agent_said_it_did_is_kept_for_the_next_turn_and_for_a_person():
+    judge = loop(task="Add a command.")
+    told(judge, "Modified 3 files and fixed 2 errors. The exporter comes next.")
+    told(judge, "Hmm.")
+    told(judge, "I changed 1 file; 12 tests passed.")
+    judge = AgentLoop.from_state(json.loads(json.dumps(judge.state())), parse_strategy("auto"))
+    assert list(judge.work) == [
+        "turn 1: Modified 3 files, 2 errors fixed",
+        "turn 3: Modified 1 file, 12 tests passing",
+    ]
+    told(judge, "Updated 2 files.")
+    prompt = judge.prompt(RED, judge.tested(RED))
+    assert "The agent's own account of turn 4: Modified 2 files." in prompt
+
+
+def test_turns_that_only_run_tests_are_counted_among_the_last_five():
+    only = "============ 2 failed, 3 passed in 0.12s ============"
+    judge = loop(task="Add a command.")
+    for text in (only, "I changed `a.py`.", only, "I changed `b.py` too.", only):
+        told(judge, text)
+    assert judge.analysis.stuck_signal.detected
+    assert judge.analysis.stuck_signal.error_frequency["only test output, no change"] == 3

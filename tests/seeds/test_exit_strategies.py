@@ -1,0 +1,382 @@
+from itertools import combinations, permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from loop_close.seeds.analyzer import (
+    AnalysisContext,
+    AnalysisResult,
+    CompletionSignal,
+    ConfidenceParts,
+    ResponseAnalyzer,
+    StuckSignal,
+    confidence,
+)
+from loop_close.seeds.strategies import (
+    BUILT_IN,
+    Breaker,
+    Decision,
+    ExitStrategy,
+    FixPlan,
+    FixStep,
+    Standing,
+    doubts,
+    parse_strategy,
+)
+
+OPEN = Breaker(state="open", reason="3 runs without progress")
+GREEN = Standing(verdict="green", is_fresh=True, is_complete=True)
+RED = Standing(verdict="red", failing=3, is_fresh=True, is_complete=True)
+
+
+def said(text, **context):
+    return ResponseAnalyzer().analyze(text, AnalysisContext(**context))
+
+
+CLAIM = said("I fixed `a.py`. All tests pass. The task is complete.")
+WORD = said("I fixed `a.py`. The task is done.")
+SILENT = said("I moved `flush()` below the loop in `a.py`.")
+TAKEN_BACK = said("I fixed `a.py`. The task is done and complete, but the docs are not done.")
+
+
+def asked(strategy, standing, **changes):
+    return parse_strategy(strategy).decide(replace(standing, **changes))
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        (GREEN, ()),
+        (Standing(), ("no tests have run",)),
+        (RED, ("3 tests fail",)),
+        (replace(RED, failing=1), ("1 test fails",)),
+        (replace(RED, failing=0), ("the last run is not green",)),
+        (replace(GREEN, verdict="error"), ("the run ended in an error",)),
+        (replace(GREEN, is_fresh=False), ("tests have not run since the last edit",)),
+        (replace(GREEN, is_complete=False), ("the run is incomplete",)),
+        (replace(GREEN, tampered="test_a was deleted"), ("of the tests as they were: test_a was deleted",)),
+    ],
+)
+def test_what_keeps_a_run_from_proving(standing, expected):
+    assert doubts(standing) == expected
+
+
+@pytest.mark.parametrize(
+    ("analysis", "action"),
+    [
+        (CLAIM, "done"),
+        (WORD, "done"),
+        (SILENT, "continue"),
+        (TAKEN_BACK, "continue"),
+        (AnalysisResult(), "continue"),
+    ],
+)
+def test_auto_over_green(analysis, action):
+    assert asked("auto", GREEN, analysis=analysis).action == action
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"verdict": "red", "failing": 3}, "the agent says it is done, but 3 tests fail"),
+        ({"is_fresh": False}, "the agent says it is done, but tests have not run since the last edit"),
+        ({"is_complete": False}, "the agent says it is done, but the run is incomplete"),
+        ({"verdict": None}, "the agent says it is done, but no tests have run"),
+        ({"tampered": "x"}, "the agent says it is done, but of the tests as they were: x"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["auto", "done_signals"])
+def test_claim_against_the_tests(strategy, changes, reason):
+    decision = asked(strategy, GREEN, analysis=CLAIM, **changes)
+    assert decision == Decision(action="continue", reason=reason, strategy=strategy)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "reason"),
+    [
+        (WORD, "the agent says it is done, but "),
+        (SILENT, "the agent does not report completion"),
+        (TAKEN_BACK, "the agent itself says it is not done: "),
+    ],
+)
+def test_auto_says_what_is_missing(analysis, reason):
+    assert asked("auto", RED, analysis=analysis).reason.startswith(reason)
+
+
+def test_auto_falls_back_to_the_breaker():
+    decision = asked("auto", RED, analysis=CLAIM, breaker=OPEN)
+    assert (decision.action, decision.strategy) == ("stuck", "circuit_breaker")
+    assert decision.reason == "the loop is stuck: 3 runs without progress"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "has_advanced", "action"),
+    [
+        ("green", False, "stuck"),
+        ("red", False, "stuck"),
+        ("error", False, "stuck"),
+        (None, False, "stuck"),
+        ("red", True, "continue"),
+    ],
+)
+def test_auto_believes_in_repeated_errors_where_the_runs_show_no_progress(verdict, has_advanced, action):
+    stuck = said("Trying again.", error_history=("KeyError: 'a'",) * 3)
+    assert (
+        asked("auto", replace(RED, verdict=verdict, has_advanced=has_advanced), analysis=stuck).action
+        == action
+    )
+
+
+def test_auto_believes_a_proven_claim_after_repeated_errors():
+    done = said("I fixed `a.py`. All tests pass.", error_history=("KeyError: 'a'",) * 3)
+    assert asked("auto", GREEN, analysis=done).action == "done"
+
+
+@pytest.mark.parametrize(
+    ("analysis", "standing", "action"),
+    [
+        (WORD, GREEN, "done"),
+        (SILENT, GREEN, "continue"),
+        (AnalysisResult(), GREEN, "continue"),
+        (SILENT, RED, "continue"),
+        (CLAIM, RED, "continue"),
+    ],
+)
+def test_done_signals(analysis, standing, action):
+    assert asked("done_signals", standing, analysis=analysis).action == action
+
+
+@pytest.mark.parametrize(
+    ("parts", "action"),
+    [
+        (ConfidenceParts(quality=75), "done"),
+        (ConfidenceParts(quality=70), "continue"),
+    ],
+)
+def test_done_signals_fires_at_forty(parts, action):
+    claim = CompletionSignal(keywords=("done",))
+    analysis = AnalysisResult(completion_signal=claim, parts=parts, confidence=confidence(parts))
+    assert asked("done_signals", GREEN, analysis=analysis).action == action
+
+
+def test_done_signals_without_a_completion_word_is_never_done():
+    parts = ConfidenceParts(quality=100, no_errors=100, tests=100)
+    analysis = AnalysisResult(parts=parts, confidence=100)
+    decision = asked("done_signals", GREEN, analysis=analysis)
+    assert (decision.action, decision.reason) == (
+        "continue",
+        "the agent does not report completion",
+    )
+
+
+def test_done_signals_over_red_name_the_failures():
+    decision = asked("done_signals", RED, analysis=AnalysisResult(confidence=90))
+    assert decision.reason == "the agent does not report completion; 3 tests fail"
+
+
+@pytest.mark.parametrize(
+    ("breaker", "action", "reason"),
+    [
+        (Breaker(), "continue", "the loop is not stuck"),
+        (Breaker(state="half_open"), "continue", "the loop is not stuck"),
+        (OPEN, "stuck", "the loop is stuck: 3 runs without progress"),
+        (Breaker(state="open"), "stuck", "the loop is stuck: no progress"),
+    ],
+)
+def test_circuit_breaker(breaker, action, reason):
+    decision = asked("circuit_breaker", RED, analysis=CLAIM, breaker=breaker)
+    assert decision == Decision(action=action, reason=reason, strategy="circuit_breaker")
+
+
+def step(name, *, attempts=0, completed=False):
+    return FixStep(cause=name, description=f"fix {name}", attempts=attempts, completed=completed)
+
+
+COMPLETED, EXHAUSTED, NEW = step("a", attempts=1, completed=True), step("b", attempts=3), step("c")
+
+
+@pytest.mark.parametrize(
+    ("steps", "standing", "action", "reason"),
+    [
+        (None, GREEN, "continue", "the fix plan has no steps"),
+        ((), GREEN, "continue", "the fix plan has no steps"),
+        ((NEW,), RED, "continue", "step 1 of 1, attempt 1 of 3: fix c [c]"),
+        ((COMPLETED, NEW), RED, "continue", "step 2 of 2, attempt 1 of 3: fix c [c]"),
+        ((COMPLETED, EXHAUSTED, NEW), RED, "continue", "step 3 of 3, attempt 1 of 3: fix c [c]"),
+        ((COMPLETED,), GREEN, "done", "1 of 1 steps of the fix plan are completed, and the tests are green"),
+        ((COMPLETED,), replace(GREEN, is_fresh=False), "continue", "since the last edit"),
+        ((COMPLETED,), replace(GREEN, is_complete=False), "continue", "incomplete"),
+        ((COMPLETED,), replace(GREEN, tampered="x"), "continue", "of the tests as they were: x"),
+        ((COMPLETED,), RED, "continue", "3 tests fail"),
+        ((COMPLETED, EXHAUSTED), RED, "stuck", "1 of 2 steps of the fix plan are completed; 3 tests fail"),
+        ((COMPLETED, EXHAUSTED), replace(RED, is_fresh=False), "continue", "since the last edit"),
+        ((COMPLETED, EXHAUSTED), GREEN, "done", "1 of 2 steps"),
+        ((EXHAUSTED,), RED, "stuck", "none of the 1 steps"),
+        ((EXHAUSTED,), GREEN, "stuck", "none of the 1 steps"),
+    ],
+)
+def test_fix_plan(steps, standing, action, reason):
+    plan = None if steps is None else FixPlan(steps=steps)
+    decision = asked("fix_plan", standing, fix_plan=plan)
+    assert decision.action == action
+    assert reason in decision.reason
+    is_skipped = EXHAUSTED in (steps or ())
+    assert decision.warnings == (("skipped after 3 attempts: fix b [b]",) if is_skipped else ())
+
+
+def test_first_that_fires_is_named():
+    green = replace(GREEN, analysis=CLAIM, breaker=OPEN)
+    assert asked("done_signals+circuit_breaker", green).strategy == "done_signals"
+    assert asked("circuit_breaker+done_signals", green).strategy == "circuit_breaker"
+    red = asked("done_signals + circuit_breaker", RED, analysis=CLAIM, breaker=OPEN)
+    assert (red.action, red.strategy) == ("stuck", "circuit_breaker")
+
+
+def test_none_fires():
+    decision = asked("auto+circuit_breaker", RED, analysis=CLAIM)
+    assert decision.action == "continue"
+    assert decision.strategy == "auto+circuit_breaker"
+    assert decision.reason == "the agent says it is done, but 3 tests fail; the loop is not stuck"
+
+
+def test_warnings_of_all_are_kept():
+    plan = FixPlan(steps=(EXHAUSTED, NEW))
+    decision = asked("circuit_breaker+fix_plan", RED, breaker=OPEN, fix_plan=plan)
+    assert decision.warnings == ("skipped after 3 attempts: fix b [b]",)
+
+
+def test_name_of_a_composite():
+    assert parse_strategy(" auto + circuit_breaker ").name == "auto+circuit_breaker"
+
+
+KNOWN = "auto, circuit_breaker, done_signals, fix_plan"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("never", f"unknown exit strategy 'never'; known strategies: {KNOWN}"),
+        ("auto+never", f"unknown exit strategy 'never'; known strategies: {KNOWN}"),
+        ("", f"unknown exit strategy ''; known strategies: {KNOWN}"),
+        ("auto+", f"unknown exit strategy ''; known strategies: {KNOWN}"),
+        ("auto+auto", "exit strategy 'auto+auto' names 'auto' twice"),
+        ("AUTO", f"unknown exit strategy 'AUTO'; known strategies: {KNOWN}"),
+    ],
+)
+def test_unknown_strategy(text, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        parse_strategy(text)
+    assert str(caught.value) == message
+
+
+def theirs(decide, name="theirs"):
+    return ExitStrategy(name=name, decide=decide)
+
+
+def own(decide):
+    return parse_strategy("theirs", (*BUILT_IN, theirs(decide)))
+
+
+def test_strategy_of_a_third_party():
+    strategy = own(lambda standing: Decision(action="stuck", reason=f"turn {standing.iteration}"))
+    assert strategy.decide(replace(RED, iteration=7)) == Decision(
+        action="stuck", reason="turn 7", strategy="theirs"
+    )
+
+
+def test_their_done_over_red_is_not_taken_over():
+    decision = own(lambda _: Decision(action="done", reason="enough")).decide(RED)
+    assert decision == Decision(action="continue", reason="enough; but 3 tests fail", strategy="theirs")
+
+
+def fail(_standing):
+    raise RuntimeError("oh")
+
+
+@pytest.mark.parametrize(
+    ("decide", "fault"),
+    [
+        (fail, "RuntimeError: oh"),
+        (lambda _: None, "TypeError: "),
+        (
+            lambda _: Decision(action="stop", reason=""),
+            "ValidationError: Invalid enum value 'stop' - at `$.action`",
+        ),
+        (
+            lambda _: Decision(action="done", reason=3),
+            "ValidationError: Expected `str`, got `int` - at `$.reason`",
+        ),
+    ],
+)
+def test_their_fault_is_a_warning(decide, fault):
+    decision = own(decide).decide(GREEN)
+    assert decision.action == "continue"
+    assert decision.warnings[0].startswith(f"the exit strategy theirs failed: {fault}")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a+b", " a"])
+def test_name_that_nobody_can_type(name):
+    with pytest.raises(ValueError, match="invalid exit strategy name"):
+        parse_strategy("auto", (*BUILT_IN, theirs(fail, name)))
+
+
+def test_two_of_one_name():
+    with pytest.raises(ValueError, match="two exit strategies have the name 'auto'"):
+        parse_strategy("auto", (*BUILT_IN, theirs(fail, "auto")))
+
+
+def test_each_built_in_says_what_it_does():
+    assert all(strategy.description for strategy in BUILT_IN)
+
+
+NAMES = [strategy.name for strategy in BUILT_IN]
+ALL = [*NAMES, *("+".join(p) for pair in combinations(NAMES, 2) for p in permutations(pair)), "+".join(NAMES)]
+PART = st.floats(0, 100)
+ANALYSES = st.builds(
+    AnalysisResult,
+    confidence=PART,
+    completion_signal=st.builds(
+        CompletionSignal,
+        detected=st.booleans(),
+        keywords=st.sampled_from([(), ("done",), ("done", "complete")]),
+        confidence=PART,
+        qualifiers=st.sampled_from([(), ("not done",)]),
+    ),
+    stuck_signal=st.builds(StuckSignal, detected=st.booleans()),
+    parts=st.builds(ConfidenceParts, keywords=PART, tests=PART, quality=PART, no_errors=PART),
+)
+STEPS = st.builds(FixStep, cause=st.text(max_size=3), completed=st.booleans(), attempts=st.integers(0, 4))
+STANDINGS = st.builds(
+    Standing,
+    analysis=ANALYSES | st.just(CLAIM),
+    verdict=st.sampled_from([None, "green", "red", "error"]),
+    failing=st.integers(0, 5),
+    is_fresh=st.booleans(),
+    is_complete=st.booleans(),
+    tampered=st.sampled_from(["", "test_a was skipped"]),
+    breaker=st.builds(Breaker, state=st.sampled_from(["closed", "half_open", "open"])),
+    fix_plan=st.none() | st.builds(FixPlan, steps=st.lists(STEPS, max_size=4).map(tuple)),
+)
+
+
+@pytest.mark.parametrize("name", ALL)
+@given(standing=STANDINGS)
+def test_done_only_where_the_tests_prove_it(name, standing):
+    decision = parse_strategy(name).decide(standing)
+    assert decision.action in ("continue", "done", "stuck")
+    assert decision.reason
+    assert decision.strategy
+    if decision.action == "done":
+        assert not doubts(standing)
+    if standing.breaker.state == "open" and "circuit_breaker" in name:
+        assert decision.action != "continue"
+    assert decision == parse_strategy(name).decide(standing)
+
+
+@given(standing=STANDINGS)
+def test_composite_fires_when_a_part_does(standing):
+    parts = [parse_strategy(name).decide(standing).action for name in NAMES]
+    fired = next((action for action in parts if action != "continue"), "continue")
+    assert parse_strategy("+".join(NAMES)).decide(standing).action == fired

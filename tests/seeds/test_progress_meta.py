@@ -1,0 +1,72 @@
+import msgspec
+import pytest
+from loops import known, loop, step
+
+from loop_close.seeds.supervisor import Supervisor, ToolResult, is_non_advancing, progress_meta
+
+STALLED = {"ai.nimblebrain/non-advancing": True, "dev.loop-close/non-advancing": True}
+ADVANCED = {"dev.loop-close/non-advancing": False}
+MACHINE = {"ai.nimblebrain/infra-error": True, "dev.loop-close/infrastructure": True}
+
+
+def after(failing, *, is_attempt=True, stalled=0, is_of_machine=False, **fields):
+    """The loop after its second run."""
+    record = msgspec.structs.replace(known().record, is_infrastructure=is_of_machine)
+    last = msgspec.structs.replace(step(2, failing), is_attempt=is_attempt, **fields)
+    tests = [msgspec.structs.replace(known(ran=2), record=record)] * failing
+    return loop(step(1, 2), last, failing=tests, stalled=stalled)
+
+
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        (None, {}),
+        (loop(step(1, 2)), {}),
+        (after(2), STALLED),
+        (after(1, advanced="fewest"), ADVANCED),
+        (after(2, advanced="changed"), ADVANCED),
+        (after(0, advanced="fewest"), ADVANCED),
+        (loop(step(1, 0), failing=()), ADVANCED),  # green from the start
+        (after(2, is_attempt=False), {}),  # another look
+        (after(2, is_attempt=False, stalled=3), STALLED),
+        (after(2, is_attempt=False, is_finished=False), MACHINE),
+        (after(2, is_attempt=False, is_of_machine=True), MACHINE),
+        (after(2, is_attempt=False, is_of_machine=True, stalled=3), MACHINE),
+        (after(2, is_of_machine=True), STALLED),  # it was an attempt all the same
+    ],
+)
+def test_progress_is_marked(about, expected):
+    assert progress_meta(about, is_green=about is not None and not about.failing) == expected
+    assert is_non_advancing(about) == (expected == STALLED)
+
+
+def test_red_run_of_which_no_failure_is_known_says_nothing_of_progress():
+    about = after(0, advanced="fewest")
+    assert progress_meta(about, is_green=False) == {}
+
+
+def run_of_tests(about, text):
+    return ToolResult(tool="loop_run", content=text, meta=progress_meta(about, is_green=not about.failing))
+
+
+def test_runs_that_stand_still_trip_however_their_text_varies():
+    supervisor = Supervisor()
+    still = after(2)
+    assert [supervisor.observe(run_of_tests(still, f"2 failed: {n}")) for n in "ab"] == [None, None]
+    assert supervisor.observe(run_of_tests(still, "2 failed: c")).kind == "non-advancing"
+
+
+def test_runs_that_advance_never_trip_however_alike_their_text():
+    supervisor = Supervisor()
+    moving = after(2, advanced="changed")
+    green = loop(step(1, 0), failing=())
+    for about in (moving, green):
+        assert [supervisor.observe(run_of_tests(about, "the same text")) for _ in range(9)] == [None] * 9
+
+
+def test_an_advance_between_begins_anew():
+    supervisor = Supervisor()
+    still = after(2)
+    moving = after(1, advanced="fewest")
+    runs = [still, still, moving, still, still]
+    assert [supervisor.observe(run_of_tests(about, "x")) for about in runs] == [None] * 5

@@ -1,0 +1,279 @@
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loop_close.seeds.analyzer import (
+    AnalysisContext,
+    AnalysisResult,
+    ConfidenceParts,
+    ResponseAnalyzer,
+    confidence,
+)
+
+ANALYZER = ResponseAnalyzer()
+NOTHING = AnalysisContext()
+REPORT = "I fixed `load()` in `a.py`. All tests pass. The task is complete."
+
+
+def test_result_of_a_report():
+    result = ANALYZER.analyze(REPORT, NOTHING)
+    assert result.should_exit
+    assert result.exit_reason == "completion: all tests passing, complete"
+    assert result.confidence == ANALYZER.calculate_confidence(REPORT, NOTHING)
+    assert result.completion_signal == ANALYZER.detect_completion(REPORT)
+    assert result.work_summary == "Modified 1 file"
+    assert result.parts.keywords == 100
+
+
+def test_nothing_said():
+    result = ANALYZER.analyze("", NOTHING)
+    assert result == AnalysisResult()
+
+
+@pytest.mark.parametrize(
+    ("text", "detected"),
+    [
+        ("The task is done.", False),
+        ("The task is done. The work is done.", False),  # one keyword twice
+        ("The task is done and finished.", True),
+        ("The task is done. The tests pass.", True),
+        ("The tests pass.", False),
+        ("I fixed `a`.\n\n3 passed in 0.1s\n\nThe task is done.", True),
+        ("All tests passing", True),
+        ("No remaining issues.", True),
+    ],
+)
+def test_two_signals_or_a_very_strong_one(text, detected):
+    assert ANALYZER.detect_completion(text).detected is detected
+
+
+def test_test_output_counts_more_than_claims():
+    told = ANALYZER.analyze("I fixed `a`. All tests pass.", NOTHING).parts.tests
+    shown = ANALYZER.analyze("I fixed `a`. All tests pass.\n\n3 passed in 0.1s", NOTHING).parts.tests
+    failed = ANALYZER.analyze("I fixed `a`. All tests pass.\n\n1 failed in 0.1s", NOTHING).parts.tests
+    assert (told, shown, failed) == (50, 100, 0)
+
+
+def test_an_error_costs_its_share():
+    parts = ANALYZER.analyze(f"{REPORT}\n\nKeyError: 'a'", NOTHING).parts
+    assert parts.no_errors == 0
+
+
+def test_specific_report_has_more_quality_than_a_word():
+    long = (
+        "I changed `normalize()` in `src/text.py` so that combining marks are kept, added 3 tests for them, and "
+        "removed the second pass over the text, which had dropped every mark that follows a digit. "
+        "The callers in the reader and in the printer need no change, because both ask for the composed form."
+    )
+    assert ANALYZER.analyze(long, NOTHING).parts.quality > 90
+    assert ANALYZER.analyze("Done.", NOTHING).parts.quality < 5
+
+
+def test_echo_of_the_task_is_discounted():
+    task = "Fix it so that the whole project is done and complete by Friday, all tests passing on main."
+    response = (
+        "The plan is clear: the whole project is done and complete by Friday, all tests passing on main."
+    )
+    assert ANALYZER.detect_completion(response).detected
+    assert not ANALYZER.detect_completion(response, task).detected
+    assert not ANALYZER.analyze(response, AnalysisContext(task_description=task)).should_exit
+
+
+OUTPUT = "```\n3 passed in 0.1s\n```"
+
+
+@pytest.mark.parametrize(
+    ("previous", "is_stuck"),
+    [
+        ((), False),
+        ((OUTPUT,), False),
+        ((OUTPUT, OUTPUT), True),
+        ((OUTPUT, "I fixed `a.py`."), False),
+        (("I fixed `a.py`.", OUTPUT, OUTPUT), True),
+    ],
+)
+def test_test_only_loop_is_stuck_and_not_complete(previous, is_stuck):
+    context = AnalysisContext(previous_responses=previous)
+    result = ANALYZER.analyze(f"All tests passing. Done.\n\n{OUTPUT}", context)
+    assert result.stuck_signal.detected is is_stuck
+    assert result.completion_signal.detected is not is_stuck
+    assert result.completion_signal.test_only
+    assert result.exit_reason.startswith("stuck" if is_stuck else "completion")
+
+
+@pytest.mark.parametrize(
+    ("text", "qualifier"),
+    [
+        ("The work is done and complete. 9/12 tests pass.", "9/12 tests pass."),
+        (
+            "The work is done and complete, but 3 tests fail.",
+            "the work is done and complete, but 3 tests fail.",
+        ),
+        ("The work is done and complete.\n\n1 failed in 0.1s", "its test output: 1 failed"),
+        ("The work is done and complete.\n\nno tests ran in 0.1s", "its test output is not green"),
+    ],
+)
+def test_qualifiers_are_returned(text, qualifier):
+    assert ANALYZER.detect_completion(text).qualifiers == (qualifier,)
+
+
+def test_stuck_outranks_a_claim():
+    context = AnalysisContext(error_history=("KeyError: 'a'",) * 3)
+    assert ANALYZER.analyze(REPORT, context).exit_reason == "stuck: KeyError: <str> (3 times)"
+
+
+PIECES = (
+    "done",
+    "all tests passing",
+    "complete",
+    "not",
+    "```",
+    "\n",
+    "> ",
+    "- [ ] ",
+    "# ",
+    "1 failed in 0.1s",
+    "=" * 70,
+    "FAIL: test_x",
+    "OK",
+    "Ran 3 tests in 1s",
+    "KeyError: 'a'",
+    '{"is_error": true',
+    "\ud800",
+    "\u202e",
+    "\x1b[31m",
+    "İ",
+    "“",
+    "if",
+    "3 of 4",
+    "fixed two bugs",
+)
+TEXT = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join))
+
+
+@given(TEXT, TEXT, st.lists(TEXT, max_size=3), st.lists(TEXT, max_size=4))
+def test_any_text_gives_a_result(response, task, previous, errors):
+    context = AnalysisContext(
+        task_description=task, previous_responses=tuple(previous), error_history=tuple(errors)
+    )
+    result = ANALYZER.analyze(response, context)
+    signal = result.completion_signal
+    assert 0 <= result.confidence <= 100
+    assert 0 <= signal.confidence <= 100
+    assert 0 <= result.stuck_signal.confidence <= 100
+    assert result.should_exit == (result.exit_reason is not None)
+    assert not (signal.detected and (signal.qualifiers or not signal.keywords))
+    assert result == ANALYZER.analyze(response, context)
+
+
+@given(TEXT)
+def test_red_output_at_the_end_is_never_completion(text):
+    assert not ANALYZER.detect_completion(f"{text}\n```\n\n2 failed, 1 passed in 0.1s").detected
+
+
+HOSTILE = [
+    "done ",
+    "done.\n",
+    '"',
+    "“",
+    "`a",
+    "\n",
+    "not ",
+    "all tests ",
+    "0",
+    "=== ",
+    "E   ",
+    "A.",
+    "```\n",
+    "~~a",
+    "still need ",
+]
+HOSTILE += [
+    "http://",
+    "- [ ] a\n",
+    "exited with code ",
+    "a/",
+    '{"error": ',
+    "aaaa.Error",
+    "\ud800",
+    "if all tests pass and ",
+    "___ ",
+]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_megabyte_is_looked_at_within_bounds(piece):
+    """By counted work and not by the clock: no more lines, sentences and characters than the limits."""
+    text = piece * (1_000_000 // len(piece))
+    calls = 0
+
+    def count(frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        ANALYZER.analyze(text, NOTHING)
+    finally:
+        sys.setprofile(None)
+    assert calls < 600_000
+
+
+# --- the seed's weights, and the markers of ralph loops
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("keywords", 35), ("tests", 25), ("quality", 20), ("no_errors", 20)]
+)
+def test_weight_of_one_part(name, expected):
+    assert confidence(ConfidenceParts(**{name: 100.0})) == expected
+
+
+def test_answer_without_a_completion_word_may_reach_forty_and_is_none():
+    result = ANALYZER.analyze(
+        "I changed `normalize()` in `src/text.py` so that combining marks are kept, added 3 lines for them, and "
+        "removed the second pass over the text, which had dropped every mark that follows a digit.",
+        NOTHING,
+    )
+    assert 35 <= result.confidence <= 40
+    assert not result.completion_signal.keywords
+
+
+@pytest.mark.parametrize(
+    ("text", "detected"),
+    [
+        ("- [x] TASK_COMPLETE", True),
+        ("[x] TASK_COMPLETE", True),
+        ("* [X] **TASK_COMPLETE**", True),
+        ("[ ] TASK_COMPLETE", False),
+        ("All tests pass.\n\n- [ ] TASK_COMPLETE", False),
+        ("The work is done.\nEXIT_SIGNAL: true", True),
+        ("All tests pass, done.\nEXIT_SIGNAL: false", False),
+        ("EXIT_SIGNAL: true", False),  # one signal
+        ("> [x] TASK_COMPLETE", False),
+        ("```\n- [x] TASK_COMPLETE\n```", False),
+    ],
+)
+def test_markers(text, detected):
+    assert ANALYZER.detect_completion(text).detected is detected
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        (
+            "Modified 3 files, 12 tests passing, 2 errors fixed.",
+            "Modified 3 files, 12 tests passing, 2 errors fixed",
+        ),
+        ("I fixed the `KeyError` bug in `a/b.py` and updated c.py.", "Modified 2 files, 1 error fixed"),
+        ("Changed one file. All 7 tests pass.", "Modified 1 file, 7 tests passing"),
+        ("```\n1 failed, 2 passed in 0.1s\n```", "2 tests passing, 1 test failing"),
+        ("I read a.py.", ""),
+        ("", ""),
+    ],
+)
+def test_summary(text, summary):
+    assert ANALYZER.extract_work_summary(text) == summary

@@ -1,0 +1,268 @@
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tool_calls import ADVANCED, MACHINE, REPEATED, STUCK, each, edited, error, miss, misses, ok, told
+
+from loop_close.seeds.supervisor import MAX_TEXT, Supervisor, SupervisorLimits, is_infrastructure_text
+from loop_close.text import sanitize
+
+OWN = {"dev.loop-close/non-advancing": True}
+TRUTHY = [1, "true", "yes", [1], {}, 2]
+
+
+def between(results, others):
+    """The results with one of the others after each but the last."""
+    return [r for pair in zip(results, [*others, None], strict=True) for r in pair if r is not None]
+
+
+CASES = {
+    "three errors": ([error("bad")] * 3, f". . {REPEATED}"),
+    "three successes": ([ok("same", input={"a": 1})] * 3, f". . {REPEATED}"),
+    "two of each": ([ok("A"), ok("A"), ok("B"), ok("B")], ". . . ."),
+    "errors whatever the input": ([error("bad", input=n) for n in range(3)], f". . {REPEATED}"),
+    "successes with other inputs": ([ok("applied", input=n) for n in range(9)], ". . . . . . . . ."),
+    "success and error with one text": ([ok("x"), error("x"), ok("x")], ". . ."),
+    "errors that differ": ([error(f"e{n} ") for n in (1, 2, 3, 1, 2)], ". . . . ."),
+    "a row of two, then of three": ([error(e) for e in "AABBB"], f". . . . {REPEATED}"),
+    "volatile values": ([error(f"bad at 0x{n}f00ba4 after 0.{n} s") for n in (1, 2, 3)], f". . {REPEATED}"),
+    "colour": ([error("bad"), error("\x1b[31mbad\x1b[0m"), error(" bad\n")], f". . {REPEATED}"),
+    "what differs only late": ([error("x" * 5_000 + tail) for tail in "abc"], ". . ."),
+    "what differs only in the middle": ([error("x" * 9_000 + m + "x" * 9_000) for m in "abc"], ". . ."),
+    "order of keys": (
+        [ok("x", input=i) for i in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2})],
+        f". . {REPEATED}",
+    ),
+    "case in the input of a success": ([ok("x", input=q) for q in ("a", "A", " a")], ". . ."),
+    "blocks of text": ([ok([{"type": "text", "text": "x"}]), ok("x"), ok(["x"])], f". . {REPEATED}"),
+    "blocks of data": ([ok([{"type": "image", "data": d}]) for d in "abc"], ". . ."),
+    "cycle of 2": (each("ABAB"), ". . . cycle 4/2"),
+    "cycle of 3": (each("ABCABCABC"), f"{'. ' * 8}cycle 9/3"),
+    "cycle of 4": (each("ABCD" * 3), f"{'. ' * 11}cycle 12/4"),
+    "cycle of 5": (each("ABCDE" * 3), f"{'. ' * 14}cycle 15/5"),
+    "cycle of 6": (each("ABCDEF" * 4), ". " * 24),
+    "cycle begun late": (each("XYABAB"), ". . . . . cycle 4/2"),
+    "twice around": (each("ABCDEABCDE"), ". " * 10),
+    "cycle of 3 with one twice": (each("AABAABAAB"), f"{'. ' * 8}cycle 9/3"),
+    "errors and successes in turn": ([ok("A"), error("B")] * 2, ". . . cycle 4/2"),
+    "broken cycle": (each("ABAXBAXABX"), ". " * 10),
+    # the axis of what does not advance: all such results of a tool are equal
+    "same question": ([miss("cron")] * 3, f". . {STUCK}"),
+    "other questions": (misses(3), f". . {STUCK}"),
+    "our own key": ([ok("x", input=n, meta=OWN) for n in range(3)], f". . {STUCK}"),
+    "an advance between": ([*misses(2), ok("found"), *misses(2, 5)], ". " * 5),
+    "errors between": (between(misses(3), [error("e1 "), error("e2 ")]), ". " * 5),
+    "true by another type": (
+        [ok("x", input=n, meta={"ai.nimblebrain/non-advancing": v}) for n, v in enumerate(TRUTHY)],
+        ". " * 6,
+    ),
+    "a key of others with false": (
+        [ok("x", meta={"ai.nimblebrain/non-advancing": False})] * 3,
+        f". . {REPEATED}",
+    ),
+    "no meta at all": ([ok("x", meta=None)] * 3, f". . {REPEATED}"),
+    "known to advance": ([ok("3 passed", meta=ADVANCED)] * 9, ". " * 9),
+    "an error known to advance": ([error("2 failed", meta=ADVANCED)] * 9, ". " * 9),
+    # the machine's faults
+    "marked faults": ([error("gone", meta=MACHINE)] * 9, ". " * 9),
+    "faults by their text": ([error("connect ECONNRESET 10.0.0.1:443")] * 9, ". " * 9),
+    "faults between errors": (between([error("bad")] * 3, [error("HTTP 503")] * 2), f". . . . {REPEATED}"),
+    "faults between questions": (between(misses(3), [error("timed out")] * 2), f"{'. ' * 4}{STUCK}"),
+    "success about a fault": ([ok("HTTP 503")] * 3, f". . {REPEATED}"),
+    # several tools
+    "each tool by itself": ([error("a", "foo"), error("a", "bar")] * 3, f". . . . {REPEATED} {REPEATED}"),
+    "errors with edits between": (
+        edited([error("1 failed", "test")] * 3),
+        f". . . . {REPEATED} .",
+    ),
+    "successes with edits between": (
+        edited([ok("all passed", "test")] * 9),
+        ". " * 18,
+    ),
+    "marked results with edits between": (
+        edited([miss(f"q{n}", "test") for n in range(3)]),
+        f". . . . {STUCK} .",
+    ),
+    "two tools in turn": ([ok("a", "foo"), ok("b", "bar")] * 3, f". . . . . {REPEATED}"),
+    "three tools in turn": ([ok("a", t) for t in ("foo", "bar", "baz")] * 3, f"{'. ' * 8}{REPEATED}"),
+    "a cycle with another tool in it": (
+        [*each("A"), ok("x", "u"), *each("B"), ok("x", "u")] * 4,
+        f". . . . . . .{f' {REPEATED} cycle 4/2' * 4} {REPEATED}",
+    ),
+    "red and green in turn": (
+        edited([error("1 failed", "test"), ok("3 passed", "test")] * 6),
+        ". " * 24,
+    ),
+}
+
+
+def words(text):
+    """``. . repeated 3/1`` as a list."""
+    parts = iter(text.split())
+    return [part if part == "." else f"{part} {next(parts)}" for part in parts]
+
+
+@pytest.mark.parametrize(("results", "expected"), CASES.values(), ids=CASES)
+def test_sequence(results, expected):
+    assert told(results) == words(expected)
+
+
+@pytest.mark.parametrize(
+    ("limits", "results", "expected"),
+    [
+        ({"repeats": 2}, [error("bad")] * 2, f". {'repeated 2/1'}"),
+        ({"repeats": 2}, each("ABAB"), ". . . cycle 4/2"),
+        ({"longest_cycle": 2}, each("ABCABCABC"), ". " * 9),
+        ({"alternations": 3}, each("ABABAB"), ". . . . . cycle 6/2"),
+        ({"infrastructure": 2}, [error("timed out"), error("HTTP 503")], ". infrastructure 2/0"),
+        ({"longest_cycle": 6}, each("ABCDEF" * 3), f"{'. ' * 17}cycle 18/6"),
+    ],
+)
+def test_limits(limits, results, expected):
+    assert told(results, SupervisorLimits(**limits)) == words(expected)
+
+
+@pytest.mark.parametrize("name", ["repeats", "alternations", "longest_cycle", "infrastructure"])
+@pytest.mark.parametrize("value", [1, 0, -1, float("nan")])
+def test_limits_are_at_least_two(name, value):
+    with pytest.raises(ValueError, match=rf"^{name} is .*: it must be at least 2$"):
+        SupervisorLimits(**{name: value})
+
+
+def test_infrastructure_failures_are_counted_until_one_call_gets_through():
+    supervisor = Supervisor()
+    failing = [error(f"request timed out after {n} s") for n in range(9)]
+    assert [supervisor.observe(result) for result in (*failing, ok("page"), *failing)] == [None] * 19
+    found = supervisor.observe(error("ECONNRESET"))
+    assert (found.kind, found.count) == ("infrastructure", 10)
+    assert "each call failed for its infrastructure" in found.text
+    assert supervisor.observe(error("ECONNRESET")) == found
+
+
+def test_tool_stays_disabled_until_it_is_known_to_advance_or_forgotten():
+    supervisor = Supervisor()
+    for _ in range(3):
+        trip = supervisor.observe(error("bad"))
+    assert trip.kind == "repeated"
+    assert supervisor.observe(ok("works")) == trip
+    assert supervisor.disabled == {"t"}
+    assert supervisor.observe(ok("works", meta=ADVANCED)) is None
+    assert supervisor.disabled == frozenset()
+    assert told([error("bad")] * 3)[-1] == REPEATED
+    supervisor.forget("t")
+    supervisor.reset()
+    assert supervisor.trips == {}
+
+
+TEXTS = {
+    "the same error, whatever the input": [error("HTTP 400: no such field")] * 3,
+    "the same result for the same input": [ok("HTTP 400: no such field")] * 3,
+    "the same 2 results repeated in a cycle, 2 times": [error("A"), error("HTTP 400: no such field")] * 2,
+    "each result was marked as no progress, whatever the input": [
+        ok("HTTP 400: no such field", input=n, meta=OWN) for n in range(3)
+    ],
+}
+
+
+@pytest.mark.parametrize(("what", "results"), TEXTS.items(), ids=TEXTS)
+def test_text_says_what_and_how_often(what, results):
+    supervisor = Supervisor()
+    trips = [supervisor.observe(result) for result in results]
+    assert trips[-1].text.split("\n") == [
+        f"`t` made no progress {len(results)} times in a row: {what}.",
+        "It counts as disabled for the rest of this run. Other tools are not affected.",
+        "What it was called for is still missing: report it as unresolved, with what was tried.",
+        "Its last result: `HTTP 400: no such field`",
+    ]
+
+
+anything = st.text(st.characters(exclude_categories=()))
+
+
+def text_of(content, tool="t"):
+    supervisor = Supervisor(SupervisorLimits(repeats=2))
+    supervisor.observe(error(content, tool))
+    return supervisor.observe(error(content, tool)).text
+
+
+@pytest.mark.parametrize(
+    "content", ["`" * 5_000, "` " * 500, "\n```\n# Orders\n", "x" * 1_000_000, " \x1b[0m\n"]
+)
+@pytest.mark.parametrize("tool", ["t", "`" * 500, "tool\n# Title"])
+def test_content_stays_quoted_and_short(content, tool):
+    assert len(text_of(content, tool)) < MAX_TEXT
+    assert len(text_of(content, tool).split("\n")) in (3, 4)
+
+
+def test_credentials_are_not_shown():
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    for content in (f"denied for {key}", "x" * 700 + key + "y" * 9_000):
+        assert key[:12] not in text_of(content)
+
+
+@given(anything.filter(lambda content: not is_infrastructure_text(content)), anything)
+def test_text_is_safe_and_short(content, tool):
+    text = text_of(content, tool)
+    assert len(text) < MAX_TEXT
+    assert sanitize(text) == text
+    assert "made no progress 2 times in a row" in text
+
+
+# --- going on in another process
+
+
+def bad(tool):
+    return error("bad", tool)
+
+
+def saved():
+    supervisor = Supervisor()
+    for tool in ("stuck", "stuck", "stuck", "free", "free"):
+        supervisor.observe(bad(tool))
+    return json.loads(json.dumps(supervisor.state()))
+
+
+def test_goes_on_where_it_was():
+    supervisor = Supervisor.from_state(saved())
+    assert supervisor.disabled == {"stuck"}
+    assert supervisor.observe(bad("stuck")).count == 3
+    assert supervisor.observe(bad("free")).kind == "repeated"
+
+
+def test_limits_are_those_given_now():
+    supervisor = Supervisor.from_state(saved(), SupervisorLimits(repeats=4))
+    assert supervisor.observe(bad("free")) is None
+    assert supervisor.observe(bad("free")).count == 4
+
+
+def test_state_is_bounded_and_holds_no_content():
+    supervisor = Supervisor()
+    for n in range(500):
+        supervisor.observe(ok("the content" * n, input=f"the input {n}"))
+    text = json.dumps(supervisor.state())
+    assert "the input" not in text
+    assert "the content" not in text
+    assert len(text) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (("tools",), [], "$.tools"),
+        (("tools", "free"), 1, "$.tools[...]"),
+        (("tools", "free", "row"), ["a", 2], "$.tools[...].row[1]"),
+        (("tools", "free", "infrastructure"), -1, "$.tools[...].infrastructure"),
+        (("tools", "stuck", "trip", "kind"), "x", "$.tools[...].trip.kind"),
+        (("tools", "stuck", "trip", "text"), "x" * 5_000, "$.tools[...].trip.text"),
+    ],
+)
+def test_damage_is_named(path, value, field):
+    state = saved()
+    inner = state
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    with pytest.raises(ValueError, match=re.escape(f"at `{field}`")):
+        Supervisor.from_state(state)

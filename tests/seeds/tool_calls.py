@@ -1,0 +1,44 @@
+"""Results of tools, short to write, and what a supervisor answers to them."""
+
+from loop_close.seeds.supervisor import Supervisor, SupervisorLimits, ToolResult
+
+STALLED = {"ai.nimblebrain/non-advancing": True}
+ADVANCED = {"dev.loop-close/non-advancing": False}
+MACHINE = {"ai.nimblebrain/infra-error": True}
+REPEATED, STUCK = "repeated 3/1", "non-advancing 3/1"
+
+
+def ok(content, tool="t", **fields):
+    return ToolResult(tool=tool, content=content, **fields)
+
+
+def error(content, tool="t", **fields):
+    return ToolResult(tool=tool, content=content, is_error=True, **fields)
+
+
+def miss(query, tool="t", **fields):
+    return ToolResult(
+        tool=tool, input={"query": query}, content=f"nothing for {query}", meta=STALLED, **fields
+    )
+
+
+def misses(number, first=0):
+    """As many other questions without an answer."""
+    return [miss(f"q{n}") for n in range(first, first + number)]
+
+
+def each(letters, **fields):
+    """A success for each letter, the same for the same letter."""
+    return [ok(f"page {letter}", **fields) for letter in letters]
+
+
+def edited(results):
+    """Each result followed by an edit that no other is like."""
+    return [r for n, result in enumerate(results) for r in (result, ok("done", "edit", input=n))]
+
+
+def told(results, limits=None):
+    """Of each result what the supervisor answers: ``.`` for nothing, else kind, count and length."""
+    supervisor = Supervisor(limits or SupervisorLimits())
+    trips = [supervisor.observe(result) for result in results]
+    return ["." if t is None else f"{t.kind} {t.count}/{t.length}" for t in trips]
