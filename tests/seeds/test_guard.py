@@ -10,7 +10,6 @@ from loop_close.seeds.guard import (
     Limits,
     SafetyGuard,
     Spent,
-    is_similar,
     partial_ratio,
     similarity_ratio,
     token_sort_ratio,
@@ -317,11 +316,6 @@ def test_long_hostile_texts_are_kept_short(piece):
 )
 def test_ratios(one, other, ratio, similarity):
     assert ratio(one, other) == ratio(other, one) == pytest.approx(similarity, abs=0.001)
-
-
-def test_is_similar_from_the_threshold_on():
-    assert is_similar("a" * 20, "a" * 18 + "bb")
-    assert not is_similar("a" * 20, "a" * 18 + "bb", 0.95)
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,6 @@ def token_sort_ratio(a: str, b: str) -> float:
     return _share(fuzz.token_sort_ratio, a, b)
 
 
-def is_similar(a: str, b: str, threshold: float = 0.9) -> bool:
-    """Whether the similarity of two texts reaches the threshold."""
-    return similarity_ratio(a, b) >= threshold
-
-
 def _share(ratio: Callable[[str, str], float], a: str, b: str) -> float:
     # The last digits are noise: 0.07 times 100 is more than 7.
     return round(ratio(a, b) / 100, 9) if a and b else 0.0

@@ -304,39 +304,25 @@ def _trip(result: ToolResult, kind: TripKind, count: int, length: int) -> Trip:
 # --- results of our own tools
 
 
-def is_non_advancing(loop: Loop | None, stuck_after: int = 3) -> bool:
-    """Whether the last run made no progress, by the loop and not by any text.
+def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
+    """The ``_meta`` of a result that reports a run, for our supervisor or another one: by the loop, not by any text.
 
     :param loop: with the run; None if it was not recorded.
-    :returns: False if nothing fails, if the run advanced, if it was no attempt, and for infrastructure failures. True
-        for an attempt that did not advance, and for any run of a loop that is stuck.
-    """
-    if loop is None or not loop.failing or not loop.steps or loop.steps[-1].advanced:
-        return False
-    return not _failed_by_infrastructure(loop) and (is_stuck(loop, stuck_after) or loop.steps[-1].is_attempt)
-
-
-def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
-    """The ``_meta`` of a result that reports a run, for our supervisor or another one.
-
     :param is_green: of the run itself: a run may be red without a failure that is known by name.
-    :returns: both keys with true if the run made no progress; our own with false if it advanced or nothing fails; the
-        infrastructure keys with true for an infrastructure failure; else nothing.
+    :returns: the infrastructure keys with true if the run was killed, or is no attempt as what failed is the machine's.
+        Our own key with false if it advanced or nothing fails. Both keys with true for an attempt that did not advance,
+        and for any run of a loop that is stuck. Else nothing.
     """
-    if is_non_advancing(loop, stuck_after):
-        return dict.fromkeys(NON_ADVANCING_KEYS, True)
     if loop is None or not (is_green or loop.failing):
         return {}
-    if loop.failing and _failed_by_infrastructure(loop):
-        return dict.fromkeys(INFRASTRUCTURE_KEYS, True)
-    has_advanced = bool(loop.steps) and bool(loop.steps[-1].advanced)
-    return {OWN_KEY: False} if has_advanced or not loop.failing else {}
-
-
-def _failed_by_infrastructure(loop: Loop) -> bool:
-    """Whether the last run was killed, or is no attempt as what failed in it is the machine's."""
+    if not loop.failing:
+        return {OWN_KEY: False}
     if not loop.steps:
-        return False
+        return {}
     last = loop.steps[-1]
     is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran >= last.run)
-    return not last.is_finished or (is_of_machine and not last.is_attempt)
+    if not last.is_finished or (is_of_machine and not last.is_attempt):
+        return dict.fromkeys(INFRASTRUCTURE_KEYS, True)
+    if last.advanced:
+        return {OWN_KEY: False}
+    return dict.fromkeys(NON_ADVANCING_KEYS, True) if last.is_attempt or is_stuck(loop, stuck_after) else {}
