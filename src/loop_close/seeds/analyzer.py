@@ -122,29 +122,24 @@ def confidence(parts: ConfidenceParts) -> float:
 _TEST = r"(?:tests?|specs?|test suite|checks)"
 _PASS = r"pass(?:es|ed|ing)?"
 _FILE = r"[\w./-]{1,200}\.(?:py|js|ts|go|rs|java|md|toml|ya?ml|json|sql|sh|c|h|cpp)\b"
+_ISSUES = r"(?:issues|errors|failures|problems|bugs|work)"
 #: Each keyword of the seed, for how many signals it counts, and how it is said.
-KEYWORDS: tuple[tuple[str, int, re.Pattern[str]], ...] = (
-    (
-        "all tests passing",
+KEYWORDS = {
+    "all tests passing": (
         2,
-        re.compile(
-            rf"\b(?:all|every) (?:\w+ ){{0,4}}?{_TEST} (?:\w+ ){{0,2}}?(?:{_PASS}|green)\b"
-            rf"|\b(\d+)/\1 (?:\w+ )?{_TEST} (?:\w+ )?{_PASS}\b|\b(?:full|whole) test suite (?:\w+ )?(?:green|{_PASS})\b"
-        ),
+        rf"\b(?:all|every) (?:\w+ ){{0,4}}?{_TEST} (?:\w+ ){{0,2}}?(?:{_PASS}|green)\b"
+        rf"|\b(\d+)/\1 (?:\w+ )?{_TEST} (?:\w+ )?{_PASS}\b|\b(?:full|whole) test suite (?:\w+ )?(?:green|{_PASS})\b",
     ),
-    (
-        "no remaining issues",
+    "no remaining issues": (
         2,
-        re.compile(
-            r"\bno (?:remaining|outstanding|further|open|more) (?:issues|errors|failures|problems|bugs|work)\b"
-            r"|\bno (?:issues|errors|failures|problems) remain\b|\bnothing (?:is )?(?:left|remains) to (?:do|fix)\b"
-        ),
+        rf"\bno (?:remaining|outstanding|further|open|more) {_ISSUES}\b|\bno {_ISSUES} remain\b"
+        r"|\bnothing (?:is )?(?:left|remains) to (?:do|fix)\b",
     ),
-    ("ready for review", 1, re.compile(r"\bready for (?:\w+ ){0,2}?review\b")),
-    ("complete", 1, re.compile(r"(?<![\w-])complete[ds]?\b")),
-    ("done", 1, re.compile(r"(?<![\w.-])done\b(?![(=-])")),
-    ("finished", 1, re.compile(r"(?<![\w-])finish(?:ed|es)\b")),
-)
+    "ready for review": (1, r"\bready for (?:\w+ ){0,2}?review\b"),
+    "complete": (1, r"(?<![\w-])complete[ds]?\b"),
+    "done": (1, r"(?<![\w.-])done\b(?![(=-])"),
+    "finished": (1, r"(?<![\w-])finish(?:ed|es)\b"),
+}
 _PASSING = re.compile(rf"\b{_TEST} (?:\w+ ){{0,2}}?{_PASS}\b|\b\d+ (?:\w+ )?{_PASS}\b")
 #: A sentence that asks, plans or supposes claims nothing; nor does "That's done!" by itself.
 _NO_CLAIM = re.compile(
@@ -190,21 +185,18 @@ _HIDDEN = (
     (re.compile(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]|(?<!\w)'[^'\n]{1,400}'(?!\w)"), "…"),
     (re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"), ""),
 )
-#: A line that a test runner prints: pytest, unittest, tox, and those of the Jest kind (the seed's patterns).
-_TEST_LINE = re.compile(
-    r"\s*(?:PASS|FAIL|SKIP|ERROR)(?:ED)?:? \S|[=_-]{3,} .{1,200} [=_-]{3,}$|[=-]{60,}$|[E>] {3}"
-    r"|(?:=+ )?(?:no tests ran|\d+ \w+\b.{0,200}?) in [\d.]+s\b|[.FEsxX]{1,200}(?:\s+\[ *\d+%\])?$"
-    r"|\S+\.py(?:::\S+ [A-Z]+| [.FEsxX]+\s|:\d+: )|(?:collect(?:ed|ing)|Ran) \d+ "
-    r"|(?:rootdir|plugins|configfile|platform)\b|OK(?: \(|$)|FAILED \(|test\w* \([\w.]+\) \.\.\. "
-    r"|\s*[\w.,-]{1,60}: (?:OK|FAIL)\b|  (?:congratulations|evaluation failed) :|Test Suites?:|Tests:\s+\d"
-    r"|--- (?:PASS|FAIL):|\s*\d+ (?:passing|failing)\b|\d+ (?:tests?|specs?) (?:passed|failed)\b"
-    r"|(?:ok|FAIL)\s+\S+\s+[\d.]+s|test result: |\s*[$❯%] .{0,100}(?:test|tox)"
-)
-#: Of these, those that say how a run ended, what is red of them, and the numbers in them.
+#: A line by which a test runner says how a run ended: pytest, unittest, tox, and those of the Jest kind.
 _RESULT = re.compile(
     r"(?:=+ )?(?:no tests ran|\d+ \w+\b.{0,200}?) in [\d.]+s\b|OK(?: \(|$)|FAILED \("
     r"|  (?:congratulations|evaluation failed) :|test result: |Tests:\s+\d"
     r"|\s*\d+ (?:passing|failing)\b|\d+ (?:tests?|specs?) (?:passed|failed)\b"
+)
+#: The other lines that they print.
+_TEST_LINE = re.compile(
+    rf"{_RESULT.pattern}|\s*(?:PASS|FAIL|SKIP|ERROR)(?:ED)?:? \S|[=_-]{{3,}} .{{1,200}} [=_-]{{3,}}$|[=-]{{60,}}$"
+    r"|[.FEsxX]{1,200}(?:\s+\[ *\d+%\])?$|\S+\.py(?:::\S+ [A-Z]+| [.FEsxX]+\s|:\d+: )|(?:collect(?:ed|ing)|Ran) \d+ "
+    r"|[E>] {3}|(?:rootdir|plugins|configfile|platform)\b|test\w* \([\w.]+\) \.\.\. |\s*[\w.,-]{1,60}: (?:OK|FAIL)\b"
+    r"|Test Suites?:|--- (?:PASS|FAIL):|(?:ok|FAIL)\s+\S+\s+[\d.]+s|\s*[$❯%] .{0,100}(?:test|tox)"
 )
 _RED = re.compile(r"FAILED|evaluation failed|no tests ran")
 _COUNT = re.compile(r"(\d{1,7}) (?:tests? |specs? )?(pass|fail|error)|(?:failures|errors)=(\d{1,7})")
@@ -315,11 +307,8 @@ def _claims(sentence: str, response: Response, task: str) -> list[tuple[str, int
     if _NO_CLAIM.search(sentence) or _DOUBT.search(sentence):
         return []
     is_of_work = _WORK.search(sentence) or response.edits or response.tests
-    found = [
-        (name, count, pattern.search(sentence))
-        for name, count, pattern in KEYWORDS
-        if count > 1 or is_of_work
-    ]
+    rows = ((name, count, re.search(pattern, sentence)) for name, (count, pattern) in KEYWORDS.items())
+    found = [row for row in rows if row[2] and (row[1] > 1 or is_of_work)]
     return [(name, count) for name, count, match in found if match and not _is_echo(sentence, match, task)]
 
 

@@ -6,14 +6,12 @@ After nimblebrain's loop brake.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import asdict
 
-from loop_close.keys import OF_SYSTEM
 from loop_close.loop import is_stuck
 from loop_close.records import Loop, Record
 from loop_close.seeds import restored
@@ -32,8 +30,6 @@ TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
 #: The text of a trip stays below it.
 MAX_TEXT = 1_000
 _MAX_NAME, _MAX_SHOWN = 80, 300
-# A success that was seen longer ago counts as new again.
-_MAX_SEEN = 200
 
 
 class ToolResult(Record, frozen=True, kw_only=True):
@@ -102,21 +98,15 @@ class ToolState(msgspec.Struct, kw_only=True):
 
 
 class SupervisorState(msgspec.Struct, kw_only=True):
-    """What a supervisor goes on from in another process.
-
-    :ivar tools: by name.
-    :ivar seen: marks of the last successes of all tools.
-    """
+    """What a supervisor goes on from in another process: the state of each tool, by its name."""
 
     tools: dict[str, ToolState] = {}
-    seen: list[str] = []
 
 
 class Supervisor:
     """Receives the results of one run's tools one by one.
 
-    Each tool is watched by itself, so that calls of others in between hide nothing. A new success of another tool may
-    have changed the world: it breaks a row of successes, but none of errors or of results marked as not advancing.
+    Each tool is watched by itself, so that calls of others in between hide nothing.
 
     :param limits: when a tool counts as stuck.
     """
@@ -141,38 +131,26 @@ class Supervisor:
         :returns: None if the model should get the result as it is; else the trip, whose text replaces the result. The
             same trip is returned until the tool has a result that is marked as progress.
         """
-        meta, text = result.meta or {}, sanitize(content_text(result.content))
+        meta, limits = result.meta or {}, self.limits
         if meta.get(OWN_KEY) is False:
             self.forget(result.tool)
             return None
         tool = self._state.tools.setdefault(result.tool, ToolState())
         if tool.trip is not None:
             return tool.trip
-        mark, is_marked = _mark(result, text), any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS)
-        if is_marked or (mark.startswith("e:") and is_infrastructure_text(text)):
+        if any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS):
             tool.infrastructure += 1
-            if tool.infrastructure >= self.limits.infrastructure:
+            if tool.infrastructure >= limits.infrastructure:
                 tool.trip = _trip(result, "infrastructure", tool.infrastructure, 0)
             return tool.trip
         tool.infrastructure = 0
-        limits = self.limits
         longest = max(limits.repeats * limits.longest_cycle, 2 * limits.alternations)
-        tool.row = [*tool.row, mark][-longest:]
-        if mark.startswith("s:") and mark not in self._state.seen:
-            self._state.seen = [*self._state.seen, mark][-_MAX_SEEN:]
-            self._break_rows(tool)
+        tool.row = [*tool.row, _mark(result)][-longest:]
         if length := cycle_length(tool.row, limits):
             count = length * (limits.alternations if length == 2 else limits.repeats)
-            same: TripKind = "non-advancing" if mark == _STALLED else "repeated"
+            same: TripKind = "non-advancing" if tool.row[-1] == _STALLED else "repeated"
             tool.trip = _trip(result, same if length == 1 else "cycle", count, length)
         return tool.trip
-
-    def _break_rows(self, new: ToolState) -> None:
-        """The same success of another tool may be asked for again."""
-        for tool in self._state.tools.values():
-            if tool is not new:
-                last = max((at for at, mark in enumerate(tool.row) if mark.startswith("s:")), default=-1)
-                del tool.row[: last + 1]
 
     def forget(self, tool: str) -> None:
         """Forget the results of one tool, as when it is given something else to do."""
@@ -214,17 +192,17 @@ def cycle_length(row: Sequence[str], limits: SupervisorLimits) -> int:
 _STALLED = "n:"
 
 
-def _mark(result: ToolResult, text: str) -> str:
+def _mark(result: ToolResult) -> str:
     """Errors are compared by content, successes by content and input; all that are marked as not advancing are equal.
 
     Contents count whole, without volatile values such as times, addresses and uuids.
     """
     if any((result.meta or {}).get(key) is True for key in NON_ADVANCING_KEYS):
         return _STALLED
-    content = stabilize(text).strip()
+    content = stabilize(sanitize(content_text(result.content))).strip()
     if result.is_error:
-        return f"e:{digest(result.tool, content, size=12)}"
-    return f"s:{digest(result.tool, content, _json(result.input), size=12)}"
+        return f"e:{digest(content, size=12)}"
+    return f"s:{digest(content, _json(result.input), size=12)}"
 
 
 def content_text(content: Any) -> str:
@@ -251,31 +229,6 @@ def _json(value: Any) -> str:
         RecursionError,
     ):  # keys that are no text; numbers of thousands of digits; nesting
         return f"a {type(value).__name__} that JSON cannot hold"
-
-
-#: Time limits, lost and refused connections, rate limits, statuses 429 and 5xx.
-_INFRASTRUCTURE = re.compile(
-    r"\bE(?:CONN\w+|TIMEDOUT|NOTFOUND|AI_AGAIN|PIPE|\w+UNREACH|NOSPC|DQUOT|MFILE)\b|\btimed[ -]?out\b"
-    r"|(?:^|: )timeout\W*$|\bTimeout(?:Error|Exception|Expired)\b|\btime-?out (?:of|after|exceeded)\b"
-    r"|\bdeadline exceeded\b|\bConnection(?:Reset|Refused)?Error\b"
-    r"|\bconnection (?:was |has been )?(?:reset|refused|aborted|closed|lost)\b"
-    r"|\bbroken ?pipe|\bsocket hang up\b|\bfetch failed\b|\btoo many requests\b|\bthrottl(?:ed|ing)"
-    r"|\boverloaded(?:_error\b|\W*$)|\bexceeds? .{0,40}\brate limit\b"
-    r"|\brate[ _-]?limit[ _]?(?:ed|error|exceeded|reached|hit)\b|\bbad gateway\b"
-    r"|\bservice unavailable\b|\binternal server error\b"
-    r"|\b(?:HTTP(?:/[\d.]+)?|(?:HTTP |API |Axios|Server )Error|status(?:[ _]?code)?|error code)\W{0,3}(?:429|5\d\d)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-# The words of a failed test, which reports time limits or statuses of the program.
-_OF_A_TEST = re.compile(r"(?i:\bassert(?:ion\w*)?\b)|\bFAILED\b|^FAIL: ", re.MULTILINE)
-# The first lines say what went wrong, or the last ones in a traceback.
-_END = 1_000
-
-
-def is_infrastructure_text(text: str) -> bool:
-    """Whether the error of a tool shows an infrastructure failure, so that the same call may well succeed later."""
-    ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
-    return not _OF_A_TEST.search(ends) and bool(_INFRASTRUCTURE.search(ends) or OF_SYSTEM.search(ends))
 
 
 _WHAT: Mapping[TripKind, str] = {
