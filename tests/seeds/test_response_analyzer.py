@@ -104,19 +104,37 @@ def test_test_only_loop_is_stuck_and_not_complete(previous, is_stuck):
 
 
 @pytest.mark.parametrize(
-    ("text", "qualifier"),
+    ("text", "qualifiers"),
     [
-        ("The work is done and complete. 9/12 tests pass.", "9/12 tests pass."),
+        ("The work is done and complete. 9/12 tests pass.", ("9/12 tests pass.",)),
         (
-            "The work is done and complete, but 3 tests fail.",
-            "the work is done and complete, but 3 tests fail.",
+            "The work is done and complete. The docs are not done.",
+            ("the docs are not done.",),
         ),
-        ("The work is done and complete.\n\n1 failed in 0.1s", "its test output: 1 failed"),
-        ("The work is done and complete.\n\nno tests ran in 0.1s", "its test output is not green"),
+        ("Half of the work is done.", ("half of the work is done.",)),
+        ("The work is done and complete, but 3 tests fail.", ()),
+        ("The work is done and complete.\n\n1 failed in 0.1s", ()),
+        ("The work is done and complete.\n\nno tests ran in 0.1s", ()),
     ],
 )
-def test_qualifiers_are_returned(text, qualifier):
-    assert ANALYZER.detect_completion(text).qualifiers == (qualifier,)
+def test_what_fails_takes_a_claim_back_and_only_what_is_left_is_a_qualifier(text, qualifiers):
+    signal = ANALYZER.detect_completion(text)
+    assert not signal.detected
+    assert signal.qualifiers == qualifiers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I fixed `add`; it didn't handle negative numbers.",
+        "4 tests were failing. I swapped the calls.",
+        "One of the helpers returned None.",
+        "I have not touched the tests.",
+        "The request is blocked by the proxy, so I mocked it.",
+    ],
+)
+def test_words_about_the_program_are_no_qualifier(text):
+    assert ANALYZER.detect_completion(text).qualifiers == ()
 
 
 def test_stuck_outranks_a_claim():

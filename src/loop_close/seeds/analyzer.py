@@ -41,7 +41,7 @@ class CompletionSignal(Record, frozen=True, kw_only=True):
     :ivar keywords: the keywords that count, each once.
     :ivar test_only: there is test output and no word of a change.
     :ivar confidence: from 0 to 100.
-    :ivar qualifiers: the agent's own words that contradict the completion, bounded.
+    :ivar qualifiers: the agent's own words that work is left, bounded; also over green checks.
     """
 
     detected: bool = False
@@ -146,7 +146,18 @@ _NO_CLAIM = re.compile(
     r"\?\W*$|\b(?:if|once|when|until|unless|should|must|would|will|i'll|let me|going to|make sure|next|goal|criteria"
     r"|i think|imagine)\b|^\W*(?:that|this|it)(?:'s| is) (?:all )?(?:done|complete|finished)\W*$"
 )
-#: What the agent itself says against completion.
+_COMPLETED = r"(?:done|completed?|finish(?:ed)?|implement(?:ed)?)\b"
+#: The agent says that work is left. Such words count over green checks, too: no check can know.
+_OPEN = re.compile(
+    rf"(?:\b(?:not|never)|n't) (?:\w+ ){{0,3}}?(?:{_COMPLETED}|there yet\b)|\b\d\d? ?% (?:\w+ ){{0,4}}?{_COMPLETED}"
+    rf"|\b(?:almost|nearly|mostly|partial(?:ly)?|half|halfway) (?:\w+ )?{_COMPLETED}"
+    rf"|\b(?:half|most|some|one|two|three) of (?:\w+ ){{1,4}}?(?:is|are) (?:\w+ )?{_COMPLETED}"
+    r"|\bstill (?:need|have|has) to\b|\b(?:remaining|to ?do)\W*:|\b(?:work|status\W+|task) (?:is )?in[ _]progress\b"
+    r"|\b(?:is|are|status:) (?:still )?(?:incomplete|unfinished)\b"
+    rf"|\b(?:remains?|left|needs?) to be (?:{_COMPLETED}|written|fixed)|\bi(?:'ll| will) (?:continue|finish)\b"
+    r"|\bi gave up\b|\bi (?:could not|couldn't|was unable to|wasn't able to) (?:fix|finish|complete|implement|solve)\b"
+)
+#: Any word that makes a claim less than one: what fails, what is left out. A check knows better.
 _DOUBT = re.compile(
     r"\b(?:not|never) (?:\w+ ){0,3}?(?:\w+ed|done|complete|pass\w*|work\w*|run|there|all)\b|n't (?:\w+ ){0,2}?\w"
     r"|\b(?:incomplete|unfinished|partial(?:ly)?|blocked|unable|almost|mostly|in[ _]progress|so far|gave up"
@@ -277,36 +288,37 @@ def read_response(text: str) -> Response:
 
 
 def _signal_of(response: Response, task: str) -> CompletionSignal:
-    points = {
-        name: count for sentence in response.sentences for name, count in _claims(sentence, response, task)
-    }
+    is_of_work = bool(response.edits or response.tests)
+    points = dict(
+        claim for each in response.sentences for claim in _claims(each, task, is_of_work=is_of_work)
+    )
     markers, denied = _markers(response.lines)
     points |= markers
-    doubts = [*denied, *(sentence[:_SHOWN] for sentence in response.sentences if _is_doubt(sentence))]
+    qualifiers = [*denied, *(sentence[:_SHOWN] for sentence in response.sentences if _is_open(sentence))]
     counts = response.counts
-    if counts is not None and not counts.is_green:
-        doubts.append(
-            f"its test output: {counts.failed} failed" if counts.failed else "its test output is not green"
-        )
+    is_doubted = bool(qualifiers) or (counts is not None and not counts.is_green)
+    is_doubted = is_doubted or any(
+        _DOUBT.search(each) and not _OVER.search(each) for each in response.sentences
+    )
     passes = counts is not None or any(_PASSING.search(sentence) for sentence in response.sentences)
     strength = sum(points.values()) + (passes and "all tests passing" not in points) if points else 0
     return CompletionSignal(
-        detected=strength >= 2 and not doubts,
+        detected=strength >= 2 and not is_doubted,
         keywords=tuple(points),
         test_only=response.is_test_only,
-        confidence=0.0 if doubts else min(100.0, strength * A_SIGNAL),
-        qualifiers=tuple(dict.fromkeys(doubts))[:_MAX_QUALIFIERS],
+        confidence=0.0 if is_doubted else min(100.0, strength * A_SIGNAL),
+        qualifiers=tuple(dict.fromkeys(qualifiers))[:_MAX_QUALIFIERS],
     )
 
 
 _SHOWN, _MAX_QUALIFIERS = 160, 5
 
 
-def _claims(sentence: str, response: Response, task: str) -> list[tuple[str, int]]:
+def _claims(sentence: str, task: str, *, is_of_work: bool) -> list[tuple[str, int]]:
     """The keywords that a sentence claims, and for how many signals each counts."""
     if _NO_CLAIM.search(sentence) or _DOUBT.search(sentence):
         return []
-    is_of_work = _WORK.search(sentence) or response.edits or response.tests
+    is_of_work = is_of_work or bool(_WORK.search(sentence))
     rows = ((name, count, re.search(pattern, sentence)) for name, (count, pattern) in KEYWORDS.items())
     found = [row for row in rows if row[2] and (row[1] > 1 or is_of_work)]
     return [(name, count) for name, count, match in found if match and not _is_echo(sentence, match, task)]
@@ -319,10 +331,9 @@ def _is_echo(sentence: str, match: re.Match[str], task: str) -> bool:
     return any(" ".join(phrase) in task for phrase in phrases or [[match[0]]])
 
 
-def _is_doubt(sentence: str) -> bool:
-    if any(int(part) < int(whole) for part, whole in _FRACTION.findall(sentence)):
-        return True
-    return bool(_DOUBT.search(sentence)) and not _OVER.search(sentence)
+def _is_open(sentence: str) -> bool:
+    is_part = any(int(part) < int(whole) for part, whole in _FRACTION.findall(sentence))
+    return is_part or (bool(_OPEN.search(sentence)) and not _OVER.search(sentence))
 
 
 def _markers(lines: Sequence[str]) -> tuple[dict[str, int], list[str]]:

@@ -221,7 +221,8 @@ def _decide_auto(standing: Standing) -> Decision:
     if analysis.stuck_signal.detected and not standing.has_advanced:
         repeated = ", ".join(analysis.stuck_signal.repeated_patterns[:1])
         return Decision(action="stuck", reason=f"the agent repeats itself: {repeated or 'the same error'}")
-    return Decision(action="continue", reason=_why_not(standing))
+    why_not = _why_not(standing) or f"{said}, below {ENOUGH:g} %"
+    return Decision(action="continue", reason=why_not)
 
 
 def _decide_done_signals(standing: Standing) -> Decision:
