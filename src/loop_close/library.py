@@ -120,11 +120,6 @@ class LogSummary(Record, frozen=True):
         return self.green + self.red + self.unknown.number + self.unread.number
 
     @property
-    def files(self) -> int:
-        """The number of logs and of files that are not logs."""
-        return self.logs + self.not_logs.number
-
-    @property
     def failures(self) -> int:
         """The number of failures in all logs."""
         return sum(cause.failures for cause in self.causes.values())

@@ -102,7 +102,7 @@ LONG = (
 ) * 20
 
 
-def test_agent_that_repeats_itself_over_green_tests_is_stopped():
+def test_agent_that_repeats_itself_over_green_tests_is_stopped(caplog):
     judge = loop(task="Add a command.")
     told(judge, "I am looking at how the commands are registered in the parser.")
     assert judge.tested(GREEN).action == "continue"
@@ -110,6 +110,10 @@ def test_agent_that_repeats_itself_over_green_tests_is_stopped():
     decision = judge.tested(GREEN)
     assert (decision.action, decision.strategy) == ("stuck", "safety_guard")
     assert decision.reason == "the agent repeats an earlier message (100% alike), and the runs do not advance"
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("WARNING", "Loop detected: 100.0% similarity to previous output"),
+        ("WARNING", "Breaking loop due to repetitive agent outputs"),
+    ]
 
 
 def test_equal_words_over_edits_stop_the_loop_at_the_third_time_and_after_a_restart():

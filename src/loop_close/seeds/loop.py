@@ -234,9 +234,8 @@ class AgentLoop:
         )
         if self._has_turned and outcome.is_edited:
             state.steps = count_attempt(state.steps)
-        if "fix_plan" in self._strategy.name and before != state.causes.current_step < len(
-            state.causes.steps
-        ):
+        is_other = before != state.causes.current_step < len(state.causes.steps)
+        if is_other and "fix_plan" in self._strategy.name:
             self._supervisor.forget(TESTS)
 
     def _result(self, outcome: RunOutcome) -> ToolResult:
@@ -285,16 +284,12 @@ class AgentLoop:
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
         """The text for the agent's next turn, as Markdown: the task, the next prompt, facts of the loop."""
         state, steps, at = self._state, self._state.steps.steps, self._state.steps.current_step
-        limit = (
-            ""
-            if self.limits.max_iterations == float("inf")
-            else f" of at most {self.limits.max_iterations:g}"
-        )
+        most = self.limits.max_iterations
+        limit = f" of at most {most:g}" if most < float("inf") else ""
         facts = [f"Turn {self.turns + 1}{limit}."]
         if self.turns:
-            facts.append(
-                f"{'The last turn failed' if state.error else 'After the last turn'}: {decision.reason}."
-            )
+            turn = "The last turn failed" if state.error else "After the last turn"
+            facts.append(f"{turn}: {decision.reason}.")
         if at < len(steps):
             facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
             facts.append("A step counts as completed once its box is checked in the file of the plan.")

@@ -77,13 +77,9 @@ def follow_steps(plan: FixPlan, steps: Sequence[tuple[str, bool]]) -> FixPlan:
 
 def count_attempt(plan: FixPlan) -> FixPlan:
     """The plan after one more attempt at its current step."""
-    before, current, after = _parted(plan)
-    return FixPlan(steps=(*before, *(replace(step, attempts=step.attempts + 1) for step in current), *after))
-
-
-def _parted(plan: FixPlan) -> tuple[tuple[FixStep, ...], tuple[FixStep, ...], tuple[FixStep, ...]]:
     at = plan.current_step
-    return plan.steps[:at], plan.steps[at : at + 1], plan.steps[at + 1 :]
+    current = [replace(step, attempts=step.attempts + 1) for step in plan.steps[at : at + 1]]
+    return FixPlan(steps=(*plan.steps[:at], *current, *plan.steps[at + 1 :]))
 
 
 def update_plan(
@@ -99,7 +95,8 @@ def update_plan(
     :param is_edited: the program was changed since the run before.
     """
     cleared = {s.cause for s in plan.steps if is_complete and not s.completed and s.cause not in causes_now}
-    attempted = (cleared or {step.cause for step in _parted(plan)[1]}) if is_edited else set()
+    current = {step.cause for step in plan.steps[plan.current_step :][:1]}
+    attempted = (cleared or current) if is_edited else set()
     steps = [
         replace(
             step,
