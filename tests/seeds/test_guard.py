@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_close.seeds.guard import (
-    LimitReached,
-    Limits,
-    SafetyGuard,
-    Spent,
-    partial_ratio,
-    similarity_ratio,
-    token_sort_ratio,
-)
+from loop_close.seeds.guard import LimitReached, Limits, SafetyGuard, Spent, similarity
 
 MANY = Limits(
     max_iterations=math.inf, max_runtime=math.inf, max_cost=math.inf, max_consecutive_failures=math.inf
@@ -298,34 +290,36 @@ def test_long_hostile_texts_are_kept_short(piece):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "ratio", "similarity"),
+    ("one", "other", "ratio", "expected"),
     [
-        ("Hello world", "Hello world!", similarity_ratio, 0.957),
-        ("Processing the user data...", "Processing user data now...", similarity_ratio, 0.852),
+        ("Hello world", "Hello world!", "ratio", 0.957),
+        ("Processing the user data...", "Processing user data now...", "ratio", 0.852),
         (
             "Let me check the database for user information...",
             "Checking the database for user information...",
-            similarity_ratio,
+            "ratio",
             0.872,
         ),
-        ("user data", "Processing the user data...", partial_ratio, 1.0),
-        ("fix the parser now", "now fix the parser", token_sort_ratio, 1.0),
-        ("a", "", similarity_ratio, 0.0),
-        ("same", "same", similarity_ratio, 1.0),
+        ("user data", "Processing the user data...", "partial_ratio", 1.0),
+        ("fix the parser now", "now fix the parser", "token_sort_ratio", 1.0),
+        ("a", "", "ratio", 0.0),
+        ("same", "same", "ratio", 1.0),
     ],
 )
-def test_ratios(one, other, ratio, similarity):
-    assert ratio(one, other) == ratio(other, one) == pytest.approx(similarity, abs=0.001)
+def test_ratios(one, other, ratio, expected):
+    assert (
+        similarity(one, other, ratio) == similarity(other, one, ratio) == pytest.approx(expected, abs=0.001)
+    )
 
 
 @pytest.mark.parametrize(
     ("ratio", "outputs"),
     [
         (
-            partial_ratio,
+            "partial_ratio",
             ["I fixed the parser.", "As before: I fixed the parser. The tests are next, in a moment."],
         ),
-        (token_sort_ratio, ["the parser is fixed now", "now the parser is fixed"]),
+        ("token_sort_ratio", ["the parser is fixed now", "now the parser is fixed"]),
     ],
 )
 def test_ratio_is_an_option_of_the_guard(ratio, outputs):
@@ -345,7 +339,7 @@ def test_loop_is_logged(caplog):
 @pytest.mark.large
 def test_long_outputs_take_no_seconds():
     texts = ["x y z " * 20_000, "abcde fgh " * 20_000]
-    for ratio in (similarity_ratio, partial_ratio, token_sort_ratio):
+    for ratio in ("ratio", "partial_ratio", "token_sort_ratio"):
         assert found_in(texts, ratio=ratio) == [False, False]
 
 

@@ -80,40 +80,24 @@ class GuardState(Record, frozen=True, kw_only=True):
     outputs: tuple[str, ...] = ()
 
 
-# Of an output so many characters are kept, from its start and its end; for the partial ratio fewer.
+#: How two texts are compared: rapidfuzz's functions of these names.
+Ratio = Literal["ratio", "partial_ratio", "token_sort_ratio"]
+# Of an output so many characters are kept, from its start and its end; a partial ratio of more would take seconds.
 _LONGEST, _LONGEST_PART = 9_900, 1_000
 
 
-# --- how alike two outputs are: rapidfuzz is imported late, as it takes 10 to 50 ms
+def similarity(a: str, b: str, ratio: Ratio = "ratio") -> float:
+    """How alike two texts are, from 0 to 1; 0 if one is empty.
 
-
-def similarity_ratio(a: str, b: str) -> float:
-    """The normalized Indel similarity of two texts, from 0 to 1; 0 if one is empty."""
-    from rapidfuzz import fuzz
-
-    return _share(fuzz.ratio, a, b)
-
-
-def partial_ratio(a: str, b: str) -> float:
-    """The same for the shorter text and the part of the longer one that it is most like.
-
-    Of long texts 1,000 characters count, from their start and their end: whole ones would take seconds.
+    :param ratio: ``ratio`` compares the whole texts, ``partial_ratio`` the shorter one and the part of the longer one
+        that it is most like, ``token_sort_ratio`` their sorted words.
     """
-    from rapidfuzz import fuzz
+    from rapidfuzz import fuzz  # late: 10 to 50 ms
 
-    return _share(fuzz.partial_ratio, cut(a, _LONGEST_PART), cut(b, _LONGEST_PART))
-
-
-def token_sort_ratio(a: str, b: str) -> float:
-    """The same for the words of both, sorted: their order does not count."""
-    from rapidfuzz import fuzz
-
-    return _share(fuzz.token_sort_ratio, a, b)
-
-
-def _share(ratio: Callable[[str, str], float], a: str, b: str) -> float:
+    most = _LONGEST_PART if ratio == "partial_ratio" else _LONGEST
+    compare: Callable[[str, str], float] = getattr(fuzz, ratio)
     # The last digits are noise: 0.07 times 100 is more than 7.
-    return round(ratio(a, b) / 100, 9) if a and b else 0.0
+    return round(compare(cut(a, most), cut(b, most)) / 100, 9) if a and b else 0.0
 
 
 class SafetyGuard:
@@ -126,8 +110,7 @@ class SafetyGuard:
     :param limits: what the loop may spend.
     :param loop_threshold: the similarity, from 0 to 1, from which on (``>=``) an output repeats another one.
     :param max_recent_outputs: how many outputs are compared with.
-    :param ratio: how similarity is measured: :func:`similarity_ratio`, :func:`partial_ratio` or
-        :func:`token_sort_ratio`.
+    :param ratio: as in :func:`similarity`.
     :raises ValueError: for a threshold that is not from 0 to 1, and fewer than one output.
     """
 
@@ -137,7 +120,7 @@ class SafetyGuard:
         *,
         loop_threshold: float = 0.9,
         max_recent_outputs: int = 5,
-        ratio: Callable[[str, str], float] = similarity_ratio,
+        ratio: Ratio = "ratio",
     ) -> None:
         _check("loop_threshold", loop_threshold, 0 <= loop_threshold <= 1, "from 0 to 1")
         _check("max_recent_outputs", max_recent_outputs, max_recent_outputs >= 1, "of at least 1")
@@ -183,10 +166,10 @@ class SafetyGuard:
         if not shown.strip():
             return False
         for earlier in self._outputs:
-            similarity = self._ratio(shown, earlier)
-            if similarity >= self._threshold:
-                _LOG.warning("Loop detected: %.1f%% similarity to previous output", 100 * similarity)
-                self.found = similarity
+            alike = similarity(shown, earlier, self._ratio)
+            if alike >= self._threshold:
+                _LOG.warning("Loop detected: %.1f%% similarity to previous output", 100 * alike)
+                self.found = alike
                 return True
         self._outputs.append(shown)
         return False
