@@ -32,8 +32,8 @@ def pytest_loop_close_sections() -> Sequence[Section]:
 
 @pytest.hookspec
 def pytest_loop_close_exit_strategies() -> Sequence[ExitStrategy]:
-    """Exit strategies that ``loop-close drive`` and the hooks of agent hosts can use, selected by name.
+    """Exit strategies that ``loop-close drive`` can use, selected by name.
 
-    These commands call it, not pytest: only in packages, and in the ``conftest.py`` of the root.
+    This command calls it, not pytest: only in packages, and in the ``conftest.py`` of the root.
     """
     raise NotImplementedError

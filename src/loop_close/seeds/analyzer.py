@@ -375,20 +375,6 @@ def error_patterns(text: str) -> frozenset[str]:
     )
 
 
-def _stuck_in(error_history: Sequence[str]) -> StuckSignal:
-    turns = [error_patterns(text) for text in error_history[-_TURNS:]]
-    frequency = Counter(pattern for turn in turns for pattern in turn)
-    last, before = turns[-1] if turns else frozenset(), turns[-2] if len(turns) > 1 else frozenset()
-    # Where some of several errors are gone, and no other came, the agent gets somewhere.
-    repeated = [] if last < before else [pattern for pattern in last if frequency[pattern] >= REPEATS]
-    return StuckSignal(
-        detected=bool(repeated),
-        repeated_patterns=tuple(sorted(repeated, key=lambda pattern: (-frequency[pattern], pattern))),
-        error_frequency=dict(sorted(frequency.items())),
-        confidence=min(100.0, _A_TIME * max(frequency.values(), default=0)),
-    )
-
-
 # --- how much it says, and what it says was done
 
 #: So many different words make a full report.
@@ -456,7 +442,10 @@ class ResponseAnalyzer:
     def analyze(self, response: str, context: AnalysisContext) -> AnalysisResult:
         """The result for a response, without the tests. Being stuck outranks a claim: a person should look."""
         read = read_response(response)
-        signal, stuck = _signal_of(read, context.task_description.lower()), _stuck_in(context.error_history)
+        signal, stuck = (
+            _signal_of(read, context.task_description.lower()),
+            self.detect_stuck_loop(context.error_history),
+        )
         before = context.previous_responses[1 - _TEST_TURNS :]
         test_turns = sum(read_response(text).is_test_only for text in before) + 1 if read.is_test_only else 0
         if test_turns >= REPEATS:
@@ -502,7 +491,17 @@ class ResponseAnalyzer:
 
         :param error_history: one text a turn, the oldest first; the last ten count, each error of a turn once.
         """
-        return _stuck_in(error_history)
+        turns = [error_patterns(text) for text in error_history[-_TURNS:]]
+        frequency = Counter(pattern for turn in turns for pattern in turn)
+        last, before = turns[-1] if turns else frozenset(), turns[-2] if len(turns) > 1 else frozenset()
+        # Where some of several errors are gone, and no other came, the agent gets somewhere.
+        repeated = [] if last < before else [pattern for pattern in last if frequency[pattern] >= REPEATS]
+        return StuckSignal(
+            detected=bool(repeated),
+            repeated_patterns=tuple(sorted(repeated, key=lambda pattern: (-frequency[pattern], pattern))),
+            error_frequency=dict(sorted(frequency.items())),
+            confidence=min(100.0, _A_TIME * max(frequency.values(), default=0)),
+        )
 
     def extract_work_summary(self, response: str) -> str:
         """Like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty if the response reports none of it."""
