@@ -22,7 +22,7 @@ def places(seen):
 @pytest.mark.parametrize(("code", "number"), [(1, 1), (None, 1), (0, 0)])
 def test_line_without_a_summary_counts_unless_all_is_said_to_be_well(code, number):
     prose = "The manual shows\nwhat mypy prints\nof such a program:\n"
-    assert len(observe(prose + MYPY, exit_code=code).failures) == number
+    assert len(observe(f"{prose}{MYPY}{prose * 3}", exit_code=code).failures) == number
 
 
 @pytest.mark.parametrize("code", [1, None, 0])

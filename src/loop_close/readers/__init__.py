@@ -148,10 +148,8 @@ def _readers_of(module: str) -> Mapping[str, Read]:
     match module:
         case "pytest_output":
             from loop_close.readers.pytest_output import READERS
-        case "type_checkers":
-            from loop_close.readers.type_checkers import READERS
-        case "linters":
-            from loop_close.readers.linters import READERS
+        case "checkers":
+            from loop_close.readers.checkers import READERS
         case "processes":
             from loop_close.readers.processes import READERS
         case "runners":
@@ -163,7 +161,10 @@ def _readers_of(module: str) -> Mapping[str, Read]:
     return READERS
 
 
-_LINTED = (".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "Would reformat: ", "Failed to parse ")
+_LINTED = (
+    *(".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "/ruff/rules/", "Would reformat: "),
+    *("Failed to parse ", " would be reformatted", "Found ", " fixable with "),
+)
 
 #: What a reader has read, the later ones do not see: those of whole runs come before those of single lines.
 DEFAULT_READERS: tuple[Reader, ...] = (
@@ -195,17 +196,17 @@ DEFAULT_READERS: tuple[Reader, ...] = (
     Reader(
         id="pyright",
         triggers=(" error", '"generalDiagnostics"', "File or directory "),
-        module="type_checkers",
+        module="checkers",
     ),
     Reader(
         id="mypy",
         triggers=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
-        module="type_checkers",
+        module="checkers",
     ),
-    Reader(id="ty", triggers=("error[", "fatal["), module="type_checkers"),
-    Reader(id="pyrefly", triggers=("ERROR ", '"concise_description"', "pyrefly"), module="type_checkers"),
-    Reader(id="ruff", triggers=_LINTED, module="linters"),
-    Reader(id="flake8", triggers=_LINTED, module="linters"),
+    Reader(id="ty", triggers=("error[", "fatal[", " diagnostic"), module="checkers"),
+    Reader(id="pyrefly", triggers=("ERROR ", '"concise_description"', "INFO "), module="checkers"),
+    Reader(id="ruff", triggers=_LINTED, module="checkers"),
+    Reader(id="flake8", triggers=_LINTED, module="checkers"),
     Reader(id="coverage", triggers=("% not reached.", "Coverage failure: total of "), module="runners"),
     Reader(
         id="faulthandler",
