@@ -221,8 +221,7 @@ def of_junit(path: Path, root: str) -> Part:
     :param root: the folder of the project.
     :raises OSError: when it cannot be read. :raises RejectedError: where it is not whole.
     """
-    from loop_close.readers.junit_xml import merge_junit, read_junit
-    from loop_close.readers.junit_xml.case import test_of_case
+    from loop_close.readers.junit_xml import merge_junit, read_junit, test_of_case
     from loop_close.readers.streams import observe_texts, with_junit
 
     with path.open("rb") as file:

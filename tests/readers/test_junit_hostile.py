@@ -1,7 +1,6 @@
 """Files that are broken, foreign or made to harm: what can be read is read, and the rest is said."""
 
 import sys
-import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites><testsuite name="pyt
 TAIL = "</testsuite></testsuites>"
 PASSED = '<testcase classname="tests.test_a" name="test_fine" />\n'
 FAILED = '<testcase classname="tests.test_a" name="test_x"><failure message="assert 1 == 2">{}</failure></testcase>\n'
+NO_ROOT = "it does not begin with <testsuites> or <testsuite>"
 
 
 def read(text, encoding="utf-8"):
@@ -27,18 +27,11 @@ def read(text, encoding="utf-8"):
         ("", "r.xml: empty"),
         (" \n\n", "r.xml: empty"),
         ("\ufeff", "r.xml: empty"),
-        ("=== 1 failed in 0.1s ===", "r.xml:1:1: not XML (invalid token)"),
-        ("\x1f\x8b\x08binary\x00", "r.xml:1:5: not XML (invalid token)"),
-        ("{'tests': 1}", "r.xml:1:1: not XML (invalid token)"),
-        (
-            "<html><body/></html>",
-            "r.xml:1:1: the root element is <html>, neither <testsuites> nor <testsuite>",
-        ),
-        (
-            "<?xml version='1.0'?>\n <project/>",
-            "r.xml:2:2: the root element is <project>, neither <testsuites> nor <testsuite>",
-        ),
-        ("<testsuites", "r.xml:1:1: ends in the middle (unclosed token)"),
+        ("=== 1 failed in 0.1s ===", f"r.xml: {NO_ROOT}"),
+        ("\x1f\x8b\x08binary\x00", f"r.xml: {NO_ROOT}"),
+        ("<html><body/></html>", f"r.xml: {NO_ROOT}"),
+        ("<?xml version='1.0'?>\n <project/>", f"r.xml: {NO_ROOT}"),
+        ("<testsuites", "r.xml:1:1: unclosed token; the cases before it were read"),
     ],
 )
 def test_invalid_junit_xml_gives_a_problem_and_nothing_else(text, problem):
@@ -56,14 +49,14 @@ def test_an_empty_report_is_valid(text):
 @pytest.mark.parametrize(
     ("broken", "problem"),
     [
-        ("", "r.xml:5:1: ends in the middle (no element found); 2 cases before it were read"),
-        ("<testcase", "r.xml:5:1: ends in the middle (unclosed token); 2 cases before it were read"),
-        ("</b>", "r.xml:5:3: not well-formed (mismatched tag); 2 cases before it were read"),
+        ("", "r.xml:5:1: no element found; the cases before it were read"),
+        ("<testcase", "r.xml:5:1: unclosed token; the cases before it were read"),
+        ("</b>", "r.xml:5:3: mismatched tag; the cases before it were read"),
         (
             "<a b=c/>",
-            "r.xml:5:6: not well-formed (invalid token); 2 cases before it were read",
+            "r.xml:5:6: not well-formed (invalid token); the cases before it were read",
         ),
-        ("&boom;", "r.xml:5:1: not well-formed (undefined entity); 2 cases before it were read"),
+        ("&boom;", "r.xml:5:1: undefined entity; the cases before it were read"),
     ],
 )
 def test_cases_before_the_fault_are_given(broken, problem):
@@ -72,10 +65,6 @@ def test_cases_before_the_fault_are_given(broken, problem):
     assert reading.incomplete == problem
     assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_x"]
     assert reading.counts == Counts(passed=1, failed=1, collected=2)
-
-
-def test_one_case_is_not_two_cases():
-    assert "; 1 case before it was read" in read(HEAD + PASSED).incomplete
 
 
 def test_a_case_cut_off_in_the_middle_is_not_given():
@@ -97,7 +86,7 @@ def test_a_case_cut_off_in_the_middle_is_not_given():
 def test_declarations_are_refused(declaration):
     reading = read(f"{declaration}<testsuite>{FAILED.format('&x;&b;')}</testsuite>")
     assert reading.failures == ()
-    assert reading.problems[0].startswith("r.xml:1:")
+    assert reading.problems[0].startswith("r.xml: ")
     assert reading.incomplete.endswith(
         "a document type or entity declaration, which no test results need; refused"
     )
@@ -160,7 +149,7 @@ def test_characters_that_xml_forbids_do_not_end_the_reading(control):
     text = HEAD + FAILED.format(f"E   ValueError: a{control}b") + PASSED + TAIL
     reading = read(text)
     if control == "&#55296;":  # a surrogate in decimal digits: nobody writes that
-        assert "invalid character number" in reading.incomplete
+        assert "reference to invalid character number" in reading.incomplete
     else:
         assert reading.incomplete == ""
         assert reading.counts == Counts(passed=1, failed=1, collected=2)
@@ -180,11 +169,10 @@ def test_a_long_attribute_is_cut():
     assert len(reading.failures[0].message) < 16_100
 
 
-@pytest.mark.slow
-def test_a_tag_without_end_is_given_up():
-    chunks = (b"x" * 1_000_000 for _ in range(60))
-    reading = read_junit("r.xml", [b'<testsuite><testcase name="', *chunks])
-    assert "a single tag or comment of more than 32 MB" in reading.incomplete
+def test_a_large_file_is_refused(monkeypatch):
+    monkeypatch.setattr(junit_xml, "MAX_XML", 1_000)
+    reading = read_junit("r.xml", iter([(HEAD + FAILED.format("x" * 2_000)).encode(), b""]))
+    assert (reading.failures, "is not read" in reading.incomplete) == ((), True)
 
 
 def test_thousands_of_results_in_one_case_are_bounded():
@@ -199,53 +187,6 @@ def test_a_failure_behind_many_other_elements_is_found(tag):
     for before in (f"<{tag}/>" * 5_000, f"<properties>{f'<{tag}/>' * 5_000}</properties>"):
         found = read(f'<testsuite><testcase name="a">{before}<failure message="m"/></testcase></testsuite>')
         assert [failure.message for failure in found.failures] == ["m"]
-
-
-def many(number):
-    yield b'<testsuite name="pytest">'
-    for start in range(0, number, 100):
-        cases = (
-            f'<testcase classname="t.test_{i}" name="test_x"><failure message="assert {i}">E   assert {i}\n'
-            f"{'x' * 2_000}\n\ntest_{i}.py:1: AssertionError</failure></testcase>"
-            for i in range(start, start + 100)
-        )
-        yield "".join(cases).encode()
-    yield b"</testsuite>"
-
-
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(monkeypatch):
-    monkeypatch.setattr(junit_xml, "_MAX_FAILURES", 100)
-    monkeypatch.setattr(junit_xml, "_MAX_CASES", 50)
-    peaks = []
-    for number in (400, 1_600):
-        tracemalloc.start()
-        result = read_junit("r.xml", many(number))
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-        assert len(result.failures) == 100
-        assert result.counts.failed == number
-        assert result.problems == (f"r.xml: {number - 100} more failures are not kept",)
-        assert len(result.cases) <= 150
-    assert peaks[1] < peaks[0] * 1.3
-
-
-@pytest.mark.large
-def test_a_long_text_takes_little_memory():
-    chunks = (b"line of output\n" * 4_000 for _ in range(500))
-    tracemalloc.start()
-    reading = read_junit(
-        "r.xml",
-        [
-            b'<testsuite><testcase name="a"><failure message="m">',
-            *chunks,
-            b"</failure></testcase></testsuite>",
-        ],
-    )
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert reading.failures[0].message == "m"
-    assert peak < 45_000_000  # of which 30 MB are the chunks
 
 
 TOKENS = [

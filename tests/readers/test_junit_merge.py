@@ -157,8 +157,6 @@ def test_files_of_other_runners_are_not_of_pytest():
 @pytest.mark.parametrize(
     ("attributes", "expected"),
     [
-        ('failures="2" errors="0"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
-        ('failures="1" errors="1"', ("r.xml: suite 'lost' says that it has 2 failures, and lists none",)),
         ('failures="0" errors="0"', ()),
         ('failures=""', ()),
         ('failures="0.0" tests="1"', ()),
@@ -166,11 +164,32 @@ def test_files_of_other_runners_are_not_of_pytest():
         ('tests="5"', ("r.xml: suite 'lost' says that it has 5 tests, and lists 1",)),
     ],
 )
-def test_a_suite_with_failures_that_lists_none_is_a_problem(attributes, expected):
+def test_a_suite_that_lists_less_than_it_says_is_a_problem(attributes, expected):
     inner = f'<testsuite name="lost" {attributes}>{case()}</testsuite>'
     reading = read_junit("r.xml", [f"<testsuites>{inner}</testsuites>".encode()])
     assert reading.problems == expected
     assert reading.incomplete == "".join(expected)
+
+
+@pytest.mark.parametrize("attributes", ['failures="2"', 'failures="1" errors="1"'])
+def test_a_suite_that_counts_failures_and_lists_none_has_failed(attributes):
+    reading = read(f'<testsuite name="lost" {attributes}>{case()}</testsuite>')
+    assert messages(reading) == ["suite 'lost' says that it has 2 failures, and lists none"]
+    assert (reading.counts.failed, reading.counts.passed, reading.problems) == (2, 1, ())
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<error message="no server"/>',
+        f"<system-out>{'=' * 20} 1 failed, 2 passed in 0.12s {'=' * 20}</system-out>",
+        '<testcase name="a" result="failure"/>',
+    ],
+)
+def test_what_a_suite_or_a_case_says_by_itself_is_red(inside):
+    reading = read(f'<testsuite name="other" tests="1">{case()}{inside}</testsuite>')
+    assert len(reading.failures) == 1
+    assert report_of(with_junit(observe_texts([], 0), reading)).verdict == "red"
 
 
 def test_suites_around_a_suite_count_its_cases():
