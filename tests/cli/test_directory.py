@@ -3,15 +3,13 @@
 import contextlib
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import GUARD, Terminal, environment, loop_close, loop_close_here
+from cli_harness import GUARD, Terminal, loop_close, loop_close_here
 
 import loop_close as package
 from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
@@ -164,22 +162,6 @@ def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
         assert b"\n::error" not in shown
 
 
-@pytest.mark.slow
-def test_log_at_which_a_process_dies_is_named_and_the_others_are_read(tmp_path):
-    for number in range(12):
-        put(tmp_path, f"logs/{number}.log", RED)
-    deadly = "import os, loop_close.log_files as files\nread = files.read_log\n"
-    deadly += "files.read_log = lambda path: os._exit(9) if path.endswith('/7.log') else read(path)\n"
-    put(tmp_path, "patch/sitecustomize.py", deadly)
-    where = environment(PYTHONPATH=str(tmp_path / "patch"))
-    printed = [analyze(tmp_path, "logs", "--json", "--jobs", n, env=where).stdout for n in (1, 2)]
-    document = summary(printed[0])
-    assert printed[0] == printed[1]
-    assert (document["logs"]["red"], document["logs"]["unread"]) == (11, 1)
-    why = "the process that read it died, perhaps for want of memory"
-    assert document["files"] == [{"file": "7.log", "status": "unread", "reason": why}]
-
-
 def processes_of(session):
     """Ids of the processes in a session."""
     for entry in Path("/proc").iterdir():
@@ -223,17 +205,3 @@ def test_processes_end_with_their_parent_however_it_ends(tmp_path, heavy):
         until(lambda: workers_of(session))
         terminal.process.kill()
         until(lambda: not [*processes_of(session)])
-
-
-@pytest.mark.slow
-@on_linux
-def test_process_that_is_killed_costs_nothing_if_its_logs_are_not_the_reason(tmp_path, heavy):
-    for path in [*heavy.iterdir()][20:]:
-        path.unlink()
-    with Terminal(
-        "analyze", heavy, "--json", "--jobs", "2", cwd=tmp_path, stdout=subprocess.PIPE
-    ) as terminal:
-        os.kill(until(lambda: workers_of(terminal.process.pid))[0], signal.SIGKILL)
-        printed = terminal.process.stdout.read()
-        terminal.ended()
-    assert summary(printed)["logs"]["red"] == 20

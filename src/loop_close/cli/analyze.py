@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -104,34 +105,23 @@ def _document(report: Report, options: argparse.Namespace) -> str:
 
 # --- ``loop-close analyze DIRECTORY``: many logs, each a run of its own, to one summary of their root causes
 
-#: Files that a process reads before it hands on what it found: a few milliseconds of work.
-_CHUNK = 8
-_DIED = "the process that read it died, perhaps for want of memory"
-
 
 def _summarized(options: argparse.Namespace) -> tuple[str, bool]:
     """The text of the summary, and whether all logs are green.
 
     :raises UsageError: for options that are only for logs of one run.
     """
-    from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text, unread_log
-    from loop_close.log_files import summary_of_files
-    from loop_close.parallel import map_in_processes, usable_cpus
+    from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text
+    from loop_close.log_files import summaries_in_processes
 
     of_one_run = {"--junit": options.junit, "--exit-code": options.exit_code, "--budget": options.budget}
     if given := [option for option, value in of_one_run.items() if value not in (None, [])]:
         raise UsageError(f"{given[0]} is for logs of one run: in a directory each log is a run of its own")
-    total = LogSummary()
-    results = map_in_processes(
-        partial(summary_of_files, root=os.getcwd()),
-        _logs_in(options.files),
-        lost=lambda file: unread_log(file[1], _DIED),
-        jobs=options.jobs or usable_cpus(),
-        size=_CHUNK,
-    )
-    with closing(results):
-        for result in results:
-            total = combine_summaries(total, result)
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    with closing(
+        summaries_in_processes(_logs_in(options.files), os.getcwd(), options.jobs or usable or 1)
+    ) as summaries:
+        total = reduce(combine_summaries, summaries, LogSummary())
     return (summary_json if options.json else summary_text)(total), total.is_green
 
 
