@@ -192,7 +192,7 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         ),
         module="pytest_output",
     ),
-    Reader(id="unittest", triggers=("\nRan ", "=====\n"), module="runners"),
+    Reader(id="unittest", triggers=("\nRan ", "=====\n", "FAIL", "ERROR"), module="runners"),
     Reader(
         id="pyright",
         triggers=(" error", '"generalDiagnostics"', "File or directory "),
@@ -231,7 +231,11 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         module="processes",
     ),
     Reader(id="pre_commit", triggers=("- hook id: ",), module="runners"),
-    Reader(id="tox", triggers=(": FAIL", "HandledError| ", " summary ___"), module="runners"),
+    Reader(
+        id="tox",
+        triggers=(": FAIL", "HandledError| ", "evaluation failed", "ERROR:   ", ": exit "),
+        module="runners",
+    ),
     Reader(
         id="shell",
         triggers=(
