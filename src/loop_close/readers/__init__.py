@@ -163,7 +163,7 @@ def _readers_of(module: str) -> Mapping[str, Read]:
 
 _LINTED = (
     *(".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "/ruff/rules/", "Would reformat: "),
-    *("Failed to parse ", " would be reformatted", "Found ", " fixable with "),
+    *("Failed to parse ", " would be reformatted", "Found ", " fixable with ", "title=", "logissue "),
 )
 
 #: What a reader has read, the later ones do not see: those of whole runs come before those of single lines.
@@ -200,7 +200,7 @@ DEFAULT_READERS: tuple[Reader, ...] = (
     ),
     Reader(
         id="mypy",
-        triggers=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "'),
+        triggers=(": error: ", "mypy: ", " source file", "errors prevented", '"severity": "', "--show"),
         module="checkers",
     ),
     Reader(id="ty", triggers=("error[", "fatal[", " diagnostic"), module="checkers"),

@@ -418,8 +418,9 @@ _MYPY = Tool(
         # argparse says the same of what has no line
         (
             ": error: ",
-            re.compile(rf"{_PATH}(?P<line>): error: (?P<said>(?:Duplicate|Cannot|Source) .*)\Z"),
+            re.compile(rf"{_PATH}(?P<line>): error: (?P<said>(?:Duplicate|Cannot|Source|INTERNAL) .*)\Z"),
         ),
+        ("--show", re.compile(rf"{_PATH}(?::\d{{1,9}})?: note: (?P<said>please use --show-traceback .*)\Z")),
         ("mypy: ", re.compile(r"mypy: (?P<file>)(?:error: |(?=can't ))(?P<said>.+)\Z")),
     ),
     summary=re.compile(
@@ -613,7 +614,8 @@ _FLAKE8 = Tool(name="flake8", items=_LINES, summary=_NEVER, caret=2)
 #: What only Ruff writes: then the lines that flake8 writes alike are Ruff's.
 _RUFFS = re.compile(
     r"^(?:Found \d{1,9} errors?(?: \(\d{1,9} fixed, \d{1,9} remaining\))?\.| {1,13}\|)$|\[\*\] \d{1,9} fixable with "
-    r"|:\d{1,9}: (?:[A-Z]{1,6}\d{3,5} \[\*\] |(?:invalid-syntax|SyntaxError): )|\"noqa_row\"|/ruff/rules/",
+    r"|:\d{1,9}: (?:[A-Z]{1,6}\d{3,5} \[\*\] |(?:invalid-syntax|SyntaxError): )|\"noqa_row\"|/ruff/rules/"
+    r"|:error title=[Rr]uff |logissue type=error;sourcepath=",
     re.MULTILINE,
 )
 _RUFF = Tool(
@@ -622,6 +624,21 @@ _RUFF = Tool(
         *_LINES,
         ("", re.compile(rf"{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z")),
         (" ", re.compile(rf" {{2,10}}{_AT[1:]} {{1,8}}{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z")),
+        (
+            "title=",
+            re.compile(
+                r": ?:error title=[Rr]uff \((?P<code>[^)\n]{1,80})\),file=(?P<file>[^,\n]{1,1000})"
+                r",line=(?P<line>\d{1,9})[^:\n]{0,200}::(?:\S{1,1000}: )?(?:[A-Z]{1,6}\d{3,5} )?"
+                r"(?P<said>(?:(?!%0A).)*).*\Z"
+            ),
+        ),
+        (
+            "type=error;",
+            re.compile(
+                r"# ?#vso\[task\.logissue type=error;sourcepath=(?P<file>[^;\n]{1,1000});linenumber=(?P<line>\d{1,9});"
+                r"columnnumber=(?P<column>\d{1,9});code=(?P<code>[^;\n]{0,80});\](?P<said>.*)\Z"
+            ),
+        ),
         # the end of a finding in JSON of which the beginning was cut
         (
             '"url": ',
