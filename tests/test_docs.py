@@ -235,7 +235,7 @@ def put(file, language, code):
 
 def test_the_page_adds_one_of_each_to_the_project():
     assert {path.split("/")[2] for _, path, _ in EDITS} == {
-        *("detectors", "readers", "hosts", "signals.py", "prompt", "settings.py"),
+        *("detectors.py", "readers", "hosts", "signals.py", "prompt", "settings.py"),
     }
 
 

@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from loop_close.detectors import DEFAULT_DETECTORS
-    from loop_close.detectors.contract import Detector
+    from loop_close.detectors import DEFAULT_DETECTORS, Detector
     from loop_close.library import (
         LogSummary,
         LoopClosureReport,
@@ -62,8 +61,7 @@ if TYPE_CHECKING:
 
 #: The names by the module that each is imported from.
 _NAMES = {
-    "loop_close.detectors": "DEFAULT_DETECTORS",
-    "loop_close.detectors.contract": "Detector",
+    "loop_close.detectors": "DEFAULT_DETECTORS Detector",
     "loop_close.library": (
         "LogSummary LoopClosureReport close_loop combine_summaries detect_fixme_markers "
         "detect_incomplete_functions detect_missing_modules detect_not_implemented detect_stack_traces "

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loop_close.detectors.contract import Detector
+    from loop_close.detectors import Detector
     from loop_close.prompt.compose import Section
     from loop_close.seeds.strategies import ExitStrategy
 

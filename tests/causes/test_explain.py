@@ -2,7 +2,7 @@ import pytest
 from records import failure, in_test, origin, raised
 
 from loop_close.causes.grouping import join_explained
-from loop_close.detectors.contract import claim
+from loop_close.detectors import claim
 from loop_close.model import Site
 
 

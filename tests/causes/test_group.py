@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from records import TEST, failure, failures, frame, in_test, origin, raised, verdict
 
 from loop_close.causes import group
-from loop_close.detectors.contract import claim
+from loop_close.detectors import claim
 from loop_close.model import Evidence, Site
 
 KIND = "test-failure"

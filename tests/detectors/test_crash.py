@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.detectors.findings import CRASH
+from loop_close.detectors import CRASH
 from loop_close.model import Failure, Observation, Raised
 
 

@@ -4,7 +4,7 @@ import pytest
 from records import failure, observed, raised
 
 from loop_close import close_loop
-from loop_close.detectors.findings import LINT_ERROR, TYPECHECK_ERROR
+from loop_close.detectors import LINT_ERROR, TYPECHECK_ERROR
 from loop_close.model import Failure
 
 DETECTORS = {"typecheck-error": TYPECHECK_ERROR, "lint-error": LINT_ERROR}

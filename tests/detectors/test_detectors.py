@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from records import any_text, failures, hostile
 from samples import GREEN, NEGATIVE, NOTHING, POSITIVE
 
-from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, by_priority, findings, run_detectors
+from loop_close import detectors as findings
+from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, by_priority, run_detectors
 from loop_close.model import Evidence, Observation, Warned
 
 ALL = {d.id: d for d in DEFAULT_DETECTORS}

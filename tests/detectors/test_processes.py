@@ -2,8 +2,7 @@
 
 import pytest
 
-from loop_close.detectors import DEFAULT_DETECTORS, run_detectors
-from loop_close.detectors.findings import CRASH
+from loop_close.detectors import CRASH, DEFAULT_DETECTORS, run_detectors
 from loop_close.model import Observation
 from loop_close.readers import processes, runners
 

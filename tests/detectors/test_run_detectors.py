@@ -7,8 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from records import failure, failures, frame, observed, raised, verdict
 
-from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
-from loop_close.detectors.contract import claim
+from loop_close.detectors import (
+    DEFAULT_DETECTORS,
+    DETECTOR_ERROR,
+    Detector,
+    by_priority,
+    claim,
+    run_detectors,
+)
 from loop_close.judge import report_of
 from loop_close.model import Evidence, Observation
 

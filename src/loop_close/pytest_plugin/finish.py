@@ -238,7 +238,7 @@ def _warnings(recorder: Recorder) -> list[Warned]:
     if not recorder.warnings:
         return []
     from loop_close.capture import ProjectCode
-    from loop_close.detectors.findings import is_unhandled_exception
+    from loop_close.detectors import is_unhandled_exception
     from loop_close.model import Warned
 
     project = ProjectCode(str(recorder.config.rootpath))

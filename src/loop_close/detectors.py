@@ -1,0 +1,603 @@
+"""Detectors say what is wrong: each is a function and a row. Here are the record, the rows, and what runs them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from msgspec.structs import force_setattr
+
+from loop_close import lazy
+from loop_close.facts import (
+    COLLECTIONS_DIFFER,
+    LINTERS,
+    failure_place,
+    is_a,
+    is_about_import_cycle,
+    is_about_no_exception,
+    is_assertion,
+    is_misuse,
+    is_syntax_error,
+    origins,
+    reached,
+)
+from loop_close.model import Evidence, Failure, Observation
+from loop_close.records import Record
+from loop_close.text import fault_text
+
+__all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "by_priority", "claim", "run_detectors"]
+
+# --- the record that the built-in detectors and those of third parties share
+
+_DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
+_EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file"), str) | {"line": int}
+
+
+class Detector(Record, frozen=True, kw_only=True):
+    """One way to find out what is wrong.
+
+    :ivar id: unique; also the name users type.
+    :ivar kind: the kind of the evidence it yields.
+    :ivar label: what one finding is called, in the singular ("test failure").
+    :ivar priority: the smaller, the more it blocks everything else; the built-in ones go by tens from 10.
+    :ivar description: one line for a list of detectors.
+    :ivar hint: a sentence or two on how such a thing is fixed, for the prompt; true of every finding.
+    :ivar detect: a pure function from what was observed to what was found.
+    :ivar is_fallback: its finding on a failure counts only when no other detector claims that failure.
+    :ivar label_for: what one finding is called, in the singular, where findings are of several kinds; None where
+        ``label`` fits all of them.
+    :ivar advise: how this very finding is fixed, empty if nothing general is true of it; None where ``hint`` fits.
+    """
+
+    id: str
+    label: str
+    priority: int
+    description: str
+    hint: str
+    detect: Callable[[Observation], Iterable[Evidence]]
+    kind: str = ""
+    is_fallback: bool = False
+    label_for: Callable[[Evidence], str] | None = None
+    advise: Callable[[Evidence], str] | None = None
+
+    def __post_init__(self) -> None:
+        _check_types(self, _DETECTOR_TYPES)
+        if not callable(self.detect):
+            raise TypeError(f"Detector.detect is {type(self.detect).__name__}, which cannot be called")
+        force_setattr(self, "kind", self.kind or self.id)
+
+    def count(self, number: int) -> str:
+        """``1 test failure``, ``3 test failures``."""
+        return _counted(number, self.label)
+
+    def count_of(self, found: Iterable[Evidence]) -> str:
+        """The findings by what each is called, ``label`` first: ``1 missing module, 2 missing names``."""
+        counts: Counter[str] = Counter()
+        for each in found:
+            counts[_asked(self.label_for, each, self.label)] += each.failure.number if each.failure else 1
+        ordered = sorted(counts.items(), key=lambda pair: (pair[0] != self.label, pair[0]))
+        return ", ".join(_counted(number, label) for label, number in ordered)
+
+    def hint_for(self, evidence: Evidence) -> str:
+        """The hint, as far as it is true of this finding; empty for none."""
+        return _asked(self.advise, evidence, self.hint)
+
+
+def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, default: str) -> str:
+    """What the function says of a finding; one of a third party that fails costs only its own words."""
+    try:
+        said = function(evidence) if function is not None else default
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return default
+    return said if type(said) is str else default
+
+
+_NOUN = lazy.pattern(r"\A.+?(?= (?:without|outside|inside|with|of|in|on|at|for|from|by|to) |\Z)")
+
+
+def _counted(number: int, label: str) -> str:
+    """``functions without a body``: the noun that the label begins with is in the plural."""
+    found = _NOUN.search(label)
+    noun = found[0] if found is not None else label
+    plural = f"{noun}es" if noun.endswith(("s", "x", "sh", "ch")) else f"{noun}s"
+    return f"{number} {label if number == 1 else plural + label[len(noun) :]}"
+
+
+def _check_types(record: object, types: Mapping[str, type]) -> None:
+    """Make sure that the fields of a third party's record can be sorted and shown.
+
+    :raises TypeError: naming the field that has the wrong type.
+    """
+    for name, expected in types.items():
+        value = getattr(record, name)
+        if not isinstance(value, expected):
+            kinds = f"{type(value).__name__}, not {expected.__name__}"
+            raise TypeError(f"{type(record).__name__}.{name} is {kinds}")
+
+
+def _each(kind: str, applies: Callable[[Failure], object]) -> Callable[[Observation], Iterator[Evidence]]:
+    """A detector function that claims the failures to which a condition applies."""
+    return lambda observation: (claim(kind, failure) for failure in observation.failures if applies(failure))
+
+
+def claim(kind: str, failure: Failure) -> Evidence:
+    """Evidence that says what kind a failure is; its place and message come from the failure."""
+    file, line, function = failure_place(failure)
+    return Evidence(
+        kind=kind,
+        snippet=failure.message,
+        label=function or failure.code,
+        file=file,
+        line=line,
+        failure=failure,
+    )
+
+
+# --- the built-in detectors
+
+INTERNAL_ERROR = Detector(
+    id="internal-error",
+    label="internal error",
+    priority=10,
+    description="pytest or one of its plugins broke, so that the run says little about the tests",
+    hint="An internal error comes from a plugin, a conftest hook or pytest itself, not from a test. "
+    "The innermost frame in the project's own conftest or plugin code is the usual place.",
+    detect=_each("internal-error", lambda failure: failure.phase == "session" and not is_misuse(failure)),
+)
+SYNTAX_ERROR = Detector(
+    id="syntax-error",
+    label="syntax error",
+    priority=20,
+    description="a source file that Python cannot parse",
+    hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
+    "before it.",
+    detect=_each("syntax-error", lambda failure: is_syntax_error(failure.raised)),
+)
+
+#: What a failed import is called, and its advice.
+_IMPORTS: Mapping[str, str] = {
+    "missing module": "The module's name is wrong, the module moved, its folder is not on the import path, or a "
+    "dependency is not installed: install it.",
+    "missing name": "The module was found, and it does not define the name: the name is wrong, moved, or not written "
+    "yet.",
+    "circular import": "Modules import each other while they are loaded. What both need can move into a third module, "
+    "or one import into the function that uses it.",
+    "failed import": "",
+}
+
+
+def _import_label(evidence: Evidence) -> str:
+    """What is missing: the module itself, a name in it, or neither."""
+    raised = evidence.failure.raised if evidence.failure is not None else None
+    if is_about_import_cycle(raised):
+        return "circular import"
+    if raised is None or is_a(raised, "ModuleNotFoundError"):
+        return "missing module"
+    return "missing name" if raised.message.startswith("cannot import name ") else "failed import"
+
+
+MISSING_MODULE = Detector(
+    id="missing-module",
+    label="missing module",
+    priority=30,
+    description="an import that fails: no such module, no such name in it, or a circular import",
+    hint="An import fails: the module or the name in it does not exist, or modules import each other while they "
+    "are loaded.",
+    detect=_each(
+        "missing-module", lambda f: is_a(f.raised, "ImportError") or is_about_import_cycle(f.raised)
+    ),
+    label_for=_import_label,
+    advise=lambda evidence: _IMPORTS[_import_label(evidence)],
+)
+
+
+def _is_without_fixture(failure: Failure) -> bool:
+    return failure.raised is not None and "fixture" in failure.raised.details
+
+
+def _collection_advice(evidence: Evidence) -> str:
+    failure = evidence.failure
+    if failure is not None and _is_without_fixture(failure):
+        return "A fixture is found in the test's own module and class, in a conftest.py at or above it, or in a plugin."
+    if COLLECTIONS_DIFFER.search(evidence.snippet):
+        return "Test ids must be the same in every worker: not from the order of a set, the clock or a random value."
+    return ""
+
+
+COLLECTION_ERROR = Detector(
+    id="collection-error",
+    label="collection error",
+    priority=40,
+    description="tests that could not be collected: fixture not found, duplicate modules, bad conftest, bad marker",
+    hint="Something keeps tests from being collected or set up; what they would show is not known yet.",
+    detect=_each(
+        "collection-error", lambda f: f.phase == "collect" or is_misuse(f) or _is_without_fixture(f)
+    ),
+    advise=_collection_advice,
+    is_fallback=True,
+)
+_TYPE_CHECKERS = ("mypy", "pyright", "ty", "pyrefly")
+TYPECHECK_ERROR = Detector(
+    id="typecheck-error",
+    label="type error",
+    priority=50,
+    description="an error that mypy, Pyright, ty or Pyrefly reports",
+    hint="Where many calls fail alike, the signature or annotation that they share is the likelier place. A cast or an "
+    "ignore comment only hides the error.",
+    detect=_each("typecheck-error", lambda f: f.phase == "check" and f.tool in _TYPE_CHECKERS),
+)
+
+_VALUE_HINT = "A wrong value is put right in the function that made it, not in the test that compared it."
+
+
+def _value_advice(evidence: Evidence) -> str:
+    """The hint, where the test compared a value that the code under test made."""
+    raised = evidence.failure.raised if evidence.failure is not None else None
+    if raised is None or raised.site is None or not is_assertion(raised) or is_about_no_exception(raised):
+        return ""
+    return _VALUE_HINT if any(not origin.is_test for origin in raised.site.origins) else ""
+
+
+TEST_FAILURE = Detector(
+    id="test-failure",
+    label="test failure",
+    priority=60,
+    description="a test that failed in setup, call or teardown",
+    hint=_VALUE_HINT,
+    detect=_each("test-failure", lambda failure: failure.phase in ("setup", "call", "teardown")),
+    advise=_value_advice,
+    is_fallback=True,
+)
+NOT_IMPLEMENTED = Detector(
+    id="not-implemented",
+    label="unimplemented function",
+    priority=70,
+    description="a call that ended in NotImplementedError",
+    hint="The function shown raises NotImplementedError: its body has to be written. "
+    "For an abstract method, the subclass in use lacks its own version.",
+    detect=_each("not-implemented", lambda failure: is_a(failure.raised, "NotImplementedError")),
+)
+
+#: By number, as far as Linux and macOS agree, without those sent on purpose; out of memory is a kill.
+_SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
+# pytest-xdist, and pytest-forked in its place
+_WORKER = lazy.pattern(
+    r"\A(?:worker '[^'\n]{1,100}' crashed while running |\S{0,300}:-?\d+: running the test CRASHED with signal )"
+)
+
+
+def _crashes(observation: Observation) -> Iterator[Evidence]:
+    """Failures by a death; else the exit code, where nothing else was found that explains it."""
+    yield from (claim("crash", failure) for failure in observation.failures if _is_crash(failure))
+    code = observation.exit_code or 0  # negative from Python, from 128 on from a shell
+    name = _SIGNALS.get(-code if code < 0 else code - 128, "")
+    if name and not observation.failures:
+        yield Evidence(
+            kind="crash", snippet=f"the process was ended by {name} (exit code {code})", label=name
+        )
+
+
+def _is_crash(failure: Failure) -> bool:
+    if failure.raised is not None:
+        is_fatal = failure.raised.type in ("Fatal Python error", "Windows fatal exception")
+        return failure.phase == "process" and is_fatal
+    is_signal = failure.phase == "process" and failure.code in _SIGNALS.values()
+    return is_signal or _WORKER.match(failure.message) is not None
+
+
+CRASH = Detector(
+    id="crash",
+    label="crash",
+    priority=80,
+    description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
+    hint="The process ended without an exception to show. SIGKILL comes from outside of it: from the kernel when "
+    "memory is short, a time limit, or a person.",
+    detect=_crashes,
+)
+
+# pytest-timeout 2.x with the signal method: pytest.fail("Timeout (>1.0s) from pytest-timeout.")
+_PYTEST_TIMEOUT = lazy.pattern(r"\ATimeout \(?>")
+_TIMEOUT_TYPE = lazy.pattern(r"Time(?:d)?Out(?:Error|Expired|Exception)?\Z", re.IGNORECASE)
+
+
+def _is_timeout(failure: Failure) -> bool:
+    """Whether pytest-timeout ended the test, or the exception is a timeout by its name."""
+    raised = failure.raised
+    if raised is None:
+        return False
+    by_plugin = is_a(raised, "Failed") and bool(_PYTEST_TIMEOUT.match(raised.message))
+    return by_plugin or any(_TIMEOUT_TYPE.search(name) for name in (raised.type, *raised.bases))
+
+
+TIMEOUT = Detector(
+    id="timeout",
+    label="timeout",
+    priority=90,
+    description="a test or a call in it that ran into a time limit",
+    hint="Usual reasons for a timeout: a loop that does not end, a lock that is not released, a queue that stays "
+    "empty, a network or subprocess that does not answer.",
+    detect=_each("timeout", _is_timeout),
+)
+
+#: Warnings of pytest that stand for an exception.
+_EXCEPTIONS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
+#: The last stands for a category where the text is from asyncio's log.
+_CATEGORIES = (*_EXCEPTIONS, "PytestUnhandledCoroutineWarning", "asyncio")
+_NEVER_AWAITED = lazy.pattern(r"coroutine '[^'\n]{1,200}' was never awaited")
+# asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
+_LOGGED = lazy.pattern(
+    r"^.{0,200}?(?:Task exception was never retrieved|Future exception was never retrieved"
+    r"|Task was destroyed but it is pending!)",
+    re.MULTILINE,
+)
+_LOGGED_GUARDS = ("exception was never retrieved", "Task was destroyed")
+# The start of a process's message about an exception that was not handled.
+_UNHANDLED = lazy.pattern(
+    r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
+    r"|unhandled exception during asyncio\.run\(\) shutdown: |exception calling callback <"
+)
+_MAX_SECTION = 64_000
+_MAX_LOGGED = 10
+
+
+def is_unhandled_exception(category: str, message: str) -> bool:
+    """Whether a recorded warning is one that ``unhandled-async`` reads; the others need not be kept."""
+    return category in _CATEGORIES or _NEVER_AWAITED.search(message) is not None
+
+
+def _unhandled(observation: Observation) -> Iterator[Evidence]:
+    """Failures and warnings of these kinds, and what asyncio logged in captured output."""
+    kind = "unhandled-async"
+    for failure in observation.failures:
+        is_unhandled = failure.phase == "process" and _UNHANDLED.match(failure.message)
+        if is_unhandled or is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
+            yield claim(kind, failure)
+        for title, text in failure.sections:
+            is_logged = any(words in text for words in _LOGGED_GUARDS)
+            for match in islice(_LOGGED.finditer(text[-_MAX_SECTION:] if is_logged else ""), _MAX_LOGGED):
+                yield Evidence(kind=kind, snippet=match[0], label=title, file=failure.file, line=failure.line)
+    for w in observation.warnings:
+        if is_unhandled_exception(w.category, w.message):
+            yield Evidence(kind=kind, snippet=_gist(w.message), label=w.category, file=w.file, line=w.line)
+
+
+def _gist(message: str) -> str:
+    """The place and the exception, without pytest's traceback and advice."""
+    text = message.partition("\n\nEnable tracemalloc")[0]
+    outer = [line for line in text.splitlines() if line and not line[0].isspace()]
+    return f"{outer[0]}: {outer[-1]}" if outer and "Traceback (most recent call last):" in text else text
+
+
+def _unhandled_label(evidence: Evidence) -> str:
+    is_warning = evidence.failure is None and evidence.label.endswith("Warning")
+    return "warning" if is_warning and evidence.label not in _EXCEPTIONS else UNHANDLED_ASYNC.label
+
+
+UNHANDLED_ASYNC = Detector(
+    id="unhandled-async",
+    label="unhandled exception outside of a test",
+    priority=100,
+    description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
+    hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was not "
+    "awaited.",
+    detect=_unhandled,
+    label_for=_unhandled_label,
+)
+
+LINT_ERROR = Detector(
+    id="lint-error",
+    label="lint error",
+    priority=110,
+    description="a rule that Ruff or flake8 finds broken",
+    hint="The code is the rule's name. An undefined name or a syntax error is a fault of the program; most other "
+    "rules are about style.",
+    detect=_each("lint-error", lambda failure: failure.phase == "check" and failure.tool in LINTERS),
+)
+
+
+COVERAGE_BELOW = Detector(
+    id="coverage-below",
+    label="coverage shortfall",
+    priority=120,
+    description="coverage below the limit that the project sets (fail_under)",
+    hint="Tests are missing for the lines that did not run; `coverage report -m` lists these lines. The limit "
+    "itself is the project's decision.",
+    detect=_each(
+        "coverage-below", lambda f: (f.phase, f.tool, f.code) == ("check", "coverage", "fail-under")
+    ),
+)
+
+
+def _empty_functions(observation: Observation) -> Iterator[Evidence]:
+    """Each function that has no body yet, once: only a placeholder, see :attr:`Origin.is_empty`.
+
+    These are functions that returned a value that a failing assertion checked, and those that mypy reports as
+    ``empty-body``. A function that raised has a body.
+    """
+    kind, snippet = "incomplete-function", "the body is empty"
+    for failure in observation.failures:
+        if failure.code == "empty-body":  # mypy's code
+            label = f"{failure.tool} {failure.code}"
+            yield Evidence(kind=kind, snippet=snippet, label=label, file=failure.file, line=failure.line)
+    empty = (o for failure in observation.failures for o in origins(failure) if o.is_empty and not o.is_test)
+    for file, line, function in dict.fromkeys((o.file, o.line, o.function) for o in empty):
+        yield Evidence(kind=kind, snippet=snippet, label=function, file=file, line=line)
+
+
+INCOMPLETE_FUNCTION = Detector(
+    id="incomplete-function",
+    label="function without a body",
+    priority=130,
+    description="a body of `...`, `pass` or a lone TODO, in code that a failure reaches",
+    hint="The function named has no body yet and so returns None to its callers.",
+    detect=_empty_functions,
+)
+
+
+def _comments(kind: str, word: str) -> Callable[[Observation], Iterator[Evidence]]:
+    """A detector function for comments such as ``# TODO(name): …`` in code that a failure reaches, and such lines."""
+    pattern = re.compile(rf"#[^#\n]{{0,80}}?\b{word}\b(?:\([^)\n]{{0,40}}\))?:?.*")
+
+    def detect(observation: Observation) -> Iterator[Evidence]:
+        found: dict[tuple[str, int], Evidence] = {}
+        for file, function, source in (place for f in observation.failures for place in reached(f)):
+            for line, text in enumerate(source.lines, source.start):
+                if word in text and (match := pattern.search(text)):
+                    evidence = Evidence(kind=kind, snippet=match[0], label=function, file=file, line=line)
+                    found.setdefault((file, line), evidence)
+        yield from found.values()
+        for warned in observation.warnings:
+            if warned.category == word:
+                yield Evidence(kind=kind, snippet=warned.message, label=word)
+
+    return detect
+
+
+TODO_MARKER = Detector(
+    id="todo-marker",
+    label="TODO comment",
+    priority=140,
+    description="a TODO comment in a function that a failure reaches",
+    hint="A function on the way to the failure says itself that it is not finished.",
+    detect=_comments("todo-marker", "TODO"),
+)
+FIXME_MARKER = Detector(
+    id="fixme-marker",
+    label="FIXME comment",
+    priority=150,
+    description="a FIXME comment in a function that a failure reaches",
+    hint="A function on the way to the failure says itself that it is known to be wrong.",
+    detect=_comments("fixme-marker", "FIXME"),
+)
+
+
+_MAX_FRAMES = 3
+
+
+def _frames(observation: Observation) -> Iterator[Evidence]:
+    """At most three frames, innermost first, and the failures of processes.
+
+    On exit code 0 only what a tool's summary says of the processes it ran. A finding of a checker has no frames: it
+    names a place in a file that did not run.
+    """
+    for failure in observation.failures:
+        if failure.phase == "process" and (observation.exit_code != 0 or failure.tool):
+            yield claim("stack-trace", failure)
+    ran = (f for f in observation.failures if f.phase != "check" and f.raised is not None and f.raised.frames)
+    first = next(ran, None) if observation.exit_code else None
+    if first is not None and first.raised is not None:
+        is_claimed = first.phase == "process"  # and with it its innermost frame
+        for frame in first.raised.frames[: -_MAX_FRAMES - 1 : -1][is_claimed:]:
+            name = frame.function
+            yield Evidence(kind="stack-trace", snippet=name, label=name, file=frame.file, line=frame.line)
+
+
+STACK_TRACE = Detector(
+    id="stack-trace",
+    label="process failure",
+    priority=160,
+    description="the three innermost project frames of the first failure, on a non-zero exit",
+    hint="A program ended on an error of its own. The message says what it could not do; the frames, where there "
+    "are any, where it was.",
+    detect=_frames,
+    is_fallback=True,
+)
+
+#: Most blocking first; the first kind that has evidence is the stall reason.
+DEFAULT_DETECTORS: tuple[Detector, ...] = (
+    INTERNAL_ERROR,
+    SYNTAX_ERROR,
+    MISSING_MODULE,
+    COLLECTION_ERROR,
+    TYPECHECK_ERROR,
+    TEST_FAILURE,
+    NOT_IMPLEMENTED,
+    CRASH,
+    TIMEOUT,
+    UNHANDLED_ASYNC,
+    LINT_ERROR,
+    COVERAGE_BELOW,
+    INCOMPLETE_FUNCTION,
+    TODO_MARKER,
+    FIXME_MARKER,
+    STACK_TRACE,
+)
+
+# --- the one place that runs them
+
+_MAX_FOUND = 10_000
+
+#: Not a detector that looks for anything: it names what is said of one that raised.
+DETECTOR_ERROR = Detector(
+    id="detector-error",
+    label="failed extension",
+    priority=1000,
+    description="a detector, section or hook of a third party raised an exception",
+    hint="An extension failed; what it would have added is not in this prompt.",
+    detect=lambda observation: (),
+)
+
+
+def by_priority(detectors: Iterable[Detector]) -> tuple[Detector, ...]:
+    """Most blocking first; ties by id, so that the order of registration does not show."""
+    return tuple(sorted(detectors, key=lambda d: (d.priority, d.id)))
+
+
+def run_detectors(
+    observation: Observation, detectors: Sequence[Detector] = DEFAULT_DETECTORS
+) -> tuple[Evidence, ...]:
+    """All evidence, most blocking kind first, then by file and line.
+
+    A detector that raises becomes ``detector-error`` evidence naming it; the others go on.
+    """
+    found = [pair for detector in by_priority(detectors) for pair in _run(detector, observation)]
+    settled = _settle(found)
+    return tuple(e for _, e in sorted(settled, key=lambda pair: _sort_key(*pair)))
+
+
+def _run(detector: Detector, observation: Observation) -> list[tuple[Detector, Evidence]]:
+    try:
+        return [(detector, evidence) for evidence in _found(detector, observation)]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # whatever a third party's code does, pytest.fail() and exit() too
+        text = f"detector {detector.id!r} raised {fault_text(fault)}"
+        evidence = Evidence(kind=DETECTOR_ERROR.kind, snippet=text, label=detector.id)
+        return [(DETECTOR_ERROR, evidence)]
+
+
+def _found(detector: Detector, observation: Observation) -> list[Evidence]:
+    limit = _MAX_FOUND + 100 * len(observation.failures)
+    found = list(islice(detector.detect(observation), limit + 1))
+    if len(found) > limit:
+        raise ValueError(f"yielded more than {limit} findings")
+    for evidence in found:
+        if not isinstance(evidence, Evidence):
+            raise TypeError(f"yielded {type(evidence).__name__}, not loop_close.Evidence")
+        _check_types(evidence, _EVIDENCE_TYPES)
+        if not isinstance(evidence.failure, Failure | None):
+            raise TypeError(f"Evidence.failure is {type(evidence.failure).__name__}, not loop_close.Failure")
+    return found
+
+
+def _settle(found: list[tuple[Detector, Evidence]]) -> Iterator[tuple[Detector, Evidence]]:
+    """Let one detector keep each failure: the most specific, then the most blocking."""
+    best: dict[int, Detector] = {}
+    for detector, evidence in found:
+        if evidence.failure is not None:
+            now = best.setdefault(id(evidence.failure), detector)
+            if (detector.is_fallback, detector.priority) < (now.is_fallback, now.priority):
+                best[id(evidence.failure)] = detector
+    for detector, evidence in found:
+        if evidence.failure is None or best[id(evidence.failure)] is detector:
+            yield detector, evidence
+
+
+def _sort_key(detector: Detector, evidence: Evidence) -> tuple[object, ...]:
+    failure = evidence.failure
+    test = (failure.nodeid, failure.phase, failure.subtest) if failure else ("", "", "")
+    return detector.priority, evidence.kind, evidence.file, evidence.line, *test, evidence.snippet
