@@ -117,7 +117,7 @@ WORDS = [
     "see a.py:3 for the error, and b.py:4: it failed",
     "# raises ValueError: when the price is negative",
     "raise AssertionError('FAILED test_a.py::test_b - assert 0')",
-    "TODO: mend the Traceback (most recent call last) page\nFIXME error",
+    "TODO mend the Traceback (most recent call last) page\nFIXME error",
     "INFO:shop:command not found in the index, going on",
     "Segmentation fault lines are explained in chapter 3",
     "Traceback (most recent call last):\n  ...\nValueError: x\n",

@@ -148,6 +148,14 @@ INTERNAL_ERROR = Detector(
     "The innermost frame in the project's own conftest or plugin code is the usual place.",
     detect=_each("internal-error", lambda failure: failure.phase == "session" and not is_misuse(failure)),
 )
+
+
+def _is_unparsed(failure: Failure) -> bool:
+    """Whether a file cannot be parsed. A program that parses a string of its own has frames."""
+    is_alone = failure.phase == "process" and not failure.file and is_a(failure.raised, "SyntaxError")
+    return is_alone or is_syntax_error(failure.raised)
+
+
 SYNTAX_ERROR = Detector(
     id="syntax-error",
     label="syntax error",
@@ -155,7 +163,7 @@ SYNTAX_ERROR = Detector(
     description="a source file that Python cannot parse",
     hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
     "before it.",
-    detect=_each("syntax-error", lambda failure: is_syntax_error(failure.raised)),
+    detect=_each("syntax-error", _is_unparsed),
 )
 
 #: What a failed import is called, and its advice.

@@ -13,8 +13,6 @@ QUOTED = [
     '# Traceback (most recent call last):\n#   File "a.py", line 1, in f\n# ValueError: bad\n',
     '> Traceback (most recent call last):\n>   File "a.py", line 1, in f\n> ValueError: bad\n',
     'x = "Traceback (most recent call last):"\n  File "a.py", line 1, in f\nValueError: bad\n',
-    '  File "<stdin>", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n',
-    "SyntaxError: invalid syntax\n",
     "the python: No module named shop\n",
     "say python can't open file 'a.py'\n",
 ]
@@ -39,6 +37,21 @@ def test_earlier_output_is_not_part_of_the_message():
     reading = read_tracebacks(text, "")
     assert reading.failures[0].message == "bad"
     assert text[reading.spans[0][1] :] == "\nserved 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "snippet"),
+    [
+        ("SyntaxError: invalid syntax\n", "syntax-error", "invalid syntax"),
+        ("NotImplementedError: later\n", "not-implemented", "later"),
+        ("TODO(ann): price it\n", "todo-marker", "TODO(ann): price it"),
+        ("FIXME: price it\n", "fixme-marker", "FIXME: price it"),
+    ],
+)
+def test_lines_that_say_enough_alone(text, kind, snippet):
+    found = close_loop(f"Starting\n{text}Bye\n", exit_code=1).evidence
+    assert [(each.kind, each.snippet) for each in found] == [(kind, snippet)]
+    assert close_loop(f"Starting\n{text}Bye\n", exit_code=0).verdict == "green"
 
 
 @pytest.mark.parametrize("prefix", ["", "E   ", "E       "])

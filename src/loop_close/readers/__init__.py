@@ -223,6 +223,9 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         triggers=(
             "Traceback (",
             '  File "',
+            "Error: ",
+            "TODO",
+            "FIXME",
             ": No module named ",
             "finding module spec",
             ": can't ",

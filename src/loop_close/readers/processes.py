@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers import Read, Reading, is_at_end, line_end, project_path
+from loop_close.readers import Read, Reading, is_at_end, line_end, merged, project_path
 from loop_close.readers.printed import (
     FRAME,
     MARKERS,
@@ -44,12 +45,14 @@ _NO_MODULE = re.compile(
     r" \(ModuleNotFoundError: (?P<why>[^\n]{1,500})\))$",
     re.MULTILINE,
 )
-# The last line of a traceback alone, as ``| tail -1`` and log collectors leave it.
+# The last line of a traceback alone, as ``| tail -1`` and log collectors leave it, of the kinds that say enough.
 _LAST_LINE = re.compile(
-    r"^(?:E {3,7})?(?P<type>ModuleNotFoundError|ImportError): "
-    r"(?P<message>No module named '(?P<name>[\w.]{1,200})'[^\n]{0,300})$",
+    r"^(?:E {3,7})?(?P<said>(?:(?:ModuleNotFound|Import)Error: No module named '"
+    r"|(?:Syntax|Indentation|Tab|NotImplemented)Error: )[^\n]{1,500})$",
     re.MULTILINE,
 )
+_MARKER = re.compile(r"^(?P<word>TODO|FIXME)(?:\([^()\n]{1,40}\))?: \S[^\n]{0,500}$", re.MULTILINE)
+_MAX_MARKERS = 50
 _NAMED = re.compile(r"No module named '(?P<name>[^']{1,200})'")
 _NO_FILE = re.compile(
     _PYTHON + r"(?P<message>can't (?:open|find) [^\n]{0,40}?'(?P<path>[^'\n]{1,500})'[^\n]{0,200})$",
@@ -58,15 +61,17 @@ _NO_FILE = re.compile(
 
 
 def read_tracebacks(text: str, root: str) -> Reading:
-    """Each traceback as a failure of the process; equal ones once."""
+    """Each traceback as a failure of the process, equal ones once; lines that say what is to be done as warnings."""
     tracebacks = ((start, end, raised) for raised, start, end in printed_tracebacks(text, root))
     found = _apart([*tracebacks, *_others(text, root)])
     distinct = {text[start:end]: raised for start, end, raised in found}
     is_stopped = bool(found) and found[-1][2].type == "KeyboardInterrupt" and is_at_end(text, found[-1][1])
+    markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)]
     return Reading(
         failures=tuple(_process_failure(raised) for raised in distinct.values()),
-        spans=tuple((start, end) for start, end, _ in found),
-        is_certain=is_stopped,
+        warnings=tuple(Warned(category=marker["word"], message=marker[0]) for marker in markers),
+        spans=merged([*((start, end) for start, end, _ in found), *(marker.span() for marker in markers)]),
+        is_certain=is_stopped or _NO_MODULE.search(text) is not None,
         incomplete="interrupted by Ctrl-C" if is_stopped else "",
     )
 
@@ -113,6 +118,9 @@ def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
             yield *found.span(), assemble(f"{found['type']}: {found['message']}", [at], root=root)
     if ": No module named " in text or "finding module specification" in text:
         yield from _missing_modules(text)
+    for line in _LAST_LINE.finditer(text) if "Error: " in text else ():
+        if (raised := raised_in_line(line["said"], root)) is not None:
+            yield *line.span(), raised
     if ": can't " in text:
         for found in _NO_FILE.finditer(text):
             path = project_path(found["path"], root) or found["path"]
@@ -138,8 +146,6 @@ def _place_above(text: str, end: int, margin: str) -> tuple[Printed, int] | None
 
 
 def _missing_modules(text: str) -> Iterator[_Found[Raised]]:
-    for line in _LAST_LINE.finditer(text):
-        yield *line.span(), _built_in(line["type"], line["message"], {"name": line["name"]})
     for found in _NO_MODULE.finditer(text):
         message = found["message"] or found["why"]
         named = _NAMED.match(message)
@@ -173,6 +179,7 @@ _INSIDE = re.compile(
     r"\Z|  <|  \.\.\.\Z|  Garbage-collecting\Z|  Binary file |Python runtime state: |Extension modules: "
     r"|Current thread's C stack trace |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) "
 )
+_ANY_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 _DEATH = re.compile(
     r"(?:(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)(?: \(core dumped\))?)\Z"
 )
@@ -183,71 +190,50 @@ def read_faulthandler(text: str, root: str) -> Reading:
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
     is_fatal = False
-    for found in _DUMP_HEAD.finditer(text):
-        if spans and found.start() < spans[-1][1]:
+    for head in _DUMP_HEAD.finditer(text):
+        if spans and head.start() < spans[-1][1]:
             continue
-        dump = _Dump(text, found.end() + 1, root)
-        if dump.threads or "Python runtime state:" in text[found.end() : found.end() + 200]:
-            failures.append(_dump_failure(found, dump))
-            spans.append((found.start("timeout" if found["timeout"] else "type"), dump.end))
-            is_fatal = found["timeout"] is None
+        threads, end = _threads(text, head.end() + 1, root)
+        if threads or "Python runtime state:" in text[head.end() : head.end() + 200]:
+            # the current thread, else the first one that runs the project's code
+            current = next((frames for is_current, frames in threads if is_current and frames), None)
+            frames = (current or next((frames for _, frames in threads if frames), []))[::-1]
+            raised = Raised(
+                type="Timeout" if head["timeout"] else head["type"],
+                message=head["timeout"] or head["message"],
+                frames=tuple(frames),
+                site=Site(frame=frames[-1]) if frames else None,
+            )
+            failures.append(_process_failure(raised))
+            spans.append((head.start("timeout" if head["timeout"] else "type"), end))
+            is_fatal = head["timeout"] is None
     is_last = is_fatal and is_at_end(text, spans[-1][1])
     return Reading(failures=tuple(failures), spans=tuple(spans), is_certain=is_last)
 
 
-class _Dump:
-    """What follows the first line of a dump.
+def _threads(text: str, start: int, root: str) -> tuple[list[tuple[bool, list[Frame]]], int]:
+    """The threads of a dump, each with its project frames, innermost first; and where the dump ends.
 
-    :ivar threads: each thread's project frames, innermost first, and whether it is the current one.
-    :ivar end: where the dump ends.
+    The first value of a thread says whether it is the current one.
     """
-
-    def __init__(self, text: str, start: int, root: str) -> None:
-        self.threads: list[tuple[bool, list[Frame]]] = []
-        self.end = start - 1
-        for line, end in _lines(text, start):
-            if found := _THREAD.match(line):
-                self.threads.append((found["current"] is not None, []))
-            elif self.threads and (at := _FRAME.match(line)):
-                self._add(at, root)
-            elif _DEATH.match(line):
-                self.end = end
-                break
-            elif not _INSIDE.match(line):
-                break
-            self.end = end if line else self.end
-
-    def _add(self, at: re.Match[str], root: str) -> None:
-        file = project_path(at["file"], root)
-        frames = self.threads[-1][1]
-        if file is not None and len(frames) < _MAX_FRAMES:
-            line = int(at["line"]) if at["line"].isdecimal() else 0
-            frames.append(Frame(file=file, line=line, function=at["function"], is_test=is_test_file(file)))
-
-    def frames(self) -> tuple[Frame, ...]:
-        """The current thread's frames, else those of the first thread that runs the project's code."""
-        current = next((frames for is_current, frames in self.threads if is_current), [])
-        return tuple(reversed(current or next((frames for _, frames in self.threads if frames), [])))
-
-
-def _lines(text: str, start: int) -> Iterator[tuple[str, int]]:
-    for _ in range(_MAX_LINES):
-        if start >= len(text):
-            return
-        end = line_end(text, start)
-        yield text[start:end], end
-        start = end + 1
-
-
-def _dump_failure(head: re.Match[str], dump: _Dump) -> Failure:
-    frames = dump.frames()
-    raised = Raised(
-        type="Timeout" if head["timeout"] else head["type"],
-        message=head["timeout"] or head["message"],
-        frames=frames,
-        site=Site(frame=frames[-1]) if frames else None,
-    )
-    return _process_failure(raised)
+    threads: list[tuple[bool, list[Frame]]] = []
+    last = start - 1
+    for found in islice(_ANY_LINE.finditer(text, start), _MAX_LINES):
+        line = found[0].rstrip("\n")
+        if thread := _THREAD.match(line):
+            threads.append((thread["current"] is not None, []))
+        elif threads and (at := _FRAME.match(line)):
+            file = project_path(at["file"], root)
+            if file is not None and len(threads[-1][1]) < _MAX_FRAMES:
+                number = int(at["line"]) if at["line"].isdecimal() else 0
+                frame = Frame(file=file, line=number, function=at["function"], is_test=is_test_file(file))
+                threads[-1][1].append(frame)
+        elif not (_INSIDE.match(line) or _DEATH.match(line)):
+            break
+        last = found.start() + len(line) if line else last
+        if _DEATH.match(line):
+            break
+    return threads, last
 
 
 # --- unhandled exceptions of tasks, threads, callbacks and finalizers; coroutines never awaited
