@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -62,9 +63,9 @@ class Item(Record, frozen=True, kw_only=True):
 class Tool(Record, frozen=True, kw_only=True):
     """How one checker writes.
 
-    :ivar items: the lines with a finding: a word that such a line contains, and its pattern. Groups: ``file``,
-        ``line``, ``column``, ``cell``, ``kind``, ``code``, ``said``. Without ``file``, the place is in the excerpt
-        below or in the heading above.
+    :ivar like: what each line with an item or a summary contains; it is searched for in the whole text.
+    :ivar items: the lines with a finding. Groups: ``file``, ``line``, ``column``, ``cell``, ``kind``, ``code``,
+        ``said``. Without ``file``, the place is in the excerpt below or in the heading above.
     :ivar summary: a line that counts the findings. Group ``number``; it is missing when nothing was found.
     :ivar below: a line that goes on with the finding above; group ``note`` for what it adds. If it has ``file`` and
         ``line``, they are those of the finding.
@@ -76,7 +77,8 @@ class Tool(Record, frozen=True, kw_only=True):
     """
 
     name: str
-    items: tuple[tuple[str, re.Pattern[str]], ...]
+    like: re.Pattern[str]
+    items: tuple[re.Pattern[str], ...]
     summary: re.Pattern[str]
     below: re.Pattern[str] = _NEVER
     heading: re.Pattern[str] = _NEVER
@@ -97,17 +99,9 @@ def read_checker(tools: Sequence[Tool], text: str, root: str) -> Reading:
     is_certain = False
     for tool in tools:
         documents = list(_documents(tool, text))
-        summaries = list(tool.summary.finditer(text))
-        items = [*documents, *_items(tool, _without(text, documents))]
-        parts += items
-        counted = [] if items else [found for found in summaries if int(found["number"] or 0)][:1]
-        for found in summaries:
-            one = (
-                [Finding(message=found.group().strip(), number=int(found["number"]))]
-                if found in counted
-                else []
-            )
-            parts.append((*found.span(), one))
+        items, summaries = _lines(tool, _without(text, documents))
+        counted = [] if items or documents else [part for part in summaries if part[2]][:1]
+        parts += [*documents, *items, *counted, *((start, end, ()) for start, end, _ in summaries)]
         is_certain = is_certain or bool(documents or summaries)
     findings = [finding for _, _, found in parts for finding in found]
     is_last = bool(findings) and is_at_end(text, max(end for _, end, _ in parts))
@@ -123,7 +117,7 @@ def _without(text: str, parts: Sequence[_Part]) -> str:
     """The text with spaces in place of what was read, so that offsets stay."""
     kept, at = [], 0
     for start, end, _ in parts:
-        kept += [text[at:start], " " * (end - start)]
+        kept += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
         at = end
     return "".join((*kept, text[at:]))
 
@@ -131,25 +125,37 @@ def _without(text: str, parts: Sequence[_Part]) -> str:
 # --- lines of text
 
 
-def _items(tool: Tool, text: str) -> Iterator[_Part]:
-    lines = text.replace("\xa0", " ").split("\n")  # Pyright indents with no-break spaces
+def _lines(tool: Tool, text: str) -> tuple[list[_Part], list[_Part]]:
+    """The items in the lines of a text; the summaries, each as a finding that stands for those that it counts."""
+    items: list[_Part] = []
+    summaries: list[_Part] = []
+    if not tool.like.search(text):
+        return items, summaries
+    text = text.replace("\xa0", " ")  # Pyright indents with no-break spaces
+    lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    at, file = 0, ""
-    while at < len(lines):
+    end, file = 0, ""
+    for found in tool.like.finditer(text):
+        at = bisect_right(starts, found.start()) - 1
+        if at < end:
+            continue
+        heading = tool.heading.match(lines[at - 1]) if at else None
+        file = heading["file"] if heading is not None else file if at == end else ""
         item = _item(tool, lines[at])
         finding, end = _finding(tool, item, lines, at + 1, file) if item is not None else (None, at + 1)
-        if finding is None:
-            heading = tool.heading.match(lines[at])
-            file = heading["file"] if heading is not None else ""
-        else:
-            is_red = item is not None and item.groupdict().get("kind") in _RED
-            yield starts[at], starts[end] - 1, [finding] * is_red
-        at = end
+        if item is not None and finding is not None:
+            is_red = item.groupdict().get("kind") in _RED
+            items.append((starts[at], starts[end] - 1, [finding] * is_red))
+        elif summary := tool.summary.match(lines[at]):
+            number = int(summary["number"] or 0)
+            counted = [Finding(message=summary[0].strip(), number=number)] if number else []
+            summaries.append((starts[at], starts[end] - 1, counted))
+    return items, summaries
 
 
 def _item(tool: Tool, line: str) -> re.Match[str] | None:
     """The finding that begins on a line; None for other lines."""
-    return next((found for word, item in tool.items if word in line and (found := item.match(line))), None)
+    return next((found for item in tool.items if (found := item.match(line))), None)
 
 
 def _finding(
@@ -407,21 +413,16 @@ class _MypyItem(Item, frozen=True, kw_only=True):
 
 _MYPY = Tool(
     name="mypy",
+    like=re.compile(r": error: |mypy: |please use --show|source file|errors prevented"),
     items=(
-        (
-            ": error: ",
-            re.compile(
-                rf"{_PATH}:(?P<line>\d{{1,9}})(?::(?P<column>\d{{1,9}})(?::\d{{1,9}}:\d{{1,9}})?)?"
-                r": (?:: )?error: (?P<said>.*)\Z"
-            ),
+        re.compile(
+            rf"{_PATH}:(?P<line>\d{{1,9}})(?::(?P<column>\d{{1,9}})(?::\d{{1,9}}:\d{{1,9}})?)?"
+            r": (?:: )?error: (?P<said>.*)\Z"
         ),
         # argparse says the same of what has no line
-        (
-            ": error: ",
-            re.compile(rf"{_PATH}(?P<line>): error: (?P<said>(?:Duplicate|Cannot|Source|INTERNAL) .*)\Z"),
-        ),
-        ("--show", re.compile(rf"{_PATH}(?::\d{{1,9}})?: note: (?P<said>please use --show-traceback .*)\Z")),
-        ("mypy: ", re.compile(r"mypy: (?P<file>)(?:error: |(?=can't ))(?P<said>.+)\Z")),
+        re.compile(rf"{_PATH}(?P<line>): error: (?P<said>(?:Duplicate|Cannot|Source|INTERNAL) .*)\Z"),
+        re.compile(rf"{_PATH}(?::\d{{1,9}})?: note: (?P<said>please use --show-traceback .*)\Z"),
+        re.compile(r"mypy: (?P<file>)(?:error: |(?=can't ))(?P<said>.+)\Z"),
     ),
     summary=re.compile(
         r"^(?:Found (?P<number>\d{1,9}) errors? in \d{1,9} files?"
@@ -469,16 +470,11 @@ class _PyrightItem(Item, frozen=True, kw_only=True):
 
 _PYRIGHT = Tool(
     name="pyright",
+    like=re.compile(r" - (?:error|warning|information): |File or directory |errors?, \d"),
     items=(
-        (
-            " - ",
-            re.compile(rf" {{0,2}}{_ANY_PATH}{_AT} - (?P<kind>error|warning|information): (?P<said>.*)\Z"),
-        ),
-        (
-            "File or ",
-            re.compile(
-                r"(?P<said>File or directory \"(?:file://)?(?P<file>[^\"\n]{1,1000})\" does not exist)\.?\Z"
-            ),
+        re.compile(rf" {{0,2}}{_ANY_PATH}{_AT} - (?P<kind>error|warning|information): (?P<said>.*)\Z"),
+        re.compile(
+            r"(?P<said>File or directory \"(?:file://)?(?P<file>[^\"\n]{1,1000})\" does not exist)\.?\Z"
         ),
     ),
     summary=re.compile(
@@ -526,14 +522,10 @@ _LEVEL = r" {0,2}(?P<kind>ERROR|WARN|INFO) "
 _PYREFLY_CODE = r" \[(?P<code>[a-z][a-z0-9-]{0,80})\]\Z"
 _PYREFLY = Tool(
     name="pyrefly",
+    like=re.compile(r"\[[a-z][a-z0-9-]{0,80}\]$|INFO \d{1,9} (?:error|diagnostic)", re.MULTILINE),
     items=(
-        (
-            "]",
-            re.compile(
-                rf"{_LEVEL}{_ANY_PATH}{_AT}(?:-\d{{1,9}}(?::\d{{1,9}})?)?: (?P<said>.*){_PYREFLY_CODE}"
-            ),
-        ),
-        ("]", re.compile(rf"{_LEVEL}(?P<said>.*){_PYREFLY_CODE}")),
+        re.compile(rf"{_LEVEL}{_ANY_PATH}{_AT}(?:-\d{{1,9}}(?::\d{{1,9}})?)?: (?P<said>.*){_PYREFLY_CODE}"),
+        re.compile(rf"{_LEVEL}(?P<said>.*){_PYREFLY_CODE}"),
     ),
     # what the log of the program says goes to the other stream: it may follow a JSON document on the same line
     summary=re.compile(
@@ -557,11 +549,12 @@ _NOTE = re.compile(
 )
 _TY = Tool(
     name="ty",
+    like=re.compile(r"(?:error|fatal|warning|info)\[|Found \d"),
     items=(
-        ("[", re.compile(rf"{_PATH}{_AT}: {_RULE}(?: (?P<said>.*))?\Z")),
-        ("error[io]", re.compile(r"error\[(?P<code>io)\](?P<file>): (?P<said>.*)\Z")),
+        re.compile(rf"{_PATH}{_AT}: {_RULE}(?: (?P<said>.*))?\Z"),
+        re.compile(r"error\[(?P<code>io)\](?P<file>): (?P<said>.*)\Z"),
         # rustc's own codes are capitals and digits: E0308
-        ("[", re.compile(rf"{_RULE}(?:: (?P<said>.*))?\Z")),
+        re.compile(rf"{_RULE}(?:: (?P<said>.*))?\Z"),
     ),
     summary=re.compile(r"^Found (?P<number>\d{1,9}) diagnostics?$", re.MULTILINE),
     below=_NOTE,
@@ -604,48 +597,39 @@ class _RuffItem(Item, frozen=True, kw_only=True):
 
 _CODE = r"(?P<code>[A-Z]{1,6}\d{3,5}(?!:)|(?:invalid-syntax|SyntaxError)(?=:)):?"
 _LINES = (
-    (": ", re.compile(rf"{_PATH}{_AT}: {_CODE}(?: \[\*\])? (?P<said>\S.*)\Z")),
-    (
-        ": [",
-        re.compile(rf"{_PATH}:(?P<line>\d{{1,9}}): \[(?P<code>[A-Z]{{1,6}}\d{{3,5}})\] (?P<said>\S.*)\Z"),
-    ),
+    re.compile(rf"{_PATH}{_AT}: {_CODE}(?: \[\*\])? (?P<said>\S.*)\Z"),
+    re.compile(rf"{_PATH}:(?P<line>\d{{1,9}}): \[(?P<code>[A-Z]{{1,6}}\d{{3,5}})\] (?P<said>\S.*)\Z"),
 )
-_FLAKE8 = Tool(name="flake8", items=_LINES, summary=_NEVER, caret=2)
+_PLACED = r"\.(?:pyi?|ipynb(?::cell \d{1,6})?|toml):\d"
+_FLAKE8 = Tool(name="flake8", like=re.compile(_PLACED), items=_LINES, summary=_NEVER, caret=2)
 #: What only Ruff writes: then the lines that flake8 writes alike are Ruff's.
 _RUFFS = re.compile(
-    r"^(?:Found \d{1,9} errors?(?: \(\d{1,9} fixed, \d{1,9} remaining\))?\.| {1,13}\|)$|\[\*\] \d{1,9} fixable with "
-    r"|:\d{1,9}: (?:[A-Z]{1,6}\d{3,5} \[\*\] |(?:invalid-syntax|SyntaxError): )|\"noqa_row\"|/ruff/rules/"
-    r"|:error title=[Rr]uff |logissue type=error;sourcepath=",
+    r"Found \d{1,9} errors?(?: \(\d{1,9} fixed, \d{1,9} remaining\))?\.$|\[\*\] |\n {1,13}\|$|\"noqa_row\"|/ruff/rules/"
+    r"|: (?:invalid-syntax|SyntaxError): |:error title=[Rr]uff |logissue type=error;sourcepath=",
     re.MULTILINE,
 )
 _RUFF = Tool(
     name="ruff",
+    like=re.compile(
+        rf"{_PLACED}|^(?:[A-Z]{{1,6}}\d{{3,5}}|invalid-syntax:|SyntaxError:) |^ {{2,10}}\d{{1,9}}:\d|Found \d"
+        r"|\[\*\] \d|/ruff/rules/|:error title=|logissue ",
+        re.MULTILINE,
+    ),
     items=(
         *_LINES,
-        ("", re.compile(rf"{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z")),
-        (" ", re.compile(rf" {{2,10}}{_AT[1:]} {{1,8}}{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z")),
-        (
-            "title=",
-            re.compile(
-                r": ?:error title=[Rr]uff \((?P<code>[^)\n]{1,80})\),file=(?P<file>[^,\n]{1,1000})"
-                r",line=(?P<line>\d{1,9})[^:\n]{0,200}::(?:\S{1,1000}: )?(?:[A-Z]{1,6}\d{3,5} )?"
-                r"(?P<said>(?:(?!%0A).)*).*\Z"
-            ),
+        re.compile(rf"{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z"),
+        re.compile(rf" {{2,10}}{_AT[1:]} {{1,8}}{_CODE}(?: \[\*\])? (?P<said>\S.*)\Z"),
+        re.compile(
+            r": ?:error title=[Rr]uff \((?P<code>[^)\n]{1,80})\),file=(?P<file>[^,\n]{1,1000})"
+            r",line=(?P<line>\d{1,9})[^:\n]{0,200}::(?:\S{1,1000}: )?(?:[A-Z]{1,6}\d{3,5} )?"
+            r"(?P<said>(?:(?!%0A).)*).*\Z"
         ),
-        (
-            "type=error;",
-            re.compile(
-                r"# ?#vso\[task\.logissue type=error;sourcepath=(?P<file>[^;\n]{1,1000});linenumber=(?P<line>\d{1,9});"
-                r"columnnumber=(?P<column>\d{1,9});code=(?P<code>[^;\n]{0,80});\](?P<said>.*)\Z"
-            ),
+        re.compile(
+            r"# ?#vso\[task\.logissue type=error;sourcepath=(?P<file>[^;\n]{1,1000});linenumber=(?P<line>\d{1,9});"
+            r"columnnumber=(?P<column>\d{1,9});code=(?P<code>[^;\n]{0,80});\](?P<said>.*)\Z"
         ),
         # the end of a finding in JSON of which the beginning was cut
-        (
-            '"url": ',
-            re.compile(
-                r'\s{0,12}"url": "https://docs\.astral\.sh/ruff/rules/(?P<file>)(?P<said>[\w-]{1,100})"'
-            ),
-        ),
+        re.compile(r'\s{0,12}"url": "https://docs\.astral\.sh/ruff/rules/(?P<file>)(?P<said>[\w-]{1,100})"'),
     ),
     summary=re.compile(
         r"^(?:Found (?:\d{1,9} errors? \(\d{1,9} fixed, )?|\[\*\] )(?P<number>\d{1,9})"
@@ -659,13 +643,11 @@ _RUFF = Tool(
 )
 _RUFF_FORMAT = Tool(
     name="ruff",
+    like=re.compile(r"Would reformat: |unformatted: |Failed to parse |would be reformatted"),
     items=(
-        ("Would reformat: ", re.compile(r"(?P<code>Would reformat): (?P<file>\S[^\n]{0,400})\Z")),
-        ("unformatted: ", re.compile(r"(?P<code>unformatted): (?P<said>.*)\Z")),
-        (
-            "Failed to parse ",
-            re.compile(rf"error: (?P<code>Failed to parse) {_ANY_PATH}{_AT}: (?P<said>.*)\Z"),
-        ),
+        re.compile(r"(?P<code>Would reformat): (?P<file>\S[^\n]{0,400})\Z"),
+        re.compile(r"(?P<code>unformatted): (?P<said>.*)\Z"),
+        re.compile(rf"error: (?P<code>Failed to parse) {_ANY_PATH}{_AT}: (?P<said>.*)\Z"),
     ),
     summary=re.compile(
         r"^(?P<number>\d{1,9}) files? would be reformatted(?:, \d{1,9} files? already formatted)?$",

@@ -389,10 +389,10 @@ class _Document:
         """What a suite itself failed with; a failing summary in its output."""
         failures: Sequence[Failure] = ()
         if tag in ("failure", "error"):
-            said = _read_result(
+            message, raised = _read_result(
                 element.text or "", element.get("message", ""), element.get("type", ""), self.root
             )
-            failures = [Failure(nodeid="", phase="setup", message=said.message, raised=said.raised)]
+            failures = [Failure(nodeid="", phase="setup", message=message, raised=raised)]
         elif tag in _OUTPUTS and element.text:
             from loop_close.readers.streams import observe
 
@@ -480,7 +480,7 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
     )
     root = _root_of(file, words[0]) or root
     is_pytest = suite.is_pytest or (not words[2] and _OF_PYTEST.search(words[0]) is not None)
-    said = _read_result(*words, root, name=name, is_pytest=is_pytest)
+    message, raised = _read_result(*words, root, name=name, is_pytest=is_pytest)
     phase = _phase(element, words[1], is_pytest=is_pytest)
     nodeid, place, subtest = "", "", ""
     if phase == "session":
@@ -499,16 +499,16 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
         int(line) + is_pytest if line.isascii() and line.isdecimal() and len(line) < 9 else 0
     )  # pytest counts from 0
     sections = tuple(_sections(element))
-    if said.raised is not None and not said.raised.frames and _STACK.search(words[0]):
+    if raised is not None and not raised.frames and _STACK.search(words[0]):
         sections += (("stack", sanitize(words[0])),)
     return Failure(
         nodeid=nodeid,
         phase=phase,
-        message=said.message,
+        message=message,
         file=place,
         line=number,
         subtest=subtest,
-        raised=said.raised,
+        raised=raised,
         sections=bounded_sections(sections),
     )
 
@@ -682,17 +682,10 @@ _FORMULAS = (
 )
 
 
-class _Result(Record, frozen=True, kw_only=True):
-    """What a result element says."""
-
-    message: str
-    raised: Raised | None
-
-
 def _read_result(
     text: str, message: str, type_name: str, root: str, *, name: str = "", is_pytest: bool = False
-) -> _Result:
-    """Read one result.
+) -> tuple[str, Raised | None]:
+    """The message and the exception of one result.
 
     :param text: the text inside the element; ``message`` and ``type_name`` are its attributes.
     :param name: the test's.
@@ -710,7 +703,7 @@ def _read_result(
     said = raised.message if raised is not None else words or text.strip()
     said = clean(said, MAX_MESSAGE)
     raised = replace(raised, message=said) if raised is not None else None
-    return _Result(message=said if said or raised is not None else "failed without a message", raised=raised)
+    return said if said or raised is not None else "failed without a message", raised
 
 
 def _of_pytest(text: str, words: str, name: str, root: str) -> Raised | None:

@@ -66,7 +66,7 @@ def read_tracebacks(text: str, root: str) -> Reading:
     found = _apart([*tracebacks, *_others(text, root)])
     distinct = {text[start:end]: raised for start, end, raised in found}
     is_stopped = bool(found) and found[-1][2].type == "KeyboardInterrupt" and is_at_end(text, found[-1][1])
-    markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)]
+    markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)] if "\nTODO" in text or "\nFIXME" in text else []
     return Reading(
         failures=tuple(_process_failure(raised) for raised in distinct.values()),
         warnings=tuple(Warned(category=marker["word"], message=marker[0]) for marker in markers),

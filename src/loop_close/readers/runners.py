@@ -11,7 +11,17 @@ from itertools import chain, islice
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
-from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, is_quoted_until, merged, project_path
+from loop_close.readers import (
+    CUT,
+    MARK,
+    Read,
+    Reading,
+    is_at_end,
+    is_quoted_until,
+    line_end,
+    merged,
+    project_path,
+)
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text import cut
 
@@ -71,6 +81,7 @@ _MAKE_ENDED = re.compile(
     rf"g?make(?:\[\d{{1,4}}\])?: \*\*\* \[(?P<command>.{{1,200}})\] {_SIGNAL}\Z", re.IGNORECASE
 )
 _BARE = re.compile(rf"{_SIGNAL}\Z", re.IGNORECASE)
+_ANY_LINE = re.compile(r"[^\n]+")
 _SHELL = (_ENDED, _ZSH_ENDED, _MAKE_ENDED, _BY_TOOL, _BY_BUILD, _ZSH, _NOT_RUN)
 # Every line of a shell that is read contains one of these.
 _WORD = re.compile(
@@ -80,9 +91,10 @@ _WORD = re.compile(
 
 def read_shell(text: str, root: str) -> Reading:
     """Commands that are not there, cannot be run, or were ended by a signal."""
-    lines = [(m.start(), m.end(), m[0]) for m in re.finditer(r"[^\n]+", text)]
-    told = [line for line in lines if _WORD.search(line[2], 0, _MAX_LINE)]
+    told = [(start, end, text[start:end]) for start, end in _lines_with(_WORD, text)]
     told = told if len(told) <= 2 * _MAX_FOUND else told[:_MAX_FOUND] + told[-_MAX_FOUND:]
+    last = max(0, len(text) - _LAST_LINES * _MAX_LINE)
+    lines = [(m.start(), m.end(), m[0]) for m in _ANY_LINE.finditer(text, last)]
     found = [(_shell_failure(line[:_MAX_LINE], root), start, end) for start, end, line in told]
     # a signal's name alone counts only where the output ends with it
     for start, end, line in lines[-_LAST_LINES:]:
@@ -92,6 +104,15 @@ def read_shell(text: str, root: str) -> Reading:
         failures=tuple(dict.fromkeys(failure for failure, _, _ in found if failure is not None)),
         spans=merged((start, end) for failure, start, end in found if failure is not None),
     )
+
+
+def _lines_with(word: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """The offsets of the lines that contain a word."""
+    end = -1
+    for found in word.finditer(text):
+        if found.start() > end:
+            end = line_end(text, found.end())
+            yield text.rfind("\n", 0, found.start()) + 1, end
 
 
 def _shell_failure(line: str, root: str) -> Failure | None:
@@ -258,6 +279,7 @@ _REST = re.compile(
     rf"^(?:FAIL|ERROR): (?P<named>{_CASE})$|^ {{0,2}}(?P<shown>{_CASE})(?:\n[^\n]{{1,400}})? \.\.\. (?:FAIL|ERROR)$",
     re.MULTILINE,
 )
+_RED = re.compile(r"(?:FAIL|ERROR)(?:: \w{1,300} \(|$)", re.MULTILINE)
 _SUCCESS = re.compile(r"^UNEXPECTED SUCCESS: (?P<what>[^\n]{1,2000})$", re.MULTILINE)
 _SUMMARY = re.compile(
     r"^(?:-{70}\n)?Ran (?P<ran>\d{1,9}) tests? in [\d.]{1,12}s$(?:\n\n(?P<verdict>OK|FAILED|NO TESTS RAN)"
@@ -277,7 +299,8 @@ _NUMBER = re.compile(r"(?P<what>[a-z ]{1,30})=(?P<number>\d{1,9})")
 
 def read_unittest(text: str, root: str) -> Reading:
     """A failure for each ``FAIL`` and ``ERROR`` and each unexpected success; counts from the summaries."""
-    heads, summaries = list(_HEAD.finditer(text)), list(_SUMMARY.finditer(text))
+    heads = list(_HEAD.finditer(text)) if _RULER in text else []
+    summaries = list(_SUMMARY.finditer(text)) if "Ran " in text or "FAILED (" in text else []
     starts = [*sorted(mark.start() for mark in (*heads, *summaries)), len(text)]
     ends = [starts[bisect_right(starts, head.start())] for head in heads]
     blocks = [(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
@@ -286,7 +309,7 @@ def read_unittest(text: str, root: str) -> Reading:
         *((head.start(), end) for head, end in zip(heads, ends, strict=True)),
         *(m.span() for m in summaries),
     ]
-    if not heads and not any(m["verdict"] == "OK" for m in summaries):
+    if not heads and _RED.search(text) and not any(m["verdict"] == "OK" for m in summaries):
         rest = list(_REST.finditer(text))
         failures = list({_rest(found): None for found in rest})
         spans += [found.span() for found in rest]
