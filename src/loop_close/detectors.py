@@ -487,13 +487,12 @@ _MAX_FRAMES = 3
 
 
 def _frames(observation: Observation) -> Iterator[Evidence]:
-    """At most three frames, innermost first, and the failures of processes.
+    """The failures of processes; with another exit code than 0 at most three frames, innermost first.
 
-    On exit code 0 only what a tool's summary says of the processes it ran. A finding of a checker has no frames: it
-    names a place in a file that did not run.
+    A finding of a checker has no frames: it names a place in a file that did not run.
     """
     for failure in observation.failures:
-        if failure.phase == "process" and (observation.exit_code != 0 or failure.tool):
+        if failure.phase == "process":
             yield claim("stack-trace", failure)
     ran = (f for f in observation.failures if f.phase != "check" and f.raised is not None and f.raised.frames)
     first = next(ran, None) if observation.exit_code else None

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
 from loop_close.facts import failure_order
-from loop_close.model import Evidence, Failure, Observation, Report, RootCause, Verdict
+from loop_close.model import Counts, Evidence, Failure, Observation, Report, RootCause, Verdict
 
 _MEANINGS = {
     2: "run interrupted",
@@ -97,7 +97,9 @@ def _verdict(observation: Observation, causes: Sequence[RootCause]) -> Verdict:
         return "red"
     counts = observation.counts
     ran = counts.passed + counts.xfailed + counts.xpassed or not observation.expects_tests
-    is_good = observation.exit_code == 0 or (observation.exit_code is None and observation.is_good_news)
+    is_good = (observation.exit_code == 0 and observation.has_output) or (
+        observation.exit_code is None and observation.is_good_news
+    )
     is_bad = causes or observation.failures or counts.failed or counts.errors or observation.incomplete
     return "green" if is_good and ran and not is_bad else "error"
 
@@ -114,9 +116,10 @@ def _stall_reason(
         return f"{named} detected"
     if verdict == "green":
         return "no-stall-detected"
-    if observation.exit_code is None and not observation.has_output:
+    if not observation.exit_code and not observation.has_output:
         return "unknown"
-    if observation.exit_code == 0:
+    is_empty = observation.exit_code is None and observation.expects_tests and observation.counts == Counts()
+    if observation.exit_code == 0 or is_empty:
         return "the run is incomplete" if observation.incomplete else "no test ran"
     unknown = "the run is incomplete" if observation.incomplete else "no-patterns-matched"
     return _MEANINGS.get(observation.exit_code or 0, unknown) if observation.expects_tests else unknown

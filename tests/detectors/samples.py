@@ -135,7 +135,6 @@ NEGATIVE = {
     ],
     "stack-trace": [
         observed(failure(raised()), exit_code=0),
-        observed(failure(raised(), phase="process", nodeid=""), exit_code=0),
         observed(failure(raised()), exit_code=None),
         failing(raised(frames=[])),
         failing(),

@@ -62,5 +62,7 @@ def test_crashes():
     assert found(runners.read_shell("Killed\n", "")) == [("crash", "", 0)]
 
 
-def test_nothing_on_exit_code_0():
-    assert found(processes.read_tracebacks(traceback_of("ValueError: bad"), ""), 0) == []
+def test_a_traceback_counts_on_exit_code_0():
+    assert found(processes.read_tracebacks(traceback_of("ValueError: bad"), ""), 0) == [
+        ("stack-trace", "shop.py", 3)
+    ]

@@ -60,7 +60,7 @@ def test_last_line_alone_tells_of_a_missing_module(prefix):
     made = close_loop(text, exit_code=1)
     assert made.stall_reason == "1 missing module detected"
     assert made.evidence[0].label == "shop.prices" or "shop.prices" in made.next_prompt
-    assert close_loop(text, exit_code=0).verdict == "green"
+    assert close_loop(text, exit_code=0).verdict == "red"
 
 
 def test_last_line_of_a_traceback_is_not_repeated():

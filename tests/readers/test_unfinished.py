@@ -40,12 +40,12 @@ def logs(folder="unfinished", longest=LONGEST):
 
 
 RED = [log for log, is_green, _ in logs() if not is_green]
-#: One has a test that prints what a type checker says: a piece may begin with just that.
+#: Some have tests that print what a type checker says: a piece may begin with just that.
 GREEN = [
     log
     for folder in ("unfinished", "green")
     for log, is_green, _ in logs(folder)
-    if is_green and log.id != "green-pytest-passed-output"
+    if is_green and log.id not in ("green-pytest-passed-output", "green-pytest-nothing-captured")
 ]
 #: Programs log tracebacks and a shell's words, and one is a quotation.
 NOT_CUT = ("traceback", "asyncio", "shell", "cut_off")
@@ -148,7 +148,7 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
     [
         (indent(TRACEBACK, "    "), "error"),
         (f"    print of the log:\n{indent(TRACEBACK, '    ')}", "error"),
-        (f"{indent(TRACEBACK, '    ')}    ValueError: no\n    Seen of that kind.\n", "green"),
+        (f"{indent(TRACEBACK, '    ')}    ValueError: no\n    Seen of that kind.\n", "red"),
         (
             "     >>> f()\n     Traceback (most recent call last):\n     ...\n     E: no\n\n     We go on.\n",
             "green",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers import DEFAULT_READERS, MARK, Reading, is_quoted_until, sum_of
-from loop_close.readers.printed import HEADER
-from loop_close.records import Record
+from loop_close.readers import DEFAULT_READERS, MARK, Reading, sum_of
 from loop_close.text import sanitize
 
 if TYPE_CHECKING:
@@ -23,10 +23,21 @@ if TYPE_CHECKING:
 MAX_STREAM = 1_000_000
 #: A signal's number below zero (POSIX), an unsigned number of 32 bits above (Windows).
 _EXIT_CODES = range(-(2**31), 2**32)
-#: Lines of a text that are not read, the first and the last, when it was cut within them.
-_CUT_LINES = 2
-_EXCERPT = re.compile(r" {0,8}\d{0,7} {0,4}\|(?: |\Z)")
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
+_XML = re.compile(
+    r"\A\ufeff?\s{0,100}<(?:\?xml[^>]{0,200}\?>(?:\s|<!--[^>]{0,2000}-->){0,100}<)?testsuites?[\s/>]"
+)
+_DECLARATION = re.compile(r"\A\ufeff?\s{0,100}<\?xml[^>]{0,200}\?>")
+
+
+class Log(NamedTuple):
+    """A text that was read.
+
+    :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.
+    """
+
+    readings: Sequence[Reading]
+    rest: str
 
 
 def observe(
@@ -50,75 +61,105 @@ def observe(
 def observe_texts(
     texts: Iterable[object], exit_code: object = None, *, root: str = "", source: str = "output"
 ) -> Observation:
-    """The same for any number of streams or logs of one run."""
-    given = list(texts)
+    """The same for any number of streams or logs of one run. JUnit XML among them is read as such."""
+    given = [_decoded(text) for text in texts]
+    xml = [text for text in given if _XML.match(text)]
+    logs = [_read(text, root or "") for text in _distinct(_logs(given))]
+    found = [reading for log in logs for reading in log.readings]
+    counted = [reading.counts for reading in found if reading.counts is not None]
+    counts = sum_of(counted)
     code = _exit_code(exit_code)
-    logs = [_read(text, root or "") for text in _distinct([_text(one) for one in given])]
-    believed = [r for log in logs for r in log.readings if r.is_certain or code != 0 or _is_all_of(log, r)]
-    is_cut = any(isinstance(one, str | bytes) and len(one) > MAX_STREAM for one in given)
-    return _observation(
-        believed,
-        code,
-        source,
-        is_good_news=code is None and not is_cut and is_good_news(logs),
-        has_output=bool(logs),
+    code = _own_exit_code(logs) if code is None else code
+    failures = _with_unlisted(_once(f for reading in found for f in reading.failures), counts)
+    red = next((line for log in logs if (line := _red_line(log.rest))), "")
+    if red and code == 0 and not failures:
+        failures = (Failure(nodeid="", phase="process", message=red),)
+    incomplete = next((reading.incomplete for reading in found if reading.incomplete), "")
+    is_whole = all(len(text) <= MAX_STREAM for text in given)
+    is_good = not (failures or incomplete or red) and is_whole and any(_is_green(log) for log in logs)
+    observation = Observation(
+        exit_code=code,
+        source=source,
+        failures=failures,
+        warnings=tuple(dict.fromkeys(w for reading in found for w in reading.warnings)),
+        counts=counts,
+        incomplete=incomplete,
+        rerun="",
+        expects_tests=bool(counted),
+        is_good_news=is_good,
+        has_output=bool(logs or xml),
     )
+    return _with_xml(observation, xml, root or "", is_alone=not logs) if xml else observation
 
 
-def _is_all_of(log: Log, reading: Reading) -> bool:
-    """Whether the text has next to nothing but what was read: a cut output, and not a quotation of one.
+def _with_xml(observation: Observation, texts: Sequence[str], root: str, *, is_alone: bool) -> Observation:
+    from loop_close.readers.junit_xml import merge_junit, read_junit
 
-    A part of a line may be left at each end, and any number of lines of a checker's excerpt. Any program may log a
-    traceback. An error of a shell, or of Python for a module that it cannot run, counts if nothing else is printed.
-    """
-    is_of_tool = reading.counts is not None or any(f.phase != "process" for f in reading.failures)
-    rest = [
-        line for line in log.rest.split("\n") if line.strip() and line != MARK and not _EXCERPT.match(line)
-    ]
-    if not is_of_tool:
-        return bool(reading.failures) and not rest and not log.is_traceback
-    return len(rest) <= _CUT_LINES and not is_quoted_until("\n".join(rest))
+    # the encoding that a text declares is that of the file it came from
+    raw = [_DECLARATION.sub("", text).encode("utf-8", "replace") for text in texts]
+    junit = merge_junit(read_junit("XML", [each], root) for each in raw)
+    return with_junit(replace(observation, is_good_news=observation.is_good_news or is_alone), junit)
+
+
+def _decoded(stream: object) -> str:
+    if isinstance(stream, bytes | bytearray | memoryview):
+        stream = bytes(stream).decode("utf-8", "replace")
+    return stream if isinstance(stream, str) else ""
+
+
+def _logs(texts: Iterable[str]) -> Iterator[str]:
+    """The texts to read: their ends, sanitized, without prefixes; those within JSON, too."""
+    for text in texts:
+        if not _XML.match(text):
+            tail = text[-MAX_STREAM:]
+            if len(tail) < len(text):
+                tail = tail[
+                    tail.find("\n", 0, 100_000) + 1 :
+                ]  # the rest of a line would be read as a whole one
+            yield without_prefixes(sanitize(tail))
+            yield without_prefixes(sanitize(_within_json(tail)))
+
+
+def _within_json(text: str) -> str:
+    """The strings with line breaks in a text of JSON, or of JSON in each line."""
+    if not text.lstrip("\ufeff \r\n").startswith(("{", "[")) or "\\n" not in text:
+        return ""
+    waiting: list[object] = []
+    for decode in (msgspec.json.decode, msgspec.json.Decoder().decode_lines):
+        try:
+            waiting = waiting or [decode(text)]
+        except (msgspec.DecodeError, RecursionError):
+            continue
+    found: list[str] = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str) and "\n" in value:
+            found.append(value if value.endswith("\n") else f"{value}\n")
+        elif isinstance(value, dict | list):
+            waiting += reversed([*(value.values() if isinstance(value, dict) else value)])
+    return "".join(found)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """The texts without those that another one holds: a terminal's log is often passed on as both streams."""
+    every = [text for text in texts if text.strip()]
+    kept: list[str] = []
+    for text in sorted(every, key=len, reverse=True):
+        if not any(text.strip() in other for other in kept):
+            kept.append(text)
+    return sorted(kept, key=every.index)
 
 
 def _read(text: str, root: str) -> Log:
     """What each reader finds in a text, in turn. No reader sees what an earlier one has read."""
     readings: list[Reading] = []
-    is_traceback = HEADER in text
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
         if reading.spans or reading.failures:
             readings.append(reading)
         if reading.spans:
             text = _without(text, reading)
-    return Log(readings=tuple(readings), rest=text, is_traceback=is_traceback)
-
-
-def _text(stream: object) -> str:
-    if isinstance(stream, bytes | bytearray | memoryview):
-        stream = bytes(stream[-4 * MAX_STREAM :]).decode("utf-8", "replace")
-    if not isinstance(stream, str):
-        return ""
-    tail = stream[-MAX_STREAM:]
-    if len(tail) < len(stream):
-        tail = tail[tail.find("\n", 0, 100_000) + 1 :]  # the rest of a line would be read as a whole one
-    return without_prefixes(sanitize(tail))
-
-
-def _exit_code(value: object) -> int | None:
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = int(value)  # the form of an environment variable
-    elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        value = int(value)
-    return value if isinstance(value, int) and value in _EXIT_CODES else None
-
-
-def _distinct(texts: Sequence[str]) -> list[str]:
-    """The texts without those that another one holds: a terminal's log is often passed on as both streams."""
-    kept: list[str] = []
-    for text in sorted(texts, key=len, reverse=True):
-        if text.strip() and not any(text.strip() in other for other in kept):
-            kept.append(text)
-    return sorted(kept, key=texts.index)
+    return Log(readings, text)
 
 
 def _without(text: str, reading: Reading) -> str:
@@ -129,25 +170,6 @@ def _without(text: str, reading: Reading) -> str:
         kept.append(text[at:start])
         at = max(at, end)
     return mark.join([*kept, text[at:]])
-
-
-def _observation(
-    found: Sequence[Reading], exit_code: int | None, source: str, *, is_good_news: bool, has_output: bool
-) -> Observation:
-    counted = [r.counts for r in found if r.counts is not None]
-    counts = sum_of(counted)
-    return Observation(
-        exit_code=exit_code,
-        source=source,
-        failures=_with_unlisted(_once(f for r in found for f in r.failures), counts),
-        warnings=tuple(dict.fromkeys(w for r in found for w in r.warnings)),
-        counts=counts,
-        incomplete=next((r.incomplete for r in found if r.incomplete), ""),
-        rerun="",
-        expects_tests=bool(counted),
-        is_good_news=is_good_news,
-        has_output=has_output,
-    )
 
 
 def _with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failure, ...]:
@@ -193,105 +215,113 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
     )
 
 
-# --- whether a log without an exit code says that all is well
+# --- exit codes, and lines that show by themselves how a command ended
 
-_SAMPLE = 200_000
+_LAST = 200_000
 # The last lines of tools that found nothing, of those that no reader reports on then.
 _GREEN = re.compile(
-    r"(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
+    r"\n(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
     r"| {2}congratulations :\)(?: \([\d.]{1,12} seconds\))?"
-    r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})\Z"
+    r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})(?=\s*\Z)"
 )
-# Lines that any failed command may leave.
-_RED = re.compile(
-    r"^(?:##\[error\]|Error: |ERROR: |error: |FAIL\b|FAILED\b|--- FAIL|npm ERR!|\s{0,8}E {3}|Killed$"
-    r"|[^\n]{0,200}(?:\bmake(?:\[\d{1,4}\])?: \*\*\* |\bexit(?:ed)?(?: with)?(?: status| code):? [1-9]"
-    r"|\bmaximum allowed warnings exceeded|\bFAILED\b|\.Failed$|\bfailed[.:!]?$|would be reformatted))",
-    re.MULTILINE,
+#: Lines that only a command that failed leaves, of any tool; a person would not go on below one of them.
+_RED = (
+    # Maven, Gradle, TAP, Mocha, Jest, ESLint, Go, Rust, RSpec, PHPUnit
+    r"\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d",
+    r" {1,8}\d{1,9} failing$|Tests: +[1-9]\d{0,8} failed|✖ \d{1,9} problems? \([1-9]",
+    r"--- FAIL: |FAIL(?:[ \t]|$)|test result: FAILED|FAILURES!|\d{1,9} examples?, [1-9]\d{0,8} failures?",
+    # tsc, gcc, clang, make, npm, a shell, GitHub, pre-commit
+    r"\S{1,500}(?:\(\d{1,9},\d{1,9}\)|:\d{1,9}:\d{1,9}(?: -)?):? (?:fatal )?error\b|npm ERR! |Killed$",
+    r"(?:[^\n]{0,100} )?g?make(?:\[\d{1,4}\])?: \*\*\* |#? ?#\[error\]|Error: |error: |ERROR: ",
+    r"[^\n]{0,200}(?:\.Failed$|\bfailed[.:!]?$|\b[1-9]\d{0,8} files? would be reformatted)",
+    r"[^\n]{0,200}\bexit(?:ed)?(?: with)?(?: status| code):? [1-9]\d{0,8}[.)]?$",
+    # pytest, unittest
+    r"FAILED(?: \(| \S{1,500}::|$)|[^\n]{0,200}\bmaximum allowed warnings exceeded",
+    r"[^\n]{0,200}\b[1-9]\d{0,8} (?:failed|errors?)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s",
+)
+_RED_LINE = re.compile(rf"\n(?:{'|'.join(_RED)})[^\n]*", re.MULTILINE)
+# What CI systems, docker compose and tools of agents say at the end of a log.
+_EXIT_CODE = re.compile(
+    r"(?:\bexit(?:ed)?(?: with)?(?: status| code):? |\"(?:exit_?[cC]ode|return_?[cC]ode)\": ?)(?P<code>\d{1,5})\b"
+    r"|\n(?P<good>Job succeeded|Finished: SUCCESS)\b|\n(?P<bad>Finished: FAILURE)\b"
 )
 
 
-class Log(Record, frozen=True, kw_only=True):
-    """A text that was read.
-
-    :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.
-    :ivar is_traceback: a traceback is printed in it.
-    """
-
-    readings: tuple[Reading, ...]
-    rest: str
-    is_traceback: bool = False
+def _exit_code(value: object) -> int | None:
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = int(value)  # the form of an environment variable
+    elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and value in _EXIT_CODES else None
 
 
-def is_good_news(logs: Sequence[Log]) -> bool:
-    """Whether one of the logs ends in the summary of a tool that found nothing, and none shows a failure.
-
-    Anything after that summary may be an error in words that no reader knows.
-    """
-    if any(reading.failures or reading.incomplete for log in logs for reading in log.readings):
-        return False
-    return any(map(_ends_well, logs)) and not any(_RED.search(log.rest) for log in logs)
+def _own_exit_code(logs: Iterable[Log]) -> int | None:
+    """The exit code that the logs name, of several the first that is not 0."""
+    found = [match for log in logs for match in _EXIT_CODE.finditer(f"\n{log.rest[-_LAST:]}")]
+    codes = [0 if match["good"] else 1 if match["bad"] else int(match["code"]) for match in found]
+    return next(filter(None, codes), 0) if codes else None
 
 
-def _ends_well(log: Log) -> bool:
-    behind = log.rest[-_SAMPLE:].rpartition(MARK)
-    if behind[1] and not behind[2].strip():
-        return True
-    return _GREEN.match(log.rest[-_SAMPLE:].rstrip().rpartition("\n")[2]) is not None
+def _red_line(rest: str) -> str:
+    """The first line that shows a failure."""
+    found = _RED_LINE.search(f"\n{rest}")
+    return found[0].strip() if found else ""
 
 
-# --- prefixes that a CI service or a supervisor puts before each line of a log
+def _is_green(log: Log) -> bool:
+    """Whether a tool says in it that nothing is wrong."""
+    return MARK in log.rest or _GREEN.search(f"\n{log.rest[-_LAST:]}") is not None
+
+
+# --- what a CI service, a supervisor or a pager puts before each line of a log
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _TIME = rf"{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
-# Prefixes that no tool writes. `gh run view --log`: job, step, time; GitHub's and GitLab's raw logs: the time alone,
-# GitLab's with the stream; Jenkins: the time in brackets.
+# Prefixes that no tool writes. `gh run view --log`: job, step, time; GitHub's, GitLab's and Kubernetes' raw logs: the
+# time, then the stream; Jenkins: the time in brackets.
 _CERTAIN = re.compile(
-    rf"^(?:(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,200}}\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?)?(?: |$)|\[{_DAY}T{_CLOCK}Z\] ?)",
-    re.MULTILINE,
+    rf"\n(?:(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,200}}\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?| std(?:out|err) [FP])?"
+    rf"(?: |(?=\n)|\Z)|\[{_DAY}T{_CLOCK}Z\] ?)"
 )
-# Removed only if nearly every line has it.
-_LIKELY = (
-    re.compile(rf"^(?:\[{_TIME}\]|{_TIME}|\[{_CLOCK}\]|{_CLOCK})(?: |$)", re.MULTILINE),
-    re.compile(r"^#\d{1,5} \d{1,6}\.\d{1,4} ", re.MULTILINE),  # BuildKit
+
+
+def _block_of(prefix: str) -> re.Pattern[str]:
+    """Four lines or more with a prefix, or fewer that are the whole text."""
+    return re.compile(rf"(?:\n{prefix}[^\n]*+){{4,}}|\A(?:\n{prefix}[^\n]*+)+\s*\Z")
+
+
+_LIKELY = tuple(
+    (_block_of(prefix), re.compile(rf"\n{prefix}"))
+    for prefix in (
+        rf"(?:\[{_TIME}\]|{_TIME}|\[{_CLOCK}\]|{_CLOCK})(?: |(?=\n)|\Z)",
+        r"#\d{1,5} \d{1,6}\.\d{1,4} ",  # BuildKit
+        r" {0,8}\d{1,7}(?:\t|(?=\n|\Z))",  # cat -n
+    )
 )
 #: docker compose, foreman, honcho: lines of several processes in turn.
-_NAMED = re.compile(r"(?P<name>[\w.-]{1,60}) +\| ?(?P<said>.*)", re.DOTALL)
-_PREFIX_SAMPLE = 20_000
-_SHARE = 0.8
+_NAMED = _block_of(r"(?=[\w.-]{0,60}[A-Za-z])[\w.-]{1,60} +\|")
 
 
 def without_prefixes(text: str) -> str:
     """The text as the tools wrote it. Lines of several processes are sorted by process.
 
-    A prefix that a program may write itself counts if 80 % of the lines have it, both at the start and at the end.
+    A prefix that a program may write itself counts in a block of lines that all have it.
     """
-    if _CERTAIN.search(text):
-        text = _CERTAIN.sub("", text)
-    for prefix in _LIKELY:
-        if _is_everywhere(prefix, text):
-            text = prefix.sub("", text)
-    return _apart(text) if _is_everywhere(_NAMED, text) else text
+    text = f"\n{text}"
+    text = _CERTAIN.sub("\n", text)
+    for block, prefix in _LIKELY:
+        text = block.sub(partial(_without_prefix, prefix), text)
+    return _NAMED.sub(_by_process, text)[1:]
 
 
-def _is_everywhere(prefix: re.Pattern[str], text: str) -> bool:
-    return _is_in(prefix, text[:_PREFIX_SAMPLE]) and (
-        len(text) <= _PREFIX_SAMPLE or _is_in(prefix, text[-_PREFIX_SAMPLE:])
-    )
+def _without_prefix(prefix: re.Pattern[str], block: re.Match[str]) -> str:
+    return prefix.sub("\n", block[0])
 
 
-def _is_in(prefix: re.Pattern[str], part: str) -> bool:
-    lines = [line for line in part.split("\n") if line.strip()]
-    found = sum(prefix.match(line) is not None for line in lines)
-    return found > 0 and found >= _SHARE * len(lines)
-
-
-def _apart(text: str) -> str:
-    """The lines by the name before them; those without one (``Attaching to …``) come first."""
-    said: dict[str, list[str]] = {"": []}
-    for line in text.split("\n"):
-        found = _NAMED.fullmatch(line)
-        if found or line.strip():
-            said.setdefault(found["name"] if found else "", []).append(found["said"] if found else line)
-    return "".join(f"{line}\n" for lines in said.values() for line in lines)
+def _by_process(block: re.Match[str]) -> str:
+    said: dict[str, list[str]] = {}
+    for line in block[0][1:].split("\n"):
+        name, _, words = line.partition("|")
+        said.setdefault(name.rstrip(), []).append(words.removeprefix(" "))
+    return "".join(f"\n{line}" for lines in said.values() for line in lines)

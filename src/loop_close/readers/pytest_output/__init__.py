@@ -143,6 +143,9 @@ def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tup
 _WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
 _HALF = re.compile(r"\n(?P<place>\S[^\n]{0,1000}:\d{1,9}: |)[^\n]*\s*\Z")
 _CRASHED = re.compile(r"worker '[^'\n]{1,60}' crashed while running '(?P<id>[^\n]{1,2000})'\s*\Z")
+_LETTERS = re.compile(
+    r"\n(?P<file>[^\s\n]{1,300}\.py) (?P<letters>[.sxXuRrp,]{0,2000}[FE][.FEsxXuRrp,]{0,2000})(?=\s|\Z)"
+)
 # Of these pytest's own words say more than the exception they are raised from.
 _EXPLAINED = ("ImportPathMismatchError", "Skipped")
 _ECHO = re.compile(r"contains \d{1,9} failed subtests?\Z")
@@ -156,7 +159,16 @@ def _failures(run: PytestRun, names: NodeIds, root: str) -> list[Failure]:
             found += _failure(block, names, root)
         else:
             found += _crash_lines(f"\n{block.body}", names.entries, root)
-    return found + [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
+    found += [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
+    return found if found or run.final is not None else list(_failed_letters(run))
+
+
+def _failed_letters(run: PytestRun) -> Iterator[Failure]:
+    """What the progress of a run shows whose output ends before anything else does: ``test_a.py .F..``."""
+    for found in _LETTERS.finditer(run.text, run.start, run.end):
+        number = found["letters"].count("F") + found["letters"].count("E")
+        message = f"{number} failing test{'s' * (number != 1)} in the progress of {found['file']}, none of them shown"
+        yield Failure(nodeid="", phase="call", message=message, file=found["file"], number=number)
 
 
 def _failure(block: Block, names: NodeIds, root: str) -> Iterator[Failure]:

@@ -151,12 +151,16 @@ class NodeIds:
 
     def take(self, head: Heading) -> SummaryEntry | None:
         """The line of the summary that belongs to the next heading like this."""
-        left = self._by_name.get(("FAILED" if head.phase == "call" else "ERROR", _folded(head.name)), [])
-        while left:
-            entry = left.pop()
-            if not entry.is_used:
-                entry.is_used = True
-                return entry
+        is_call = head.phase == "call"
+        for word in (
+            ("FAILED", "ERROR") if is_call else ("ERROR", "FAILED")
+        ):  # pytest-sugar has FAILED for both
+            left = self._by_name.get((word, _folded(head.name)), [])
+            while left:
+                entry = left.pop()
+                if not entry.is_used:
+                    entry.is_used = True
+                    return entry
         return None
 
 
@@ -189,7 +193,13 @@ def counts_of(run: PytestRun, failures: Sequence[Failure]) -> Counts | None:
     numbers = run.numbers
     twice, passed = _subtests(failures)
     counts = counts_of_numbers(numbers)
-    counts = replace(counts, passed=max(0, counts.passed - passed), failed=max(0, counts.failed - twice))
+    collecting = [f.nodeid for f in failures if f.phase == "collect"]  # each worker of xdist may say it
+    counts = replace(
+        counts,
+        errors=max(0, counts.errors - len(collecting) + len(set(collecting))),
+        passed=max(0, counts.passed - passed),
+        failed=max(0, counts.failed - twice),
+    )
     found = (
         _COLLECTED.search(run.text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
     )
