@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 
 from loop_close import lazy
 from loop_close.model import Counts, Failure, Warned
@@ -114,7 +115,7 @@ class Reader(Record, frozen=True, kw_only=True):
     :ivar id: unique; the name of its corpus, too.
     :ivar triggers: a text that contains none of these is not of its format.
     :ivar last_triggers: nor is one that contains none of these in its last lines.
-    :ivar module: the name of its module, which is loaded by :func:`_readers_of`.
+    :ivar module: the name of its module, whose ``READERS`` has its function.
     """
 
     id: str
@@ -123,8 +124,9 @@ class Reader(Record, frozen=True, kw_only=True):
     last_triggers: tuple[str, ...] = ()
 
     def load(self) -> Read:
-        """The function that reads it."""
-        return _readers_of(self.module)[self.id]
+        """The function that reads it. Loading all modules would take longer than reading most logs."""
+        readers: Mapping[str, Read] = import_module(f"loop_close.readers.{self.module}").READERS
+        return readers[self.id]
 
     def read(self, text: str, root: str) -> Reading:
         """What the reader finds in the text."""
@@ -143,24 +145,6 @@ def _has(text: str, trigger: str) -> bool:
     return all(map(text.__contains__, trigger)) and trigger in text
 
 
-def _readers_of(module: str) -> Mapping[str, Read]:
-    """The readers of a module by id. Loading all modules would take longer than reading most logs."""
-    match module:
-        case "pytest_output":
-            from loop_close.readers.pytest_output import READERS
-        case "checkers":
-            from loop_close.readers.checkers import READERS
-        case "processes":
-            from loop_close.readers.processes import READERS
-        case "runners":
-            from loop_close.readers.runners import READERS
-        case "cut_off":
-            from loop_close.readers.cut_off import READERS
-        case _:
-            raise ValueError(f"no module of readers is called {module!r}")
-    return READERS
-
-
 _LINTED = (
     *(".py:", ".pyi:", ".ipynb:", ".toml:", "--> ", '"noqa_row"', "/ruff/rules/", "Would reformat: "),
     *("Failed to parse ", " would be reformatted", "Found ", " fixable with ", "title=", "logissue "),
@@ -171,24 +155,10 @@ DEFAULT_READERS: tuple[Reader, ...] = (
     Reader(
         id="pytest",
         triggers=(
-            *(
-                "= ERRORS",
-                "= FAILURES",
-                "= test session",
-                "short test summary",
-                "INTERNALERROR>",
-                "\nERROR: ",
-            ),
-            *(
-                "while loading conftest",
-                " passed",
-                " failed",
-                " skipped",
-                "deselected",
-                " xfailed",
-                " xpassed",
-            ),
-            *("no tests ran", " error in ", " errors in ", " warnings in ", " warning in "),
+            *("= ERRORS", "= FAILURES", "= test session", "Test session starts", "―― ", "short test summary"),
+            *("INTERNALERROR>", "\nERROR: ", "while loading conftest", "\nResults (", " passed", " failed"),
+            *(" skipped", "deselected", " xfailed", " xpassed", "no tests ran", " error in ", " errors in "),
+            *(" warnings in ", " warning in "),
         ),
         module="pytest_output",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from bisect import bisect_left
 from collections import deque
@@ -139,7 +140,7 @@ REPEATED = re.compile(r"  \[Previous line repeated \d{1,9} more times?\]\Z")
 #: Beginnings of lines that are not part of an exception's message: other tools, log lines, rulers, prompts.
 OTHER = re.compile(
     r"""(?: Traceback\ \(most[ ] | During\ handling\ of\ the[ ] | The\ above\ exception\ was[ ]
-      | ={4} | -{4} | _{4} | \*{4}
+      | ={4} | -{4} | _{4} | \*{4} | Std(?:out|err):\Z
       | \[?\d{4}-\d\d-\d\d | \[?\d\d:\d\d:\d\d
       | \[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b
       | Exception\ (?:ignored\ |in\ thread\ ) | Error\ in[ ] | Original\ exception\ was | Fatal\ Python\ error
@@ -189,6 +190,7 @@ class Printed:
     :ivar function: None if a syntax error points into a file, which no frame runs in.
     :ivar lines: the source lines below it that follow each other, without their margin.
     :ivar markers: the marks below the first of them.
+    :ivar source: what is shown of its function, where that is more.
     """
 
     file: str
@@ -196,6 +198,7 @@ class Printed:
     function: str | None
     lines: list[str] = field(default_factory=list)
     markers: str = ""
+    source: SourceLines | None = None
 
 
 @lru_cache(maxsize=64)
@@ -243,7 +246,9 @@ def _split_name(dotted: str) -> tuple[str, str]:
 
 
 def _frame(printed: Printed, file: str) -> Frame:
-    source = SourceLines(start=printed.line, lines=tuple(printed.lines)) if printed.lines else None
+    source = printed.source
+    if source is None and printed.lines:
+        source = SourceLines(start=printed.line, lines=tuple(printed.lines))
     function = printed.function or ""
     return Frame(file=file, line=printed.line, function=function, is_test=is_test_file(file), source=source)
 
@@ -434,6 +439,8 @@ class _Scanner:
                 break
             said.append(body)
             self.move()
+        while not said[-1].strip() and len(said) > 1:
+            said.pop()
         return said
 
     def _next_link(self, margin: str) -> int:
@@ -458,9 +465,11 @@ class _Scanner:
             return line if body is None else body  # Python 3.12 and before print it without its margin
         if is_linked:
             return body if body is not None and not OTHER.match(body) else None
-        if not body or not body.strip() or OTHER.match(body):
+        if body is None or OTHER.match(body):
             return None
-        is_more = self.is_whole or _CONTINUED.match(body) or self.text[self.end - 1 : self.end] in _OPEN_ENDS
+        if self.is_whole or not body.strip():
+            return body if self.is_whole else None
+        is_more = _CONTINUED.match(body) or self.text[self.end - 1 : self.end] in _OPEN_ENDS
         return body if is_more or self._runs_to_a_log_line(margin) else None
 
     def _runs_to_a_log_line(self, margin: str) -> bool:
@@ -521,48 +530,27 @@ class _Scanner:
 
 # --- base classes of Python's own exceptions, which a printed traceback does not contain
 
-# By the parent; a name with dots is the module's and the class's, as tracebacks print it.
-_CHILDREN = {
-    "BaseException": "BaseExceptionGroup Exception GeneratorExit KeyboardInterrupt SystemExit "
-    "asyncio.exceptions.CancelledError",
-    "Exception": "ArithmeticError AssertionError AttributeError BufferError EOFError ImportError LookupError "
-    "MemoryError NameError OSError ReferenceError RuntimeError StopAsyncIteration StopIteration SyntaxError "
-    "SystemError TypeError ValueError Warning asyncio.exceptions.InvalidStateError "
-    "asyncio.queues.QueueEmpty asyncio.queues.QueueFull concurrent.futures._base.Error configparser.Error "
-    "csv.Error _csv.Error pickle.PickleError _pickle.PickleError queue.Full _queue.Empty sqlite3.Error "
-    "struct.error subprocess.SubprocessError zipfile.BadZipFile",
-    "ArithmeticError": "FloatingPointError OverflowError ZeroDivisionError decimal.DecimalException",
-    "ImportError": "ModuleNotFoundError",
-    "LookupError": "IndexError KeyError",
-    "NameError": "UnboundLocalError",
-    "OSError": "BlockingIOError ChildProcessError ConnectionError FileExistsError FileNotFoundError "
-    "InterruptedError IsADirectoryError NotADirectoryError PermissionError ProcessLookupError TimeoutError "
-    "shutil.Error socket.gaierror socket.herror ssl.SSLError urllib.error.URLError",
-    "ConnectionError": "BrokenPipeError ConnectionAbortedError ConnectionRefusedError ConnectionResetError",
-    "RuntimeError": "NotImplementedError PythonFinalizationError RecursionError dataclasses.FrozenInstanceError "
-    "threading.BrokenBarrierError",
-    "SyntaxError": "IndentationError",
-    "IndentationError": "TabError",
-    "ValueError": "UnicodeError json.decoder.JSONDecodeError xml.etree.ElementTree.ParseError binascii.Error",
-    "UnicodeError": "UnicodeDecodeError UnicodeEncodeError UnicodeTranslateError",
-    "Warning": "BytesWarning DeprecationWarning EncodingWarning FutureWarning ImportWarning "
-    "PendingDeprecationWarning ResourceWarning RuntimeWarning SyntaxWarning UnicodeWarning UserWarning",
-    "subprocess.SubprocessError": "subprocess.CalledProcessError subprocess.TimeoutExpired",
-    "sqlite3.Error": "sqlite3.DatabaseError sqlite3.InterfaceError",
-    "sqlite3.DatabaseError": "sqlite3.DataError sqlite3.IntegrityError sqlite3.InternalError "
-    "sqlite3.NotSupportedError sqlite3.OperationalError sqlite3.ProgrammingError",
-    "concurrent.futures._base.Error": "concurrent.futures._base.InvalidStateError",
+# Of the standard library, by the builtin class that they derive from.
+_OF_LIBRARY = {
+    "BaseException": "asyncio.exceptions.CancelledError",
+    "Exception": "asyncio.exceptions.InvalidStateError asyncio.queues.QueueEmpty asyncio.queues.QueueFull "
+    "concurrent.futures._base.Error configparser.Error csv.Error _csv.Error pickle.PickleError _pickle.PickleError "
+    "queue.Full _queue.Empty sqlite3.Error sqlite3.DatabaseError sqlite3.DataError sqlite3.IntegrityError "
+    "sqlite3.OperationalError sqlite3.ProgrammingError struct.error subprocess.SubprocessError "
+    "subprocess.CalledProcessError subprocess.TimeoutExpired zipfile.BadZipFile",
+    "ArithmeticError": "decimal.DecimalException",
+    "OSError": "shutil.Error socket.gaierror socket.herror ssl.SSLError urllib.error.URLError",
+    "RuntimeError": "dataclasses.FrozenInstanceError threading.BrokenBarrierError",
+    "ValueError": "json.decoder.JSONDecodeError xml.etree.ElementTree.ParseError binascii.Error",
 }
-_PARENT = {child: parent for parent, children in _CHILDREN.items() for child in children.split()}
+_PARENT = {child: parent for parent, children in _OF_LIBRARY.items() for child in children.split()}
 
 
 def bases_of(name: str, module: str = "") -> tuple[str, ...]:
     """Names of the classes that a class derives from, nearest first; empty for one that is not Python's own."""
-    if name == "ExceptionGroup" and not module:
-        return "BaseExceptionGroup", "Exception", "BaseException"
-    parent = _PARENT.get(f"{module}.{name}" if module else name)
-    found = []
-    while parent is not None:
-        found.append(parent.rpartition(".")[2])
-        parent = _PARENT.get(parent)
-    return tuple(found)
+    if parent := _PARENT.get(f"{module}.{name}"):
+        return parent, *bases_of(parent)
+    found = getattr(builtins, name, None) if not module else None
+    if isinstance(found, type) and issubclass(found, BaseException):
+        return tuple(each.__name__ for each in found.__mro__[1:-1])
+    return ()

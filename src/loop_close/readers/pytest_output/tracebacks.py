@@ -24,9 +24,6 @@ LOCATION = re.compile(
     r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?\s*\Z"
 )
 _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
-_WORDS = re.compile(
-    r"\nTraceback \(most recent call last\):(?:\n[ \t][^\n]*+|\n(?=\n))++\n(?P<words>[^\s].*)", re.DOTALL
-)
 _DEF = re.compile(r"(?:async +)?def +(\w+)")
 _COMPREHENSIONS = ("", "<listcomp>", "<dictcomp>", "<setcomp>")
 _MAX_SOURCE = 60
@@ -55,49 +52,16 @@ def read_traceback(body: str, root: str = "") -> Raised | None:
 def _link(text: str, root: str) -> Raised | None:
     """One exception of a chain."""
     if HEADER in text and _NATIVE.search(text):
-        return _native(text, root)
+        raised = raised_in(text, root)
+        return _without_root(raised, root) if raised is not None else None
     entries = Entries()
     for line in text.split("\n"):
         entries.take(line)
     entries.end()
     raised = _raised_from(entries.said, entries.printed, entries.type_name, root)
-    if raised is None:
-        return raised_in_line(text.strip("\n"), root) if not entries.printed else None
-    return _with_sources(raised, entries)
-
-
-def _native(text: str, root: str) -> Raised | None:
-    """A printed traceback; here nothing follows, so that the message goes on beyond blank lines."""
-    raised, words = raised_in(text, root), _WORDS.search(text)
-    raised = _without_root(raised, root) if raised is not None else None
-    if raised is None or words is None or "\n" not in words["words"].strip("\n"):
-        return raised
-    whole = raised_from_words(words["words"].strip("\n"), root)
-    is_longer = whole is not None and whole.type == raised.type and whole.message.startswith(raised.message)
-    return replace(raised, message=whole.message) if whole is not None and is_longer else raised
-
-
-def _with_sources(raised: Raised, entries: Entries) -> Raised:
-    """With more of each function's source than its running statement."""
-    sources = {
-        (p.line, p.function): source
-        for p, source in zip(entries.printed, entries.sources, strict=True)
-        if source is not None and len(source.lines) > len(p.lines)
-    }
-    if not sources:
-        return raised
-    frames = tuple(_sourced(frame, sources) for frame in raised.frames)
-    site = raised.site
-    if site is not None and frames and site.frame == raised.frames[-1]:
-        site = replace(site, frame=frames[-1])
-    return replace(raised, frames=frames, site=site)
-
-
-def _sourced(frame: Frame, sources: dict[tuple[int, str | None], SourceLines]) -> Frame:
-    source = sources.get((frame.line, frame.function))
-    if source is None or (frame.source is not None and frame.source.lines[0] not in source.lines):
-        return frame
-    return replace(frame, source=source)
+    if raised is None and not entries.printed:
+        return raised_in_line(text.strip("\n"), root)
+    return raised
 
 
 @dataclass(slots=True)
@@ -107,13 +71,11 @@ class Entries:
     An entry of the long form is source, ``E`` lines, locals, and then its place; of the short form the place and
     then a line of source.
 
-    :ivar sources: for each of ``printed`` what is shown of its function.
     :ivar said: the ``E`` lines without their ``E``.
     :ivar type_name: the exception's class, where an entry names it.
     """
 
     printed: list[Printed] = field(default_factory=list)
-    sources: list[SourceLines | None] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     type_name: str = ""
     _source: list[str] = field(default_factory=list)
@@ -173,7 +135,7 @@ class Entries:
         is_shown = statement and statement[0].strip() != "???"
         function = self._enclosing(file, self._function(start))
         self.printed.append(Printed(file, line, function, statement if is_shown else []))
-        self.sources.append(_bounded(start, self._source, line) if is_shown else None)
+        self.printed[-1].source = _bounded(start, self._source, line) if is_shown else None
         self.type_name = type_name or self.type_name
         self._reset()
 
@@ -198,7 +160,6 @@ class Entries:
         if self._is_short:
             lines = [line.strip() for line in self._source if line.strip() not in ("", "???")][:_MAX_SOURCE]
             self.printed[-1].lines = lines
-            self.sources.append(None)
         self._reset()
 
     def _reset(self) -> None:
@@ -318,8 +279,9 @@ _END = re.compile(
 )
 _EXAMPLE = re.compile(r"\n(?:\d{3,9}|\?\?\?) [ \t]*>>> ?(?P<source>[^\n]*)")
 _NUMBERED = re.compile(r"\n\d{3,9} (?P<text>[^\n]*)")
-_EXPECTED = re.compile(r"\n(?:Expected:\n|Expected nothing(?=\n))")
-_GOT = re.compile(r"\n(?:Got:\n|Got nothing(?=\n|\Z))")
+_CHECKED = re.compile(
+    r"\nExpected(?::\n(?P<wanted>.*?)| nothing)\nGot(?::\n(?P<given>.*)| nothing)", re.DOTALL
+)
 _MAX_MEMBERS = 12
 
 
@@ -343,9 +305,7 @@ def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
 
 
 def _example(text: str, end: re.Match[str], name: str, root: str) -> Raised:
-    source = ""
-    for found in _EXAMPLE.finditer(text):
-        source = found["source"]
+    source = next(iter(_EXAMPLE.findall(text)[::-1]), "")
     frames = _frames(text, end, name, root)
     site = Site(frame=frames[0], statement=source.strip()) if frames else None
     if end["kind"] == "UnexpectedException":
@@ -353,22 +313,12 @@ def _example(text: str, end: re.Match[str], name: str, root: str) -> Raised:
         if inner is not None:
             return inner if inner.frames else replace(inner, frames=frames, site=site)
         return Raised(type="UnexpectedException", module="doctest", message=source, frames=frames, site=site)
-    message = cut(f"{source}\nExpected:\n{_wanted(text)}\nGot:\n{_given(text)}")
+    checked = _CHECKED.search(text)
+    wanted, given = (
+        (words or "").strip("\n") or "    (nothing)" for words in (checked.groups() if checked else ("", ""))
+    )
+    message = cut(f"{source}\nExpected:\n{wanted}\nGot:\n{given}")
     return Raised(type="DocTestFailure", module="doctest", message=message, frames=frames, site=site)
-
-
-def _wanted(text: str) -> str:
-    expected = _EXPECTED.search(text)
-    got = _GOT.search(text, expected.end()) if expected else None
-    if expected is None:
-        return "    (nothing)"
-    return text[expected.end() : got.start() if got else len(text)].strip("\n") or "    (nothing)"
-
-
-def _given(text: str) -> str:
-    expected = _EXPECTED.search(text)
-    got = _GOT.search(text, expected.end() if expected else 0)
-    return (text[got.end() :].strip("\n") if got else "") or "    (nothing)"
 
 
 def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame, ...]:
