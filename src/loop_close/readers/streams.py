@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers import DEFAULT_READERS, MARK, Reading, sum_of
+from loop_close.readers import DEFAULT_READERS, MARK, Reading, line_end, sum_of
 from loop_close.text import sanitize
 
 if TYPE_CHECKING:
@@ -76,7 +76,12 @@ def observe_texts(
         failures = (Failure(nodeid="", phase="process", message=red),)
     incomplete = next((reading.incomplete for reading in found if reading.incomplete), "")
     is_whole = all(len(text) <= MAX_STREAM for text in given)
-    is_good = not (failures or incomplete or red) and is_whole and any(_is_green(log) for log in logs)
+    is_doubtful = any(_DOUBT.search(f"\n{log.rest}") for log in logs)
+    is_good = (
+        not (failures or incomplete or red or is_doubtful)
+        and is_whole
+        and any(_is_green(log) for log in logs)
+    )
     observation = Observation(
         exit_code=code,
         source=source,
@@ -226,20 +231,27 @@ _GREEN = re.compile(
 )
 #: Lines that only a command that failed leaves, of any tool; a person would not go on below one of them.
 _RED = (
-    # Maven, Gradle, TAP, Mocha, Jest, ESLint, Go, Rust, RSpec, PHPUnit
-    r"\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d",
-    r" {1,8}\d{1,9} failing$|Tests: +[1-9]\d{0,8} failed|✖ \d{1,9} problems? \([1-9]",
-    r"--- FAIL: |FAIL(?:[ \t]|$)|test result: FAILED|FAILURES!|\d{1,9} examples?, [1-9]\d{0,8} failures?",
-    # tsc, gcc, clang, make, npm, a shell, GitHub, pre-commit
-    r"\S{1,500}(?:\(\d{1,9},\d{1,9}\)|:\d{1,9}:\d{1,9}(?: -)?):? (?:fatal )?error\b|npm ERR! |Killed$",
-    r"(?:[^\n]{0,100} )?g?make(?:\[\d{1,4}\])?: \*\*\* |#? ?#\[error\]|Error: |error: |ERROR: ",
-    r"[^\n]{0,200}(?:\.Failed$|\bfailed[.:!]?$|\b[1-9]\d{0,8} files? would be reformatted)",
-    r"[^\n]{0,200}\bexit(?:ed)?(?: with)?(?: status| code):? [1-9]\d{0,8}[.)]?$",
-    # pytest, unittest
-    r"FAILED(?: \(| \S{1,500}::|$)|[^\n]{0,200}\bmaximum allowed warnings exceeded",
-    r"[^\n]{0,200}\b[1-9]\d{0,8} (?:failed|errors?)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s",
+    re.compile(
+        # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, pytest, unittest
+        r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d"
+        r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
+        r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\])"
+    ),
+    # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, pytest
+    re.compile(r" problems? \([1-9]"),
+    re.compile(r" examples?, [1-9]\d{0,8} failures?"),
+    re.compile(r": error(?<=[\d)]: error)(?::| TS\d)"),
+    re.compile(r": fatal error: "),
+    re.compile(r" - error TS\d"),
+    re.compile(r"ake(?:\[\d{1,4}\])?: \*\*\* "),
+    re.compile(r"\.Failed\n"),
+    re.compile(r"exit(?:ed with code| status| code:|(?<=with exit) code) [1-9]\d{0,8}[.)]?\n"),
+    re.compile(r"maximum allowed warnings exceeded"),
+    re.compile(r" failed(?<!\D0 failed)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
+    re.compile(r" errors?\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
 )
-_RED_LINE = re.compile(rf"\n(?:{'|'.join(_RED)})[^\n]*", re.MULTILINE)
+# Words of a program that may have gone on.
+_DOUBT = re.compile(r"\n(?:ERROR|Error|error): |\n[^\n]{0,300}failed[.:!]?\n")
 # What CI systems, docker compose and tools of agents say at the end of a log.
 _EXIT_CODE = re.compile(
     r"(?:\bexit(?:ed)?(?: with)?(?: status| code):? |\"(?:exit_?[cC]ode|return_?[cC]ode)\": ?)(?P<code>\d{1,5})\b"
@@ -264,8 +276,12 @@ def _own_exit_code(logs: Iterable[Log]) -> int | None:
 
 def _red_line(rest: str) -> str:
     """The first line that shows a failure."""
-    found = _RED_LINE.search(f"\n{rest}")
-    return found[0].strip() if found else ""
+    text = f"\n{rest}\n"
+    found = next((match for pattern in _RED if (match := pattern.search(text))), None)
+    if found is None:
+        return ""
+    start = text.rfind("\n", 0, max(found.end() - 1, 1)) + 1
+    return text[start : line_end(text, start)].strip()
 
 
 def _is_green(log: Log) -> bool:
@@ -281,14 +297,15 @@ _TIME = rf"{_DAY}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
 # Prefixes that no tool writes. `gh run view --log`: job, step, time; GitHub's, GitLab's and Kubernetes' raw logs: the
 # time, then the stream; Jenkins: the time in brackets.
 _CERTAIN = re.compile(
-    rf"\n(?:(?:[^\t\n]{{1,100}}\t[^\t\n]{{1,200}}\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?| std(?:out|err) [FP])?"
+    rf"\n(?:(?:[^\t\n]{{1,100}}+\t[^\t\n]{{1,200}}+\t)?{_DAY}T{_CLOCK}Z(?: \d\d[OE]\+?| std(?:out|err) [FP])?"
     rf"(?: |(?=\n)|\Z)|\[{_DAY}T{_CLOCK}Z\] ?)"
 )
 
 
 def _block_of(prefix: str) -> re.Pattern[str]:
     """Four lines or more with a prefix, or fewer that are the whole text."""
-    return re.compile(rf"(?:\n{prefix}[^\n]*+){{4,}}|\A(?:\n{prefix}[^\n]*+)+\s*\Z")
+    line = rf"{prefix}[^\n]*+"
+    return re.compile(rf"\n(?:{line}(?:\n{line}){{3,}}|(?<=\A\n){line}(?:\n{line})*+\s*\Z)")
 
 
 _LIKELY = tuple(
@@ -300,7 +317,7 @@ _LIKELY = tuple(
     )
 )
 #: docker compose, foreman, honcho: lines of several processes in turn.
-_NAMED = _block_of(r"(?=[\w.-]{0,60}[A-Za-z])[\w.-]{1,60} +\|")
+_NAMED = _block_of(r"(?!\d+ )[\w.-]{1,60}+ ++\|")
 
 
 def without_prefixes(text: str) -> str:

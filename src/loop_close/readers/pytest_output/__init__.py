@@ -304,7 +304,11 @@ def _says(entry: SummaryEntry, said: str) -> bool:
 # --- pytest ended before any test: usage errors, a broken conftest, internal errors
 
 _EARLY: tuple[tuple[re.Pattern[str], Phase, str], ...] = (
-    (re.compile(r"(?:\nINTERNALERROR>[^\n]*+)++"), "session", "an internal error ended it"),
+    (
+        re.compile(r"\nINTERNALERROR>[^\n]*+(?:\nINTERNALERROR>[^\n]*+)*+"),
+        "session",
+        "an internal error ended it",
+    ),
     (
         re.compile(
             r"\nImportError while loading conftest '(?P<file>[^'\n]{1,1000})'\."

@@ -214,7 +214,9 @@ class PytestRun:
 
     def _close(self, end: int) -> None:
         """End the part that is being read."""
-        content = _OWN.sub("\n", self.text[self._at : end]) if self._at else ""
+        content = self.text[self._at : end] if self._at else ""
+        if "loop-close" in content:
+            content = _OWN.sub("\n", content)
         if self.region in BLOCKS and self._block is not None:
             if self.section:
                 self._block.sections.append((self.section, content))
