@@ -108,14 +108,6 @@ def test_a_logger_before_the_header():
     assert raised_in("ERROR:    " + one_frame("ValueError: bad")).message == "bad"
 
 
-def test_a_chain_that_begins_with_what_was_never_raised():
-    link = "\nThe above exception was the direct cause of the following exception:\n\n"
-    text = "log\n\nKeyError: 'x'\n" + link + one_frame("ValueError: bad")
-    ((found, start, _),) = printed_tracebacks(text)
-    assert (found.type, found.cause.type) == ("ValueError", "KeyError")
-    assert text[:start] == "log\n\n"
-
-
 def test_frames_of_others_are_left_out():
     found = raised_in(one_frame("ValueError: bad", file="/usr/lib/python3.12/json/decoder.py"))
     assert (found.frames, found.site) == ((), None)

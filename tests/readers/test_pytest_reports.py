@@ -117,64 +117,15 @@ def test_output_of_one_failure_is_bounded():
     assert sum(len(text) for _, text in found.sections) == pytest_reports.MAX_SECTIONS == 64_000
 
 
-def entry(path, line, message=""):
-    return SimpleNamespace(reprfileloc=SimpleNamespace(path=path, lineno=line, message=message))
-
-
-def chain(*links):
-    return Words(
-        "text",
-        chain=[
-            (SimpleNamespace(reprentries=entries), SimpleNamespace(message=message), None)
-            for message, entries in links
-        ],
-    )
-
-
 def test_exception_that_was_not_seen_is_read_from_the_words_of_pytest():
-    longrepr = chain(
-        ("ValueError: bad", [entry("test_a.py", 3), entry("src/a.py", 7, "ValueError: bad in total")])
-    )
-    found = read_report(report(longrepr=longrepr), None)
-    assert (found.raised.type, found.raised.module, found.message) == ("ValueError", "", "bad")
+    words = "    def test_a():\n>       total()\n\ntest_a.py:3: \n_ _ _ _ \n\n    def total():\n"
+    words += ">       raise ValueError('bad')\nE       ValueError: bad\n\nsrc/a.py:7: ValueError"
+    found = read_report(report(longrepr=Words(words)), None)
+    assert (found.raised.type, found.message) == ("ValueError", "bad")
     assert [(f.file, f.line, f.function) for f in found.raised.frames] == [
-        ("test_a.py", 3, ""),
+        ("test_a.py", 3, "test_a"),
         ("src/a.py", 7, "total"),
     ]
-
-
-def test_last_exception_of_a_chain_is_the_one_and_the_others_are_its_causes():
-    longrepr = chain(("KeyError: 'low'", []), ("shop.errors.PriceError: high", []))
-    found = read_report(report(longrepr=longrepr), None).raised
-    assert (found.module, found.type, found.message) == ("shop.errors", "PriceError", "high")
-    assert (found.cause.type, found.cause.message) == ("KeyError", "'low'")
-
-
-@pytest.mark.parametrize(
-    ("message", "kind", "rest"),
-    [
-        ("assert 1 == 2", "AssertionError", "assert 1 == 2"),
-        ("Failed", "Failed", ""),
-        ("ValueError: ", "ValueError", ""),
-        ("two words: x", "Exception", "two words: x"),
-        ("", "Exception", ""),
-        (None, "Exception", ""),
-    ],
-)
-def test_type_is_read_only_where_there_is_one(message, kind, rest):
-    found = read_report(report(longrepr=chain((message, []))), None).raised
-    assert (found.type, found.message) == (kind, rest)
-
-
-@pytest.mark.parametrize("path", ["/usr/lib/x.py", "../x.py", "<string>", "C:/x.py", ""])
-def test_frames_outside_of_the_project_are_left_out(path):
-    longrepr = chain(("ValueError: bad", [entry(path, 3)]))
-    assert read_report(report(longrepr=longrepr), None).raised.frames == ()
-
-
-def test_entry_without_a_place_is_left_out():
-    longrepr = chain(("ValueError: bad", [SimpleNamespace(reprfileloc=None), SimpleNamespace()]))
-    assert read_report(report(longrepr=longrepr), None).raised.frames == ()
 
 
 def test_report_that_cannot_be_read_is_still_a_failure():

@@ -21,7 +21,6 @@ from loop_close.text import cut
 _MAX_PREFIX = 200
 _MAX_FIRST = 100
 _MAX_LAST = 300
-_MAX_BEFORE = 2_000
 _MAX_TYPED = 20
 # Prefixes of lines of quoted text: comments, Markdown, diffs.
 _QUOTES = {"#", "//", ">", "*", "--", ";", "%", "+", "-", "<", "..."}
@@ -66,8 +65,7 @@ def _found(scanner: _Scanner) -> Iterator[tuple[Raised, int, int]]:
         scanner.at = start
         found = _traceback(scanner, text[start:head])
         if found is not None:
-            raised, before = found
-            yield raised, start if before is None else before, scanner.end
+            yield found, start, scanner.end
 
 
 def is_transcript(text: str, start: int) -> bool:
@@ -80,12 +78,11 @@ def is_transcript(text: str, start: int) -> bool:
     return False
 
 
-def _traceback(scanner: _Scanner, prefix: str) -> tuple[Raised, int | None] | None:
-    """The traceback whose header is on the current line, and where what comes before it in its chain begins."""
+def _traceback(scanner: _Scanner, prefix: str) -> Raised | None:
+    """The traceback whose header is on the current line."""
     top = prefix.removesuffix(_GROUP_LINE.removesuffix(HEADER))
     is_group = top != prefix
     is_other = prefix.strip() in _QUOTES or (scanner.line() or "")[len(prefix) + len(HEADER) :].strip()
-    before = _before(scanner, top) if not is_other else None
     scanner.move()
     indentation = prefix[: len(prefix) - len(prefix.lstrip())]
     margins = [f"{top}  | "] if is_group else [prefix, indentation]
@@ -95,29 +92,7 @@ def _traceback(scanner: _Scanner, prefix: str) -> tuple[Raised, int | None] | No
     first = scanner.headless(margin, 1 if is_group else 0)
     if first is None:
         return None
-    chain = scanner.chain(top if is_group else margin, 0, first, before[:2] if before else None)
-    return chain, before[2] if before else None
-
-
-def _before(scanner: _Scanner, margin: str) -> tuple[str, Raised, int] | None:
-    """The first of a chain if it was never raised, so that it has no header; how it is linked; its start."""
-    for kind in LINKS:
-        for link in _link_texts(margin, kind):
-            end = scanner.at - len(link)
-            if end > 0 and scanner.text.startswith(link, end):
-                said, start = _paragraph(scanner.text, end, margin)
-                raised = raised_in_line(said, scanner.root)
-                return (kind, raised, start) if raised is not None else None
-    return None
-
-
-def _paragraph(text: str, end: int, margin: str) -> tuple[str, int]:
-    """The lines up to ``end`` that no blank line parts, without their margin, and where they start."""
-    blank = f"\n{margin.rstrip()}\n"
-    floor = max(end - _MAX_BEFORE, 0)
-    at = text.rfind(blank, floor, end)
-    start = at + len(blank) if at >= 0 else floor
-    return "\n".join(line.removeprefix(margin) for line in text[start:end].rstrip("\n").split("\n")), start
+    return scanner.chain(top if is_group else margin, 0, first)
 
 
 # --- the parts of a printed traceback as records
@@ -358,15 +333,12 @@ class _Scanner:
             return line[len(margin) :] if line is not None else None
         return "" if line == margin.rstrip() else None
 
-    def chain(
-        self, margin: str, depth: int, first: Raised, before: tuple[str, Raised] | None = None
-    ) -> Raised:
+    def chain(self, margin: str, depth: int, first: Raised) -> Raised:
         """The last of the exceptions that follow from each other, linked to those before it.
 
         :param first: the one that was just read.
-        :param before: what that one came from, and how.
         """
-        found = [("", before[1]), (before[0], first)] if before is not None else [("", first)]
+        found = [("", first)]
         while kind := self._link(margin):
             following = self._one(margin, depth)
             if following is None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from loop_close import lazy
-from loop_close.model import Failure, Frame, Phase, Raised
+from loop_close.model import Failure, Phase, Raised
 from loop_close.text.redact import clean
 
 MAX_SECTIONS = 64_000
 _MAX_WORDS = 16_000
 _DIFFERENT = "Different tests were collected between "
 _PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
-_TYPE = lazy.pattern(r"\A(?P<type>[\w.]{1,120})(?:: |\Z)")
-_IN = lazy.pattern(r" in (?P<name>\w+)\Z")
 
 
 def read_report(report: Any, raised: Raised | None) -> Failure:
@@ -25,8 +22,14 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
     :param report: pytest's report, or one that a plugin made in its image.
     :param raised: the exception behind it; None to read it from the report's text.
     """
-    raised = raised or _raised_in_words(getattr(report, "longrepr", None))
-    message = raised.message if raised is not None else words_of(report)
+    words = words_of(report)
+    if raised is None:
+        from loop_close.readers.pytest_output.tracebacks import (
+            read_traceback,
+        )  # late: a live exception is the rule
+
+        raised = read_traceback(f"\n{words}\n")
+    message = raised.message if raised is not None else words
     file, line, _ = getattr(report, "location", None) or ("", None, "")
     nodeid = str(report.nodeid)
     if message.startswith(_DIFFERENT):
@@ -78,44 +81,6 @@ def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[st
         if part:
             kept.append((str(title), part))
     return tuple(kept)
-
-
-def _raised_in_words(longrepr: Any) -> Raised | None:
-    """The exception as far as pytest's own representation has it; None for plain text."""
-    chain = getattr(longrepr, "chain", None)
-    if not chain:
-        crash = getattr(longrepr, "reprcrash", None)
-        chain = [(longrepr.reprtraceback, crash, None)] if crash is not None else []
-    found: Raised | None = None
-    for traceback, crash, _ in chain:  # pytest lists the first exception of the chain first
-        found = _link(traceback, crash, found)
-    return found
-
-
-def _link(traceback: Any, crash: Any, cause: Raised | None) -> Raised:
-    text = clean(str(getattr(crash, "message", "") or ""), _MAX_WORDS)
-    named = _TYPE.match(text)
-    name = named["type"] if named else ""
-    module, _, short = name.rpartition(".")
-    # pytest omits the type if the message is its own: ``assert 1 == 2``
-    unnamed = "AssertionError" if text.startswith("assert ") else "Exception"
-    return Raised(
-        type=short or unnamed,
-        module=module,
-        message=text[named.end() :] if named else text,
-        frames=tuple(_frames(traceback)),
-        cause=cause,
-    )
-
-
-def _frames(traceback: Any) -> Iterator[Frame]:
-    """The entries of a traceback in files of the project: pytest shows those relative to where it was started."""
-    for entry in getattr(traceback, "reprentries", ()):
-        at: Any = getattr(entry, "reprfileloc", None)
-        path = str(getattr(at, "path", "")).replace("\\", "/")
-        if path and not path.startswith(("/", "..", "<")) and path[1:2] != ":":
-            inside = _IN.search(str(at.message or ""))
-            yield Frame(file=path, line=at.lineno, function=inside["name"] if inside else "")
 
 
 # --- exceptions as plain values, which a worker process sends to the controller
