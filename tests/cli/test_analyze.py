@@ -107,7 +107,7 @@ def test_any_encoding_is_read(tmp_path, data, way):
     ("words", "code", "title"),
     [
         ([], 1, b"# Nothing is known: no output (exit code unknown)\n"),
-        (["--exit-code", "0"], 0, b"# No failure (exit 0)\n"),
+        (["--exit-code", "0"], 1, b"# Nothing is known: no output (exit 0)\n"),
         (["--exit-code", "1"], 1, b"# No known failure in the output (exit 1)\n"),
         (["--exit-code", "-9"], 1, b"# 1 crash"),
     ],

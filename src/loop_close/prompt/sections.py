@@ -69,7 +69,7 @@ _REASONS = {
 _NOTHING = {
     "no-stall-detected": "The output shows no failure: proceed.",
     "no-patterns-matched": "The output matches no known pattern. Read the log, starting at the end.",
-    "unknown": "The command printed nothing, and its exit code was not given: it is not known whether it succeeded.",
+    "unknown": "The command printed nothing: it is not known whether it succeeded.",
 }
 
 
