@@ -49,9 +49,10 @@ def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
 
     :param most: how many lines may follow.
     """
-    below = text[end : end + _MAX_BELOW + 1]
-    lines = [line for line in below.split("\n") if line.strip()]
-    return len(below) <= _MAX_BELOW and len(lines) <= most and not is_quoted_until(below)
+    if len(text) - end > _MAX_BELOW:
+        return False
+    below = text[end:]
+    return sum(map(bool, map(str.strip, below.split("\n")))) <= most and not is_quoted_until(below)
 
 
 def is_quoted_until(below: str) -> bool:
