@@ -97,9 +97,7 @@ def _verdict(observation: Observation, causes: Sequence[RootCause]) -> Verdict:
         return "red"
     counts = observation.counts
     ran = counts.passed + counts.xfailed + counts.xpassed or not observation.expects_tests
-    is_good = (observation.exit_code == 0 and observation.has_output) or (
-        observation.exit_code is None and observation.is_good_news
-    )
+    is_good = {0: observation.has_output, None: observation.is_good_news}.get(observation.exit_code, False)
     is_bad = causes or observation.failures or counts.failed or counts.errors or observation.incomplete
     return "green" if is_good and ran and not is_bad else "error"
 
@@ -119,7 +117,6 @@ def _stall_reason(
     if not observation.exit_code and not observation.has_output:
         return "unknown"
     is_empty = observation.exit_code is None and observation.expects_tests and observation.counts == Counts()
-    if observation.exit_code == 0 or is_empty:
-        return "the run is incomplete" if observation.incomplete else "no test ran"
-    unknown = "the run is incomplete" if observation.incomplete else "no-patterns-matched"
+    unknown = "no test ran" if observation.exit_code == 0 or is_empty else "no-patterns-matched"
+    unknown = "the run is incomplete" if observation.incomplete else unknown
     return _MEANINGS.get(observation.exit_code or 0, unknown) if observation.expects_tests else unknown

@@ -268,9 +268,7 @@ class _Worker:
         parts, lost = app.reported_in(folder)
         if exit_code is not None and not app.is_explained(parts, exit_code):
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
-            parts.append(
-                Part(observation=msgspec.structs.replace(seen, has_output=True))
-            )  # its exit status is known
+            parts.append(Part(observation=seen))
         run = result_of(run, check, exit_code, parts, lost)
         run = msgspec.structs.replace(
             run,

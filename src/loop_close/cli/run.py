@@ -109,7 +109,6 @@ def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
     if is_explained(parts, done.exit_code) and not lost:
         return parts
     seen = observe_texts(done.outputs, done.exit_code, root=str(root), source=name)
-    seen = replace(seen, has_output=True)  # its exit status is known
     if lost:
         seen = replace(seen, incomplete=seen.incomplete or lost)
     return [*parts, Part(observation=seen)]

@@ -61,7 +61,10 @@ def observe(
 def observe_texts(
     texts: Iterable[object], exit_code: object = None, *, root: str = "", source: str = "output"
 ) -> Observation:
-    """The same for any number of streams or logs of one run. JUnit XML among them is read as such."""
+    """The same for any number of streams or logs of one run. JUnit XML among them is read as such.
+
+    :param source: the check or command that was run here; its exit code is known then, so that it may print nothing.
+    """
     given = [_decoded(text) for text in texts]
     xml = [text for text in given if _XML.match(text)]
     logs = [_read(text, root or "") for text in _distinct(_logs(given))]
@@ -92,7 +95,7 @@ def observe_texts(
         rerun="",
         expects_tests=bool(counted),
         is_good_news=is_good,
-        has_output=bool(logs or xml),
+        has_output=bool(logs or xml) or (source != "output" and code is not None),
     )
     return _with_xml(observation, xml, root or "", is_alone=not logs) if xml else observation
 
