@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from loop_close import lazy
 from loop_close.model import Counts, Failure, Warned
@@ -14,6 +15,8 @@ from loop_close.records import Record
 CUT = "its output ends before the run does"
 #: Replaces the whole output of a tool that was read. No text contains it, because sanitizing removes it.
 MARK = "\0"
+#: Characters of captured output that a failure keeps.
+MAX_SECTIONS = 64_000
 # At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
 _TILDES = lazy.pattern(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
@@ -75,6 +78,17 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         elif end > start:
             found.append((start, end))
     return tuple(found)
+
+
+def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
+    """Captured output, the tail of each part, at most ``limit`` characters in all."""
+    kept = []
+    for title, text in sections:
+        part = str(text)[-limit:] if limit > 0 else ""
+        limit -= len(part)
+        if part:
+            kept.append((str(title), part))
+    return tuple(kept)
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:

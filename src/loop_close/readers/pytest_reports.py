@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from loop_close.model import Failure, Phase, Raised
+from loop_close.readers import MAX_SECTIONS as MAX_SECTIONS
+from loop_close.readers import bounded_sections as bounded_sections  # junit_xml has it from here
 from loop_close.text.redact import clean
 
-MAX_SECTIONS = 64_000
 _MAX_WORDS = 16_000
 _DIFFERENT = "Different tests were collected between "
 _PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
@@ -70,17 +71,6 @@ def subtest_of(report: Any) -> str:
     values = ", ".join(f"{key}={value}" for key, value in context.kwargs.items())
     parts = [f"[{context.msg}]" if context.msg is not None else "", f"({values})" if values else ""]
     return " ".join(p for p in parts if p) or "(<subtest>)"
-
-
-def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
-    """Captured output, the tail of each part, at most ``limit`` characters in all."""
-    kept = []
-    for title, text in sections:
-        part = str(text)[-limit:] if limit > 0 else ""
-        limit -= len(part)
-        if part:
-            kept.append((str(title), part))
-    return tuple(kept)
 
 
 # --- exceptions as plain values, which a worker process sends to the controller

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from loop_close.conventions import is_test_file
 from loop_close.facts import failure_order
 from loop_close.model import Counts, Failure, Frame, Phase, Raised, Site, Warned
-from loop_close.readers import Read, Reading, merged, project_path, sum_of
+from loop_close.readers import Read, Reading, bounded_sections, merged, project_path, sum_of
 from loop_close.readers.printed import raised_in
 from loop_close.readers.pytest_output.runs import Block, PytestRun, runs
 from loop_close.readers.pytest_output.summary import (
@@ -32,7 +32,6 @@ from loop_close.readers.pytest_output.tracebacks import (
     read_doctest,
     read_traceback,
 )
-from loop_close.readers.pytest_reports import bounded_sections
 from loop_close.text import cut
 
 #: Why a run is incomplete that could not begin.
