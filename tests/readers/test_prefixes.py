@@ -5,7 +5,7 @@ from hypothesis import given
 from records import any_text
 
 from loop_close.library import close_loop
-from loop_close.readers.streams import without_prefixes
+from loop_close.readers.logs import without_prefixes
 
 LOG = """\
 ============================= test session starts ==============================

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded
 from loop_close.model import Counts, Failure, Frame, Phase, Raised
-from loop_close.readers import project_path
+from loop_close.readers import bounded_sections, project_path
+from loop_close.readers.logs import failures_in
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -26,7 +27,6 @@ from loop_close.readers.pytest_output.tracebacks import (
     read_doctest,
     read_traceback,
 )
-from loop_close.readers.pytest_reports import bounded_sections
 from loop_close.records import Record
 from loop_close.text import MAX_MESSAGE, sanitize
 from loop_close.text.normalize import stabilize
@@ -394,9 +394,7 @@ class _Document:
             )
             failures = [Failure(nodeid="", phase="setup", message=message, raised=raised)]
         elif tag in _OUTPUTS and element.text:
-            from loop_close.readers.streams import observe
-
-            failures = observe(element.text, exit_code=0, root=self.root).failures
+            failures = failures_in(element.text, self.root)
         if failures:
             suite.has_failing = True
             yield CaseResult(

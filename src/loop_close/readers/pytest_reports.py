@@ -9,7 +9,7 @@ import msgspec
 
 from loop_close.model import Failure, Phase, Raised
 from loop_close.readers import MAX_SECTIONS as MAX_SECTIONS
-from loop_close.readers import bounded_sections as bounded_sections  # junit_xml has it from here
+from loop_close.readers import bounded_sections
 from loop_close.text.redact import clean
 
 _MAX_WORDS = 16_000
