@@ -302,8 +302,8 @@ CRASH = Detector(
     label="crash",
     priority=80,
     description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
-    hint="The process ended without an exception to show. SIGKILL comes from outside of it: from the kernel when "
-    "memory is short, a time limit, or a person.",
+    hint="The process ended without an exception to show: look at C extensions, native libraries, memory use and calls "
+    "of os._exit. SIGKILL comes from outside: from the kernel, a time limit, or a person.",
     detect=_crashes,
 )
 
