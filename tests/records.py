@@ -136,7 +136,6 @@ origins = st.builds(
     is_test=st.booleans(),
     is_empty=st.booleans(),
     source=sources,
-    body=sources,
 )
 sites = st.none() | st.builds(
     Site,

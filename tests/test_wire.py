@@ -53,7 +53,7 @@ def test_everything():
             frame=frame(),
             statement="f()",
             values=(("a", "1"), ("b", "[]")),
-            origins=(origin(is_empty=True, source=source("a"), body=source("b")), origin()),
+            origins=(origin(is_empty=True, source=source("a")), origin()),
             inner=("a.py:g",),
         ),
         cause=raised("KeyError", context=raised("TypeError")),

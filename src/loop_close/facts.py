@@ -263,9 +263,8 @@ def reached(failure: Failure) -> Iterator[tuple[str, str, SourceLines]]:
             (f.file, f.function, f.source) for f in link.frames if f.source is not None and not f.is_test
         )
     for origin in origins(failure):
-        for source in (origin.source, origin.body):
-            if source is not None and not origin.is_test:
-                yield origin.file, origin.function, source
+        if origin.source is not None and not origin.is_test:
+            yield origin.file, origin.function, origin.source
 
 
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:

@@ -56,9 +56,7 @@ class Origin(Record, frozen=True, kw_only=True):
 
     :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
     :ivar is_empty: the function's body is a placeholder.
-    :ivar source: its first lines, including at most one of the docstring.
-    :ivar body: the statements after the docstring, bounded; None if ``source`` extends into them.
-    :ivar calls: functions of the code under test that it calls by name, as (file, line, function), bounded.
+    :ivar source: its first lines, bounded.
     """
 
     file: str
@@ -67,8 +65,6 @@ class Origin(Record, frozen=True, kw_only=True):
     is_test: bool = False
     is_empty: bool = False
     source: SourceLines | None = None
-    body: SourceLines | None = None
-    calls: tuple[tuple[str, int, str], ...] = ()
 
 
 class Site(Record, frozen=True, kw_only=True):
@@ -117,9 +113,7 @@ class Raised(Record, frozen=True, kw_only=True):
         ``owner`` (the type or module without that name, or the function without that parameter);
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
         ``home`` (the file that should define the missing name; for a missing argument, the file of the function);
-        ``generated`` (the frames in code without a file after the last project frame, as ``<template>:3 in root``,
-        one per line; only if the last of them raised the exception);
-        ``generated_caller`` (the last such frame in a template, if library code that it called raised).
+        ``generated`` (where code without a file raised the exception, as ``<template>:3 in root``).
     :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
     :ivar template: the raised message in the source of the ``raise`` statement, with values replaced by ``{}``; None

@@ -69,11 +69,6 @@ class Anything:
     __hash__ = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Key:
-    n: int
-
-
 class Plain:
     def __init__(self, x):
         self.x = x
@@ -106,9 +101,7 @@ SAME: list[tuple[Any, Any]] = [
     ({1: "a"}, {True: "a"}),
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
     ({"a": 1}, {Words("a"): 1}),
-    ({Level.LOW: 1}, {1: 1}),
     ({"a": 1}, collections.defaultdict(int, a=1)),
-    ({"a": 1}.keys(), {"a"}),
     (Line(1, "this"), Line(1, "that")),
     (Item(1, "this"), Item(1, "that")),
     (types.SimpleNamespace(a=1), types.SimpleNamespace(a=1)),
@@ -120,7 +113,6 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     (1, "1", [("", "1", "'1'")]),
     (None, [], [("", "None", "[]")]),
     (b"a", "a", [("", "b'a'", "'a'")]),
-    (NAN, NAN, [("", "nan", "another nan")]),
     (datetime.date(2024, 1, 2), datetime.date(2024, 1, 3), None),
     (Color.RED, Color.BLUE, [("", "Color.RED", "Color.BLUE")]),
     (Level.LOW, 2, [("", "Level.LOW", "2")]),
@@ -130,8 +122,8 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     ([1, 2, 3, 4], [5, 6, 7, 8], [("[0]", "1", "5"), ("[1]", "2", "6"), ("[2]", "3", "7")]),
     ([1, 2], [1], [("[1]", "2", "")]),
     ([], [1, 2], [("[0]", "", "1"), ("[1]", "", "2")]),
-    ([1, 2, 3], [2, 3], [("[0]", "1", "2"), ("", "3 items", "2 items")]),
-    ({"a": [1, 2]}, {"a": [2]}, [('["a"][0]', "1", "2"), ('["a"]', "2 items", "1 item")]),
+    ([1, 2, 3], [2, 3], [("[0]", "1", "2"), ("[1]", "2", "3"), ("[2]", "3", "")]),
+    ({"a": [1, 2]}, {"a": [2]}, [('["a"][0]', "1", "2"), ('["a"][1]', "2", "")]),
     ([*range(5000)], [*range(4999), -1], [("[4999]", "4999", "-1")]),
     (collections.deque([1]), collections.deque([2]), [("[0]", "1", "2")]),
     (Point(1, 2), Point(1, 3), [(".y", "2", "3")]),
@@ -142,35 +134,39 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     ({"it's": 1}, {"it's": 2}, [('["it\'s"]', "1", "2")]),
     ({'a"b': 1}, {'a"b': 2}, [("['a\"b']", "1", "2")]),
     ({1: 1, (1, "a"): 2}, {1: 1, (1, "a"): 3}, [("[(1, 'a')]", "2", "3")]),
-    ({Color.RED: 1}, {Color.RED: 2}, [("[Color.RED]", "1", "2")]),
-    ({Color.RED: 1}, {Color.BLUE: 1}, [("[Color.RED]", "1", ""), ("[Color.BLUE]", "", "1")]),
+    ({Color.RED: 1}, {Color.RED: 2}, [("", "{Color.RED: 1}", "{Color.RED: 2}")]),
+    ({Color.RED: 1}, {Color.BLUE: 1}, [("", "{Color.RED: 1}", "{Color.BLUE: 1}")]),
     (order(3), order(4), [('["order"]["lines"][2].qty', "3", "4")]),
     (order(3), order(3, total=1), [('["order"]["total"]', "", "1")]),
     # sets
     ({1, 2, "x"}, {2, 3}, [("", "{'x', 1}", "{3}")]),
     ({"a": {1}}, {"a": set()}, [('["a"]', "{1}", "")]),
-    ({*range(500)}, {1}, [("", "499 items", "")]),
+    ({*range(500)}, {1}, [("", "<set of 499 items>", "")]),
     # classes
     (Line(1, tags=(1, 2)), Line(1, tags=(1, 3)), [(".tags[1]", "2", "3")]),
     (Slotted(1), Slotted(2), [(".qty", "1", "2")]),
     (Item(1), Item(2), [(".qty", "1", "2")]),
     (Line(1), Item(1), [("", "Line(qty=1, note='', tags=())", "Item(qty=1, note='')")]),
-    (types.SimpleNamespace(a=1), types.SimpleNamespace(a=2), [(".a", "1", "2")]),
+    (
+        types.SimpleNamespace(a=1),
+        types.SimpleNamespace(a=2),
+        [("", "SimpleNamespace(a=1)", "SimpleNamespace(a=2)")],
+    ),
     (Plain(1), Plain(1), [("", "Plain(x=1)", "another Plain(x=1)")]),
     ([Plain(1)], [Plain(2)], [("[0]", "Plain(x=1)", "Plain(x=2)")]),
     # strings
     ("one", "two", [("", "'one'", "'two'")]),
-    ("a\nb", "a\nc", [("", "'a\\nb'", "'a\\nc'")]),
+    ("a\nb", "a\nc", [('.split("\\n")[1]', "'b'", "'c'")]),
     (
         f"{LONG}a{LONG}",
         f"{LONG}b{LONG}",
-        [("[80:140]", f"'{'x' * 20}a{'x' * 39}'", f"'{'x' * 20}b{'x' * 39}'")],
+        [("", f"…{'x' * 20}a{'x' * 97}…", f"…{'x' * 20}b{'x' * 97}…")],
     ),
-    (LONG, LONG + "a", [("[80:140]", f"'{'x' * 20}'", f"'{'x' * 20}a'")]),
+    (LONG, LONG + "a", [("", f"'{LONG}'", f"'{LONG}a'")]),
     ("a\n" * 50, "a\n" * 40 + "b\n" + "a\n" * 9, [('.split("\\n")[40]', "'a'", "'b'")]),
     ("a\n" * 50, "a\n" * 49 + "a", [('.split("\\n")[50]', "''", "")]),
     ("a\n" * 50 + "b", "a\n" * 49 + "a", [('.split("\\n")[50]', "'b'", "")]),
-    ({"t": LONG + "a"}, {"t": LONG + "b"}, [('["t"][80:140]', f"'{'x' * 20}a'", f"'{'x' * 20}b'")]),
+    ({"t": LONG + "a"}, {"t": LONG + "b"}, [('["t"]', f"'{LONG}a'", f"'{LONG}b'")]),
     # redacted
     ({"password": "hunter2"}, {"password": 3}, [('["password"]', "'<redacted 1>'", "3")]),
 ]
@@ -179,18 +175,17 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
 @pytest.mark.parametrize(("left", "right"), SAME)
 def test_equal_values_do_not_differ(left, right):
     assert left == right or left is right
-    assert differences(left, right, TEXTS)[:2] == ((), ())
+    assert differences(left, right, TEXTS) == ()
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), DIFFERENT)
 def test_values_that_differ(left, right, expected):
     found = differences(left, right, TEXTS)
-    assert expected is None or told(found.certain) == expected
-    assert found.certain
-    assert not found.possible
-    turned = differences(right, left, TEXTS).certain
+    assert expected is None or told(found) == expected
+    assert found
+    turned = differences(right, left, TEXTS)
     assert {(d.path, d.left.removeprefix("another ")) for d in turned} == {
-        (d.path, d.right.removeprefix("another ")) for d in found.certain
+        (d.path, d.right.removeprefix("another ")) for d in found
     }
 
 
@@ -198,15 +193,15 @@ def test_values_that_differ(left, right, expected):
     ("left", "right", "expected"),
     [
         (Money(1), Money(1), []),
-        (Money(1), 1, []),
+        (Money(1), 1, [("", "Money(amount=1, memo='')", "1")]),
         (1.5, Anything(), []),
         ([Anything(), Anything()], [1, 2], []),
-        (Money(1), Money(2), [(".amount", "1", "2")]),
-        (Money(1, "a"), Money(2, "b"), [(".amount", "1", "2"), (".memo", "'a'", "'b'")]),
-        ([1, Money(1)], [1, Money(2)], [("[1].amount", "1", "2")]),
+        (Money(1), Money(2), [("", "Money(amount=1, memo='')", "Money(amount=2, memo='')")]),
+        ([1, Money(1)], [1, Money(2)], [("[1]", "Money(amount=1, memo='')", "Money(amount=2, memo='')")]),
         ({"a": Money(1)}, {"a": None}, [('["a"]', "Money(amount=1, memo='')", "None")]),
-        (collections.OrderedDict(a=1), {"a": 2}, [('["a"]', "1", "2")]),
-        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, []),
+        (collections.OrderedDict(a=1), {"a": 2}, [("", "OrderedDict({'a': 1})", "{'a': 2}")]),
+        ([Money(1), Money(2)], [Money(2), Money(1)], []),
+        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, [("", "{(1, Color.RED): 1}", "{(1, Color.BLUE): 1}")]),
         (
             {"a": {(1, Color.RED)}},
             {"a": {(1, Color.BLUE)}},
@@ -215,16 +210,12 @@ def test_values_that_differ(left, right, expected):
     ],
 )
 def test_where_code_of_the_program_decides(left, right, expected):
-    found = differences(left, right, TEXTS)
-    assert found.certain == ()
-    assert expected is None or told(found.possible) == expected
+    assert told(differences(left, right, TEXTS)) == expected
 
 
 def test_what_is_certain_goes_before_what_is_possible():
     left, right = [Money(1), Anything(), 1], [Money(2), 5, 2]
-    assert told(differences(left, right, TEXTS).certain) == [("[2]", "1", "2")]
-    left, right = {Key(1): 1, "a": 2, "b": 1}, {Key(1): 1, "a": 3}
-    assert told(differences(left, right, TEXTS).certain) == [('["a"]', "2", "3")]
+    assert told(differences(left, right, TEXTS)) == [("[2]", "1", "2")]
 
 
 @pytest.mark.parametrize("kind", [*hostile.instances()])
@@ -280,39 +271,33 @@ def deep(value):
     ids=["cycle", "doubled", "deep", "lists", "own", "dict", "numbers", "string", "number", "strings"],
 )
 def test_it_comes_to_an_end(left, right):
-    for each in (*(found := differences(left, right, TEXTS)).certain, *found.possible):
+    for each in differences(left, right, TEXTS):
         assert max(len(each.left), len(each.right)) <= MAX_TEXT + len("another ")
         assert len(each.path) <= 200
 
 
 def test_long_values_without_parts_are_cut_around_what_differs():
-    (found,) = differences({f"{2 * LONG}3", "b"}, {f"{2 * LONG}4", "b"}, TEXTS).certain
+    (found,) = differences({f"{2 * LONG}3", "b"}, {f"{2 * LONG}4", "b"}, TEXTS)
     assert (found.left[:1], found.right[:1]) == ("…", "…")
     assert found.left.endswith("3'}")
     assert found.right.endswith("4'}")
-    (found,) = differences(10**150 + 3, 10**150 + 4, TEXTS).certain
+    (found,) = differences(10**150 + 3, 10**150 + 4, TEXTS)
     assert (found.left, found.right) == (f"…{'0' * 20}3", f"…{'0' * 20}4")
-
-
-def test_what_was_cut_before_its_name_was_known_is_no_part_of_a_credential():
-    assert TEXTS.renamed("…unter2', 'b'", "password").startswith("<redacted ")
-    assert TEXTS.renamed("…unter2', 'b'", "words") == "…unter2', 'b'"
-    assert TEXTS.renamed("'hunter2'", "password").startswith("'<redacted ")
 
 
 def test_part_of_a_credential_is_not_shown():
     key = "sk-" + "aB3dE5" * 12
-    (found,) = differences(f"see {key} {LONG}", f"see {key[:-20]}XYZ {LONG}", TEXTS).certain
+    (found,) = differences(f"see {key} {LONG}", f"see {key[:-20]}XYZ {LONG}", TEXTS)
     assert key[-30:-20] not in found.left + found.right
     secret = "-----BEGIN PRIVATE KEY-----\n" + "MIIEabc\n" * 9 + "-----END PRIVATE KEY-----\n"
-    (found,) = differences(secret, secret.replace("MIIEabc\n", "MIIEabd\n", 1), TEXTS).certain
+    (found,) = differences(secret, secret.replace("MIIEabc\n", "MIIEabd\n", 1), TEXTS)
     assert "MIIE" not in found.left
 
 
 def test_text_around_a_whole_credential_is_shown():
     cookie = f"theme=dark; csrftoken=Zx81kfiwpqTTlmn2; lang=en {LONG}"
-    (found,) = differences(cookie, cookie.replace("dark", "light"), TEXTS).certain
-    assert re.fullmatch(r"'theme=dark; csrftoken=<redacted \d+>; lang=en .*'", found.left)
+    (found,) = differences(cookie, cookie.replace("dark", "light"), TEXTS)
+    assert re.fullmatch(r"'theme=dark; csrftoken=<redacted \d+>; lang=en x+…", found.left)
 
 
 ATOMS = st.none() | st.booleans() | st.integers(-9, 9) | st.floats(allow_nan=False) | st.text(max_size=90)
@@ -320,7 +305,7 @@ VALUES = st.recursive(
     ATOMS | st.binary(max_size=4) | st.sampled_from([*Color, *Level]),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(max_size=3) | st.integers(0, 3) | st.sampled_from(Color), inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3) | st.integers(0, 3), inner, max_size=3)
         | st.tuples(inner, inner).map(lambda pair: Point(*pair))
         | st.builds(Line, inner, tags=inner)
         | st.sets(st.integers(0, 5), max_size=3)
@@ -332,14 +317,13 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_there_are_differences_where_values_are_not_equal(left, right):
     found = differences(left, right, TEXTS)
-    assert bool(found.certain) is (left != right)
-    assert found.possible == ()
-    assert len(found.certain) <= 3
+    assert bool(found) is (left != right)
+    assert len(found) <= 3
 
 
 @given(VALUES, VALUES)
 def test_path_leads_to_the_texts(left, right):
-    for difference in differences(left, right, TEXTS).certain:
+    for difference in differences(left, right, TEXTS):
         if "…" in difference.path + difference.left + difference.right or "items" in difference.left:
             continue
         for value, text in ((left, difference.left), (right, difference.right)):

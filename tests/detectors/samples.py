@@ -215,7 +215,7 @@ POSITIVE = {
         (failing(reached("x = 1  # TODO")), 1),
         (failing(reached("# TODO: one", "# TODO(me) two", "    # XXX TODO three", "#TODO")), 4),
         (observed(failure(reached("# TODO")), failure(reached("# TODO"))), 1),
-        (failing(verdict(origin(source=source("def f():"), body=source("# TODO", start=7)))), 1),
+        (failing(verdict(origin(source=source("def f():", "# TODO")))), 1),
     ],
     "fixme-marker": [
         (failing(reached("x = 1  # FIXME")), 1),

@@ -96,12 +96,6 @@ def test_nothing_generated(exc):
 def test_generated_code():
     exc = raised(details={"generated": "<template>:3 in root"})
     assert list(generated_lines(exc)) == ["Raised in generated code `<template>:3 in root`."]
-    exc = raised(details={"generated": "<x>:1 in a\n<template>:3 in root"})
-    assert list(generated_lines(exc)) == [
-        "Raised in generated code `<template>:3 in root`, called from `<x>:1 in a`."
-    ]
-    exc = raised(details={"generated_caller": "<template>:3 in root"})
-    assert list(generated_lines(exc)) == ["Called from generated code `<template>:3 in root`."]
 
 
 def test_text_that_cannot_be_parsed():

@@ -187,7 +187,7 @@ def test_still_has():
 def test_ids_that_others_take(tmp_path, files, arguments, why):
     counted = count(tmp_path, {**SHOP, **files}, *arguments)
     assert counted.why == why
-    assert f"Call data is missing or partial: `{why};" in (tmp_path / "nextprompt.md").read_text(
+    assert f"Call data is missing or partial: `{why}" in (tmp_path / "nextprompt.md").read_text(
         encoding="utf-8"
     )
     assert counted.passed == 0

@@ -90,15 +90,6 @@ def test_error_in_generated_code_is_placed_at_the_statement_that_ran_it(run):
     assert done.causes[0]["location"] == {"file": "shop.py", "line": 6, "function": "render"}
 
 
-def test_generated_code_that_called_the_library_did_not_raise(run):
-    call = 'render(\'values["load"]("")\', load=json.loads)'
-    test = f"import json\nfrom shop import render\ndef test_a():\n    {call}\n"
-    done = run({"shop.py": TEMPLATE, "test_a.py": test})
-    assert done.says("Called from generated code `<template>:2 in root`.")
-    wrapper = TEMPLATE.replace("<template>", "<generated wrapper>")
-    assert "generated code" not in run({"shop.py": wrapper, "test_a.py": test}).prompt
-
-
 HELPERS = """
 class ShopError(Exception):
     def __init__(self, text):

@@ -147,7 +147,7 @@ EXPECTED = {
         [("found", "{'0', '1', '2', '3', '4', '5', '6', '7', '8'}")],
         [("", "{'2', '3', '4', '5', '6', '7', '8'}", "{'x'}")],
     ),
-    "test_own": ([], [("[0].amount", "1", "2")]),
+    "test_own": ([], [("[0]", "Money(amount=1)", "Money(amount=2)")]),
     "test_loud": ([("loud", "Loud(x=1)")], [('["b"]', "1", "2")]),
     "test_caught": ([("n", "2")], []),
     "test_caught_in_another": ([], [("", "1", "4")]),
@@ -161,7 +161,7 @@ EXPECTED = {
     "test_helper": ([("a", "{'a': 1}"), ("b", "{'a': 2}")], [('["a"]', "1", "2")]),
     "test_approx": ([], []),
     "test_chained": ([], [("[0]", "1", "2")]),
-    "test_generator": ([("found", "<generator test_generator.<locals>.<genexpr>>")], None),
+    "test_generator": ([], [("", "<generator>", "[]")]),
     "TestShop::test_dict": ([("self.found", "{'a': [1, 2]}")], [('["a"][1]', "2", "3")]),
     "TestShop::test_list": ([], [("[1]", "", "2")]),
     "TestShop::test_text": ([], [('.split("\\n")[50]', "'b'", "'c'")]),
@@ -185,7 +185,7 @@ def check(found):
     assert found.keys() == EXPECTED.keys()
     for name, (values, differences) in EXPECTED.items():
         assert found[name][0] == values, name
-        assert differences is None or found[name][1] == differences, name
+        assert found[name][1] == differences, name
 
 
 @pytest.mark.slow
@@ -530,46 +530,14 @@ def test_results_about_a_password_are_shown(run):
     def test_b():
         assert change_password("x") == "was not changed"
 
-    def test_c():
-        password, status = "Tr0ub4dor&3xyz", "HTTP/1.1 200"
-        assert password == "Tr0ub4dor&3xyz" and status == "HTTP/1.1 404"
-
-    def test_d():
-        password, page = "Tr0ub4dor&3xyz", "<p>error:500</p>"
-        assert password in page
-
-    def get_user():
-        return "alice.w1"
-
-    def test_g():
-        password = "Tr0ub4dor&3xyz"
-        assert get_user() == "bob.w1" and password == "x"
-
-    def test_h():
-        password = "Tr0ub4dor&3xyz"
-        assert password in "p404x!"
-
     class TestClass(unittest.TestCase):
         def test_e(self):
             self.assertEqual("Tr0ub4dor&3xyz".replace("x", ""), "k1ttenMitten7", "login #3 [bob1]")
-
-        def test_f(self):
-            password = "Tr0ub4dor&3xyz"
-            page = "<p>error:500</p> " + password
-            self.assertNotIn(password, page)
     """
     done = run({"test_a.py": "    import unittest\n" + source})
     assert told(done.report)["test_a"][1] == [("", "'t00-short'", "'0K-long'")]
     assert told(done.report)["test_b"][1] == [("", "'was changed'", "'was not changed'")]
-    for shown in (
-        "HTTP/1.1 404",
-        "<p>error:500</p>",
-        "login #3 [bob1]",
-        "<p>error:500</p> <redacted",
-        "bob.w1",
-        "p404x!",
-    ):
-        assert shown in json.dumps(done.report)
+    assert "login #3 [bob1]" in json.dumps(done.report)
 
 
 def test_a_credential_that_only_the_message_names_is_not_shown_as_a_value(run):

@@ -1,402 +1,155 @@
-"""Where two values differ, found without running code of the program.
+"""Where the two values of a failing assertion first differ, found without running code of the program.
 
-Values of builtin types, named tuples, dataclasses and attrs classes are compared as Python compares them. A class may
-have an ``__eq__`` of its own, which is not called: a difference in the attributes is then only a possible reason.
+Values of builtin types, named tuples, dataclasses and attrs classes are compared part by part, as Python compares them.
+Any other object is compared by code of the program, which is not called: it is told only where nothing else can be the
+difference. pytest shows its plugins the values of a failing comparison; unittest has them in its frames.
 """
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from types import FunctionType, SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice, zip_longest
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
 
-from loop_close.capture import (
+from loop_close.capture import LiveFrame, scope_of, statement_of
+from loop_close.capture.objects import (
     MISSING,
-    InstanceLayout,
+    Names,
+    builtin_of,
     class_attribute,
-    instance_fields,
-    layout_of,
-    namespace_of,
-)
-from loop_close.capture.values import (
-    MAX_TEXT,
-    SCALARS,
-    SETS,
-    Texts,
-    are_atoms,
-    base_of,
     declared_fields,
+    fields_of,
     is_atom,
-    is_plain,
     tuple_names,
 )
+from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, is_plain
 from loop_close.model import Difference
+from loop_close.syntax import statement_at
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.redact import MARK, mark, redact
+from loop_close.text.assigned import name_of_result
+from loop_close.text.redact import MARK, clean
+from loop_close.text.shapes import words
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
 _MAX_KEY = 60
-#: Limits: pairs to compare, depth, and items of one container.
+#: Limits: pairs to compare, depth, items of one container, and how many equal items count as one pair.
 MAX_STEPS = 20_000
 _DEPTH = 40
 _MOST = 100_000
-#: The number of items that are compared at once if all are numbers and strings.
-_CHUNK = 1_000
-#: The number of such items that counts as one pair.
 _PER_STEP = 20
-#: Longer strings are shown only around the first difference.
-_WHOLE = 60
-_BEFORE = 20
+#: Of a long string so much is read on either side of the first difference.
 _AROUND = 4_000
-_IDENTITY = vars(object)["__eq__"]
-_SEQUENCE_IDS = frozenset(map(id, (list, tuple, deque)))
-
-
-class _Kind(NamedTuple):
-    """How the instances of a class are compared.
-
-    :ivar family: a builtin container, or the class itself; None if it has no parts.
-    :ivar equality: decided by the parts, by the identity only, or by code of the program.
-    :ivar scalar: converts an instance to a plain number or string; None for other classes.
-    :ivar names: the attributes that are compared; None for all.
-    :ivar layout: where they are stored.
+#: After so many pairs in a session, only the first few of each test are compared, because every test may fail.
+_IN_SESSION = 200_000
+_FEW = 1_000
+#: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
+_FRAMES = 16
+_EVENTS = 8
+#: The modules on the stack between an assertion and the plugin.
+_RUNNERS = ("pluggy", "_pytest", "loop_close")
+#: unittest's methods for two values that have to be equal.
+_EQUALITIES = words(
     """
-
-    family: Any = None
-    equality: Literal["parts", "identity", "code"] = "parts"
-    scalar: Any = None
-    names: frozenset[str] | None = None
-    layout: InstanceLayout | None = None
-
-
-_PLAIN_KIND = _Kind(scalar=lambda value: value)
-
-
-class Found(NamedTuple):
-    """Where two values differ.
-
-    :ivar certain: differences by the rules of Python, in order.
-    :ivar possible: differences where code of the program decides; empty if there are certain ones.
-    :ivar steps: how many pairs were compared.
+    assertEqual assertMultiLineEqual assertSequenceEqual assertListEqual assertTupleEqual assertSetEqual
+    assertDictEqual
     """
+)
 
-    certain: tuple[Difference, ...] = ()
-    possible: tuple[Difference, ...] = ()
-    steps: int = 0
+# --- two values
 
 
-def differences(left: Any, right: Any, texts: Texts, steps: int = MAX_STEPS) -> Found:
-    r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
+class Leaf(NamedTuple):
+    """Two values that differ, :data:`MISSING` for none, and the expression that leads there from either side."""
 
-    A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
-    empty. Two lists are reported at the first index that differs, followed by their lengths, as ``3 items``, if that
-    is not the end of the shorter one. For two sets each text has the items that only this set contains. Long strings
-    are reported by the first line that differs, ``.split("\n")[3]``, or by the part around the difference,
-    ``[120:180]``.
+    path: str
+    left: Any
+    right: Any
+
+
+class Walk:
+    """Compares two values part by part.
 
     :param steps: the number of pairs to compare at most.
+    :ivar steps: how many are left.
     """
-    walk = _Walk(texts, steps)
-    walk.compare(left, right, "", 0, is_certain=True)
-    return walk.found()._replace(steps=steps - walk.left)
 
+    def __init__(self, steps: float) -> None:
+        self.steps = steps
+        self._unknown: list[Leaf] = []
 
-class _Walk:
-    """Compares two values part by part, with a limit on the number of steps."""
+    def first(self, left: Any, right: Any) -> list[Leaf]:
+        """The first leaves in which the values differ for certain."""
+        return [*islice(self._leaves(left, right, "", 0), MAX_DIFFERENCES)]
 
-    def __init__(self, texts: Texts, steps: int) -> None:
-        self._texts = texts
-        self._certain: list[Difference] = []
-        self._possible: list[Difference] = []
-        self._unknown: list[Difference] = []
-        self._pairs: set[tuple[int, int]] = set()
-        self._kinds: dict[int, _Kind] = {}
-        self._steps = steps
+    def rest(self) -> list[Leaf]:
+        """The pair that code of the program compares, if all else is equal: the difference of unequal values."""
+        return self._unknown if self.steps > 0 and len(self._unknown) == 1 else []
 
-    @property
-    def left(self) -> int:
-        """The number of steps that are left."""
-        return max(0, self._steps)
-
-    def found(self) -> Found:
-        """The result. If nothing differs but one pair that cannot be compared, it is that pair."""
-        if self._certain or self._steps <= 0:
-            return Found(tuple(self._certain))
-        is_only = len(self._unknown) == 1 and self._unknown[0].path
-        return Found((), tuple(self._possible or (self._unknown if is_only else ())))
-
-    @property
-    def _is_done(self) -> bool:
-        return self._steps <= 0 or len(self._certain) >= MAX_DIFFERENCES
-
-    def compare(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        """Compare two values.
-
-        :param is_certain: no container around them is compared by code of the program.
-        """
-        self._steps = 0 if depth > _DEPTH else self._steps - 1
-        if _is_alike(left, right, is_inside=bool(path)) or self._is_done:
+    def _leaves(self, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
+        self.steps = 0 if depth > _DEPTH else self.steps - 1
+        if left is right or self.steps <= 0:
             return
-        one, two = self._kind(left), self._kind(right)
-        is_certain = is_certain and "code" not in (one.equality, two.equality)
-        if one.scalar is not None and two.scalar is not None:
-            self._scalars(left, right, one.scalar(left), two.scalar(right), path, is_certain=is_certain)
-        elif one.family is not None and one.family is two.family:
-            if (id(left), id(right)) not in self._pairs:
-                self._pairs.add((id(left), id(right)))
-                self._parts(one, left, right, path, depth + 1, is_certain=is_certain)
-        elif "code" in (one.equality, two.equality):
-            self._add_unknown(path, left, right)
-        else:
-            self._add(path, left, right, is_certain=is_certain)
-
-    def _kind(self, value: Any) -> _Kind:
-        if is_plain(value):
-            return _PLAIN_KIND
-        cls = type(value)
-        if id(cls) not in self._kinds:
-            self._kinds[id(cls)] = self._kind_of(cls)
-        return self._kinds[id(cls)]
-
-    def _kind_of(self, cls: type) -> _Kind:
-        by = class_attribute(cls, "__eq__")
-        if by is _IDENTITY:
-            return _Kind(equality="identity")
-        base = base_of(cls)
-        if base is not None:
-            equality: Literal["parts", "code"] = "parts" if by is namespace_of(base)["__eq__"] else "code"
-            if base in SCALARS:
-                return _Kind(equality=equality, scalar=SCALARS[base])
-            return _Kind(set if base in SETS else base, equality)
-        if _is_generated(cls, by):
-            declared = declared_fields(cls)
-            names = (
-                None
-                if declared is None
-                else frozenset(n for n, (_, is_compared) in declared.items() if is_compared)
-            )
-            return _Kind(cls, names=names, layout=layout_of(cls))
-        return _Kind(cls if self._texts.is_of_project(cls) else None, "code", layout=layout_of(cls))
-
-    def _parts(self, kind: _Kind, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        if id(kind.family) in _SEQUENCE_IDS:  # a class of the program may have an equality of its own
-            self._sequences(a, b, path, depth, is_certain=is_certain)
-        elif kind.family is set:
-            self._sets(a, b, path, is_certain=is_certain)
-        elif kind.family is dict:
-            self._dicts(a, b, path, depth, is_certain=is_certain)
-        else:
-            left, right = (instance_fields(value, kind.layout) for value in (a, b))
-            for name in dict.fromkeys([*left, *right]):
-                if kind.names is None or name in kind.names:
-                    one, two = left.get(name, MISSING), right.get(name, MISSING)
-                    self._part(one, two, f"{path}.{name}", depth, is_certain=is_certain)
-
-    def _part(self, left: Any, right: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        if self._is_done:
-            return
+        family, other = _family(left), _family(right)
         if left is MISSING or right is MISSING:
-            self._add(path, left, right, is_certain=is_certain)
+            yield Leaf(path, left, right)
+        elif family is None or other is None:
+            self._unknown.append(Leaf(path, left, right))
+        elif family is not other or family is object:
+            yield Leaf(path, left, right)
+        elif family is SCALARS:
+            if not _is_equal(_scalar(left), _scalar(right)):
+                yield Leaf(path, left, right)
+        elif family is dict or family is set:
+            yield from self._by_key(family, left, right, path, depth)
         else:
-            self.compare(left, right, path, depth, is_certain=is_certain)
+            for step, one, two in _parts(family, left, right):
+                self.steps -= 1 / _PER_STEP
+                if one is not two:
+                    yield from self._leaves(one, two, path + step, depth + 1)
 
-    def _sequences(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        left, right = _items(a), _items(b)
-        names = tuple_names(type(a)) if tuple_names(type(a)) == tuple_names(type(b)) else ()
-        shorter, longer = sorted((len(left), len(right)))
-        found = self._certain if is_certain else self._possible
-        before = len(found)
-        for index in self._unequal(left, right, shorter):
-            step = f".{names[index]}" if names else f"[{index}]"
-            self._part(left[index], right[index], path + step, depth, is_certain=is_certain)
-            if len(found) > before and shorter != longer:
-                lengths = [f"{len(side)} item{'s' * (len(side) != 1)}" for side in (left, right)]
-                self._put(Difference(path=self._path(path), left=lengths[0], right=lengths[1]), found)
-                return
-        if longer == _MOST:
-            self._steps = 0
-        for index in range(shorter, longer):
-            if self._is_done or len(found) >= MAX_DIFFERENCES:
-                break
-            one, two = (side[index] if index < len(side) else MISSING for side in (left, right))
-            self._part(one, two, f"{path}[{index}]", depth, is_certain=is_certain)
-
-    def _unequal(self, left: list[Any], right: list[Any], shorter: int) -> Iterator[int]:
-        """The indices to compare; equal numbers and strings are skipped."""
-        for start in range(0, shorter, _CHUNK):
-            end = min(start + _CHUNK, shorter)
-            some, others = left[start:end], right[start:end]
-            self._steps -= 1
-            if are_atoms(some) and are_atoms(others) and some == others:
-                continue
-            self._steps -= len(some) // _PER_STEP
-            for index in range(start, end):
-                if self._is_done:
-                    return
-                if not _is_alike(left[index], right[index]):
-                    yield index
-
-    def _dicts(self, a: Any, b: Any, path: str, depth: int, *, is_certain: bool) -> None:
-        left, right = self._known(_items(a)), self._known(_items(b))
-        is_sure = _are_sure(left, right)
-        if not is_sure:
-            self._add_unknown(path, a, b)
-        for known in [*left, *(each for each in right if each not in left)]:
-            key, one = left.get(known, (MISSING, MISSING))
-            other, two = right.get(known, (MISSING, MISSING))
-            is_there = key is not MISSING and other is not MISSING
-            if _is_alike(one, two) or not (is_there or is_sure):
-                continue
-            if self._is_done:
-                break
-            step = self._key(other if key is MISSING else key)
-            self._part(one, two, path + step, depth, is_certain=is_certain)
-
-    def _sets(self, a: Any, b: Any, path: str, *, is_certain: bool) -> None:
-        left, right = (self._known([(item, item) for item in _items(each)]) for each in (a, b))
-        one, two = left.keys() - right.keys(), right.keys() - left.keys()
-        if not _are_sure(left, right):
-            self._add_unknown(path, a, b)
-        elif (one or two) and not self._is_done:
-            texts = [
-                self._texts.of_set([held[known][0] for known in lone], path)
-                for held, lone in ((left, one), (right, two))
-            ]
-            found = self._certain if is_certain else self._possible
-            shown = cut_apart(texts, MAX_TEXT)
-            self._put(Difference(path=self._path(path), left=shown[0], right=shown[1]), found)
-
-    def _known(self, pairs: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
-        """Pairs of key and value by the identifier of the key, as many as there are steps."""
-        self._steps -= len(pairs) // _PER_STEP
-        if len(pairs) == _MOST:
-            self._steps = 0
-        if are_atoms(key for key, _ in pairs):
-            return {pair[0]: pair for pair in pairs}
-        return {self._lookup(pair[0]): pair for pair in pairs[: max(self._steps, 0)]}
-
-    def _lookup(self, value: Any) -> Any:
-        """The identifier of a key or an item: itself if it can be hashed without running code of the program."""
-        self._steps -= 1
-        if is_atom(value):
-            return value
-        kind = self._kind(value)
-        if kind.scalar is not None and kind.equality == "parts":
-            return kind.scalar(value)
-        return _KnownValue(kind.equality == "identity", id(value))
-
-    def _scalars(self, a: Any, b: Any, left: Any, right: Any, path: str, *, is_certain: bool) -> None:
-        """Compare two scalars, or instances of classes derived from one, by their plain values."""
-        if _is_equal(left, right):
-            return
-        is_text = type(left) is type(right) and type(left) in (str, bytes)
-        if is_text and max(len(left), len(right)) > _WHOLE:
-            self._put(self._in_text(left, right, path), self._certain if is_certain else self._possible)
+    def _by_key(self, family: Any, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
+        """The leaves of two dicts, or of two sets, whose keys are numbers, strings and the like."""
+        items = [_items(side) for side in (left, right)]
+        keys = items if family is set else [[key for key, _ in side] for side in items]
+        self.steps -= sum(map(len, keys)) // _PER_STEP
+        if not all(is_atom(key) for side in keys for key in side):
+            self._unknown.append(Leaf(path, left, right))
+        elif family is set:
+            lone = [{*one} - {*two} for one, two in (keys, keys[::-1])]
+            if any(lone):
+                yield Leaf(path, *(each or MISSING for each in lone))
         else:
-            self._add(path, a, b, is_certain=is_certain)
-
-    def _in_text(self, left: Any, right: Any, path: str) -> Difference:
-        """The difference of two strings: the line, or the part around the first character that differs."""
-        at, label, first = first_difference(left, right), path, 0
-        ends = [len(left), len(right)]
-        if type(left) is str and ("\n" in left or "\n" in right):
-            number, first = left.count("\n", 0, at), left.rfind("\n", 0, at) + 1
-            ends = [_end_of_line(text, at) for text in (left, right)]
-            if left[first : ends[0]] == right[first : ends[1]]:  # where one of them ends, the other goes on
-                number, first = number + 1, at + 1
-                ends = [_end_of_line(text, first) if len(text) >= first else -1 for text in (left, right)]
-            path += f'.split("\\n")[{number}]'
-        if max(ends) - first > _WHOLE and min(ends) >= 0:
-            start = max(first, at - _BEFORE)
-            path += f"[{start - first}:{start - first + _WHOLE}]"
-            first, ends = start, [min(end, start + _WHOLE) for end in ends]
-        shown = [self._piece(text, first, end, label) for text, end in zip((left, right), ends, strict=True)]
-        return Difference(path=self._path(path), left=shown[0], right=shown[1])
-
-    def _piece(self, text: Any, start: int, end: int, label: str) -> str:
-        """A part of a string as a literal; empty below zero. It is not shown if it cuts a credential."""
-        if end < 0:
-            return ""
-        around, piece = text[max(0, start - _AROUND) : end + _AROUND], text[start:end]
-        quoted = repr(piece)
-        forms = [(around, redact(piece), piece)] if type(text) is str else []
-        forms.append((repr(around), redact(quoted)[1:-1], quoted[1:-1]))
-        for whole, shown, part in forms:
-            hidden = redact(whole)
-            if hidden != whole and MARK.sub("<>", shown) not in MARK.sub("<>", hidden):
-                return mark(part, self._texts.numbers)
-        return self._texts.fit(repr(piece[:_AROUND]), label)
-
-    def _key(self, key: Any) -> str:
-        """The subscript of a key as Python code, with strings in double quotes."""
-        if type(key) is not str:
-            return f"[{self._texts.of(key)}]"
-        text = repr(key[: _MAX_KEY + 1])
-        text = f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
-        return (
-            f"[{text}]"
-            if len(key) <= _MAX_KEY
-            else f"[{self._texts.fit(repr(key[:_AROUND]), limit=_MAX_KEY)}]"
-        )
-
-    def _path(self, path: str) -> str:
-        return self._texts.fit(path, limit=_MAX_PATH)
-
-    def _add(self, path: str, left: Any, right: Any, *, is_certain: bool) -> None:
-        self._put(self._difference(path, left, right), self._certain if is_certain else self._possible)
-
-    def _add_unknown(self, path: str, left: Any, right: Any) -> None:
-        """Add a pair that only code of the program could compare."""
-        if len(self._unknown) < 2:
-            self._unknown.append(self._difference(path, left, right))
-
-    def _put(self, difference: Difference, found: list[Difference]) -> None:
-        if len(found) < MAX_DIFFERENCES:
-            found.append(difference)
-
-    def _difference(self, path: str, left: Any, right: Any) -> Difference:
-        sides = ["" if side is MISSING else self._texts.whole_of(side, path) for side in (left, right)]
-        one, two = cut_apart(sides, MAX_TEXT)
-        return Difference(path=self._path(path), left=one, right=another(one, two))
+            one, two = map(dict, items)
+            for key in {**one, **two}:
+                pair = one.get(key, MISSING), two.get(key, MISSING)
+                yield from self._leaves(*pair, path + _subscript(key), depth + 1)
 
 
-class _KnownValue(NamedTuple):
-    """A key or an item that is identified only by identity, because its equality may run code of the program."""
+def _family(value: Any) -> Any:
+    """What values are compared as: ``SCALARS``, a builtin container, a class with fields, ``object`` for identity.
 
-    is_by_identity: bool
-    identity: int
-
-
-def _items(value: Any) -> list[Any]:
-    """The items of a container; those of a dict with their keys."""
-    base = base_of(type(value))
-    return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
-
-
-def _are_sure(left: Iterable[Any], right: Iterable[Any]) -> bool:
-    """Whether items of one side only cannot be equal to one of the other by code of the program."""
-    lone = set(left) ^ set(right)
-    return all(each.is_by_identity for each in lone if type(each) is _KnownValue)
+    None if code of the program compares them.
+    """
+    cls = type(value)
+    if is_plain(value) or builtin_of(cls, "__eq__", *SCALARS) is not None:
+        return SCALARS
+    base = builtin_of(cls, "__eq__", object, list, tuple, deque, dict, set, frozenset)
+    if base is not None:
+        return set if base is frozenset else base
+    made = class_attribute(cls, "__eq__")
+    file = made.__code__.co_filename if type(made) is FunctionType else ""
+    return cls if file.startswith(("<string>", "<attrs generated")) and declared_fields(cls) else None
 
 
-def _is_alike(left: Any, right: Any, *, is_inside: bool = True) -> bool:
-    """Whether two values are identical, or equal numbers or strings. In containers NaN is equal to itself."""
-    if left is right:
-        return is_inside or type(left) is not float
-    return are_atoms((left, right)) and bool(left == right)
-
-
-def _is_generated(cls: type, equality: Any) -> bool:
-    """Whether ``__eq__`` compares field by field: made by dataclasses or attrs, or of a namespace, or pydantic's."""
-    if type(equality) is not FunctionType:
-        return equality is vars(SimpleNamespace)["__eq__"]
-    if equality.__globals__.get("__name__") == "pydantic.main":
-        return True
-    file = equality.__code__.co_filename
-    return declared_fields(cls) is not None and (file == "<string>" or file.startswith("<attrs generated"))
+def _scalar(value: Any) -> Any:
+    base = builtin_of(type(value), "__eq__", *SCALARS)
+    return value if is_plain(value) else SCALARS[base](value)
 
 
 def _is_equal(left: Any, right: Any) -> bool:
@@ -405,11 +158,249 @@ def _is_equal(left: Any, right: Any) -> bool:
     return is_bytes[0] == is_bytes[1] and bool(left == right)
 
 
-def _end_of_line(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
+def _items(value: Any) -> list[Any]:
+    """The items of a container; those of a dict with their keys."""
+    base: Any = builtin_of(type(value), "__eq__", list, tuple, deque, dict, set, frozenset)
+    return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
 
 
-def another(left: str, right: str) -> str:
-    """The text of the right value, made different if both texts are the same."""
-    return f"another {right}" if left == right else right
+def _parts(family: Any, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The parts of two sequences or of two objects, each with the step that leads there."""
+    if family in (list, tuple, deque):
+        names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
+        pairs = zip_longest(_items(left), _items(right), fillvalue=MISSING)
+        for index, (one, two) in enumerate(pairs):
+            yield f".{names[index]}" if names else f"[{index}]", one, two
+    else:
+        one, two = fields_of(left), fields_of(right)
+        for name, (_, is_compared) in declared_fields(family).items():
+            if is_compared:
+                yield f".{name}", one.get(name, MISSING), two.get(name, MISSING)
+
+
+def _subscript(key: Any) -> str:
+    """The subscript of a key as Python code, with strings in double quotes."""
+    text = repr(key)
+    if type(key) is str and '"' not in text:
+        text = f'"{text[1:-1]}"'
+    return f"[{_shortened(text, _MAX_KEY)}]"
+
+
+def _shortened(text: str, limit: int) -> str:
+    return cut_apart([clean(text)], limit)[0]
+
+
+# --- as records
+
+
+def differences(
+    left: Any, right: Any, texts: Texts, labels: Sequence[str] = (), walk: Walk | None = None
+) -> tuple[Difference, ...]:
+    r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
+
+    A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
+    empty. For two sets each text has the items that only this set contains. Strings of several lines are reported by
+    the first line that differs, ``.split("\n")[3]``. Long texts are cut around what differs in them.
+
+    :param labels: names of credentials that the values may have.
+    :param walk: what compares them.
+    """
+    walk = walk or Walk(MAX_STEPS)
+    found = walk.first(left, right)
+    made = [_difference(each, texts, labels) for each in found or walk.rest()]
+    # Of the pair that the program compares, something has to be shown that differs.
+    is_shown = bool(found) or not any(
+        side.startswith(("<", "another ")) for each in made for side in (each.left, each.right)
+    )
+    return tuple(made) if is_shown else ()
+
+
+def _difference(leaf: Leaf, texts: Texts, labels: Sequence[str]) -> Difference:
+    path, sides = leaf.path, [leaf.left, leaf.right]
+    is_text = all(type(side) is str for side in sides)
+    start = max(0, first_difference(*sides) - _AROUND) if is_text else 0
+    parts = [side[start : start + 2 * _AROUND] for side in sides] if is_text else sides
+    labels = [f"{label}{path}" for label in labels] or [path]
+    shown = ["" if side is MISSING else texts.of(side, *labels) for side in parts]
+    if is_text and any("\n" in side for side in parts) and not any(map(MARK.search, shown)):
+        pairs = zip_longest(*(side.split("\n") for side in sides), fillvalue=MISSING)
+        number, lines = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])
+        path += f'.split("\\n")[{number}]'
+        shown = ["" if line is MISSING else texts.of(line) for line in lines]
+    one, two = cut_apart(shown, MAX_TEXT)
+    return Difference(
+        path=_shortened(path, _MAX_PATH), left=one, right=f"another {two}" if one == two else two
+    )
+
+
+# --- what an assertion compared
+
+
+class _Event(NamedTuple):
+    """A comparison in a failing assertion, without references to objects of the program.
+
+    :ivar instruction: offset in the bytecode; it only grows within one assertion.
+    :ivar found: where the two values differ; None if they did not have to be equal.
+    """
+
+    code: CodeType
+    line: int
+    instruction: int
+    found: tuple[Difference, ...] | None
+
+
+class Comparisons:
+    """What failing assertions compared, kept from pytest's hook until the exception is read.
+
+    A failing assertion may be caught. So it is stored by the frame of the assertion, which is the innermost frame of
+    its traceback.
+
+    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self._events: dict[int, list[_Event]] = {}
+        self._spent = 0.0
+        self._left: float = MAX_STEPS
+
+    def saw(self, frame: FrameType | None, operator: str, left: Any, right: Any) -> None:
+        """Keep the differences of two values that an assertion compared, and note the credentials among them.
+
+        :param frame: the frame of the caller, which the assertion called.
+        :param operator: as in Python. Differences are those of ``==``.
+        """
+        while frame is not None and _package(frame) in _RUNNERS:
+            frame = frame.f_back
+        if frame is None:
+            return
+        labels = labels_at(
+            [(each.f_code, each.f_lineno) for each in (frame, frame.f_back) if each is not None]
+        )
+        if labels or self._left > 1:
+            self._note((left, right), labels)
+        found = None
+        if operator == "==":
+            # A test that catches its assertions, as one that polls, gets half of the rest each time.
+            walk = Walk(self._left // 2)
+            found = differences(left, right, self.texts, labels, walk)
+            self._spent += self._left // 2 - walk.steps
+            self._left -= self._left // 2 - walk.steps
+        events = self._events.pop(id(frame), [])
+        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found)
+        is_same = (
+            bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
+        )
+        self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
+        if len(self._events) > _FRAMES:
+            del self._events[next(iter(self._events))]
+
+    def of(self, live: Sequence[LiveFrame]) -> tuple[Difference, ...]:
+        """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
+
+        :param live: the frames of the traceback, outermost first.
+        """
+        last = next((n for n, each in enumerate(live) if _is_of_unittest(each)), 0)
+        if last:
+            values = [*live[last].frame.f_locals.values()][1:3]
+            labels = labels_at([(each.code, each.line) for each in live[last - 1 :: -1][:2]])
+            self._note(values, labels)
+            is_equality = live[last].code.co_name in _EQUALITIES
+            return differences(values[0], values[1], self.texts, labels) if is_equality else ()
+        statement = statement_of(live[-1]) if live else None
+        if not isinstance(statement, ast.Assert):
+            return ()
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        events = [
+            e for e in self._events.get(id(live[-1].frame), ()) if e.code is live[-1].code and e.line in lines
+        ]
+        if found := next((each.found for each in events if each.found), ()):
+            return found
+        match statement.test:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if not events:
+                names = Names.of(live[-1].frame)
+                one, two = names.data(left), names.data(right)
+                labels = labels_at([(each.code, each.line) for each in live[:-3:-1]])
+                is_known = one is not MISSING and two is not MISSING
+                return differences(one, two, self.texts, labels) if is_known else ()
+        return ()
+
+    def _note(self, values: Iterable[Any], labels: Sequence[str]) -> None:
+        """Number the credentials in the values: the message shows parts of them without their names."""
+        for value in values:
+            self.texts.of(value, *labels)
+
+    def forget(self) -> None:
+        """Drop the comparisons at the start of another test."""
+        self._events.clear()
+        self.texts.numbers.clear()
+        self._left = MAX_STEPS if self._spent < _IN_SESSION else _FEW
+
+
+def _package(frame: FrameType) -> str:
+    name = frame.f_globals.get("__name__")
+    return name.partition(".")[0] if type(name) is str else ""
+
+
+def _is_of_unittest(live: LiveFrame) -> bool:
+    """Whether it is a method of unittest that compares its arguments."""
+    module = sys.modules.get("unittest.case")
+    code = live.code
+    return (
+        module is not None
+        and live.frame.f_globals is vars(module)
+        and code.co_name.startswith("assert")
+        and not code.co_name.startswith(("assertRaises", "assertWarns"))
+        and code.co_argcount >= 3
+    )
+
+
+# --- names of credentials
+
+
+def labels_at(places: Sequence[tuple[CodeType, int]]) -> list[str]:
+    """The names of credentials in the statement at a place, and in the one that called its function by name.
+
+    What is compared with a credential counts as one too.
+    """
+    found: list[str] = []
+    called = ""
+    for code, line in places:
+        names, functions = _named_in(code.co_filename, scope_of(code, line), line)
+        if not called or called in functions:
+            found += names
+        called = code.co_name
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _named_in(filename: str, scope: ast.AST | None, line: int) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The names of credentials in a statement, and the names of the functions that it calls."""
+    statement = statement_at(scope, line) if scope is not None else None
+    functions: set[str] = set()
+    labels: list[str] = []
+    inner: set[int] = set()
+    for node in ast.walk(statement) if statement is not None and not hasattr(statement, "body") else ():
+        match node:
+            case ast.Call(func=function, args=arguments):
+                inner.add(id(function))
+                functions.add(str(getattr(function, "attr", getattr(function, "id", ""))))
+                labels += [name_of_result(ast.unparse(function))]
+                labels += filter(None, map(_constant_name, arguments))
+            case ast.Name() | ast.Attribute() | ast.Subscript() if id(node) not in inner:
+                labels.append(ast.unparse(node))
+                inner.add(id(getattr(node, "value", None)))
+    return tuple(label for label in dict.fromkeys(labels) if label and is_of_credential(label)), frozenset(
+        functions
+    )
+
+
+def _constant_name(node: ast.expr) -> str:
+    """A string that may name a credential, as in ``getenv("DB_PASSWORD")``; empty for anything else."""
+    value = node.value if isinstance(node, ast.Constant) else ""
+    return value if isinstance(value, str) and value.isidentifier() else ""
+
+
+def is_of_credential(label: str) -> bool:
+    """Whether a value of that name is a credential."""
+    return "q7Rk2xw9" not in clean(f"{label} = 'q7Rk2xw9'")

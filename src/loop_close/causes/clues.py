@@ -44,7 +44,7 @@ class Clue:
         module was missing that it names.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
     :ivar judged: the failing statement judges what it returned or may have changed; ``checked`` where that is a
-        statement of a test, ``called`` where that statement calls it by its name.
+        statement of a test.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
         none; ``edited_share``: of how many; ``gone``: what became of it, if it is no longer there; ``is_new``: it was
         not there before; ``is_test``: it is test code.
@@ -60,7 +60,6 @@ class Clue:
     framed: float = 0.0
     judged: float = 0.0
     checked: float = 0.0
-    called: float = 0.0
     edited: int = 0
     edited_share: float = 1.0
     gone: str = ""
@@ -151,14 +150,6 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
             judged.add((clue.file, clue.function))
             clue.judged += share
             clue.checked += share * is_by_test
-            clue.called += share * (is_by_test and _is_called(origin, failure))
-
-
-def _is_called(origin: Origin, failure: Failure) -> bool:
-    """Whether the failing statement calls the function, or the class, by its name."""
-    name = origin.function.removesuffix(".__init__").rpartition(".")[2]
-    texts = (link.site.statement for link in links(failure.raised) if link.site is not None)
-    return any(f"{name}(" in text for text in texts)
 
 
 def _is_function(origin: Origin) -> bool:

@@ -271,13 +271,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "on the traceback"
     # What is on a traceback did not return.
     if clue.checked >= _MOSTLY and not clue.framed:
-        is_called = clue.called >= _MOSTLY
-        what = (
-            "calls it and checks its return value"
-            if is_called
-            else "checks a value that it made or was given"
-        )
-        yield f"the failing statement {what}"
+        yield "the failing statement uses what it returned or was given"
 
 
 def _loaded(candidate: Candidate, loaded: Loaded) -> str:

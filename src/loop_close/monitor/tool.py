@@ -238,8 +238,7 @@ class MonitoringTool:
         """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
-            version = f"{sys.version_info.major}.{sys.version_info.minor}"
-            return f"Python {version} does not report calls; 3.12 and newer do"
+            return "run with Python 3.12 or newer to get the function named"
         free = [tool for tool in FREE_IDS if monitoring.get_tool(tool) is None]
         if not free:
             return "the tool ids of sys.monitoring that loop-close may use (5 and 4) are in use"

@@ -335,14 +335,10 @@ def _home(raised: Raised) -> str:
 
 
 def generated_lines(raised: Raised) -> Iterator[str]:
-    """The code without a file that raised the exception or led to it, and the line of it that cannot be parsed."""
+    """The code without a file that raised the exception, and the line of it that cannot be parsed."""
     details = raised.details
-    *above, made = details.get("generated", "").split("\n")
-    if made:
-        called = f", called from {span(above[-1], 160)}" if above else ""
-        yield f"Raised in generated code {span(made, 160)}{called}."
-    elif "generated_caller" in details:
-        yield f"Called from generated code {span(details['generated_caller'], 160)}."
+    if "generated" in details:
+        yield f"Raised in generated code {span(details['generated'], 160)}."
     text = details.get("text", "").split("\n")[0].rstrip()
     if is_a(raised, "SyntaxError") and not is_about_a_file(raised) and text:
         line, column = _number(details.get("line")), _number(details.get("column"))
@@ -429,7 +425,8 @@ def other_lines(cause: RootCause) -> Iterator[str]:
         at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
         more = len(by_kind) - most if number == most else 0
         rest = f", and {more} more kind{'s' * (more != 1)}" if more > 0 else ""
-        yield f"Also {span(kind[0] or 'failure', 60)}{at}: {line_of(failure.message, 60)}{rest}."
+        said = f": {line_of(failure.message, 60)}" if failure.message.strip() else ""
+        yield f"Also {span(kind[0] or 'failure', 60)}{at}{said}{rest}."
 
 
 def _kind_of(failure: Failure, is_of_statement: bool) -> tuple[str, ...]:

@@ -296,7 +296,7 @@ class ItemCodes:
 
 
 def _codes(item: Any, name: str) -> Iterator[CodeType]:
-    from loop_close.capture import unwrap  # late: a green run has no use for it
+    from loop_close.capture.objects import unwrap  # late: a green run has no use for it
 
     cls: Any = getattr(item, "cls", None)
     module: Any = getattr(item, "module", None)
@@ -329,8 +329,9 @@ def collect_calls(recorder: Recorder) -> tuple[Calls | None, str]:
 
             root = str(recorder.config.rootpath)
             failed = {failure.nodeid for failure in recorder.failures} - {""}
-            calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
-            why_not = "" if calls is not None else f"{why_not}; {reason}"
+            if (path := data_file(root, os.environ)).is_file():
+                calls, reason = calls_from_contexts(path, root, failed)
+                why_not = "" if calls is not None else f"{why_not}; {reason}"
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text

@@ -59,7 +59,7 @@ class ExceptionRecorder:
         """An assertion compared the two, and fails: find now where they differ, while both are there."""
         self.restore_modules()
         try:
-            from loop_close.capture.comparisons import Comparisons
+            from loop_close.capture.differences import Comparisons
             from loop_close.capture.values import Texts
 
             if self._comparisons is None:

@@ -21,17 +21,17 @@ def candidate(**fields):
         ({"framed": 1.0, "raised": 1.0}, ("the exception was raised in it",)),
         ({"framed": 1.0, "refused": 1.0}, ("it raised the exception",)),
         (
-            {"judged": 0.5, "checked": 0.5, "called": 0.5, "edited": 6},
+            {"judged": 0.5, "checked": 0.5, "edited": 6},
             (
                 "edited right before this began to fail",
-                "the failing statement calls it and checks its return value",
+                "the failing statement uses what it returned or was given",
             ),
         ),
         ({"judged": 1.0}, ()),
         ({"judged": 1.0, "checked": 0.4}, ()),
         (
             {"judged": 1.0, "checked": 1.0},
-            ("the failing statement checks a value that it made or was given",),
+            ("the failing statement uses what it returned or was given",),
         ),
         ({"judged": 1.0, "checked": 1.0, "framed": 0.5}, ("on the traceback",)),
     ],
