@@ -110,9 +110,9 @@ class Raised(Record, frozen=True, kw_only=True):
     :ivar frames: the frames in the project's files, outermost first, bounded.
     :ivar details: what the exception itself reports, by these keys:
         ``name`` (module, attribute or variable), ``path``, ``line``, ``column``, ``text``;
-        ``owner`` (the type or module without that name, or the function without that parameter);
+        ``owner`` (the type or module without that name);
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
-        ``home`` (the file that should define the missing name; for a missing argument, the file of the function);
+        ``home`` (the file that should define the missing name);
         ``generated`` (where code without a file raised the exception, as ``<template>:3 in root``).
     :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.

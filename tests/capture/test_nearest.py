@@ -248,47 +248,15 @@ def test_nothing_is_told(found, line):
         ("import near_shop.dates", (), None),
         ("import xml.etre", ("xml.etree",), None),
         ("import nothing_like_it", (), None),
-        # keys
-        ("RATES['ED']", (), None),
-        ("RATES['De']", ("'DE'",), None),
-        ("near_shop.RATES['De']", ("'DE'",), None),
-        ("rate('De')", ("'DE'",), None),
-        ("RATES['7']", ("7",), None),
-        ("RATES[8]", ("'8'",), None),
-        ("del RATES['De']", ("'DE'",), None),
-        ("RATES['De'] += 1", ("'DE'",), None),
-        ("_cache['totl']", ("'total'",), None),
-        # arguments
-        ("Cart(discont=1)", ("discount",), FILE),
-        ("Cart(lines=1, x=1)", (), FILE),
-        ("Line(quantty=1)", ("quantity",), FILE),
-        ("Line()", (), FILE),
-        ("Cart().total(x=1)", (), FILE),
-        ("parse_date('a')", (), FILE),
-        ("cached(amont=1)", ("amount",), FILE),
-        ("ship(1, wieght=2)", ("weight",), FILE),
-        ("ship()", (), FILE),
-        ("(lambda colour: 1)(color=1)", (), None),
-        # variables of the environment
-        ("os.environ['NEAREST_TO_THIS_ON']", ("NEAREST_TO_THIS_ONE",), None),
     ],
 )
-def test_told(found, monkeypatch, line, expected, home):
-    monkeypatch.setenv("NEAREST_TO_THIS_ONE", "secret")
+def test_told(found, line, expected, home):
     assert found(line) == (expected, home)
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (["prices = {'apple': {'net': 1}}", "prices['apple']['nett']"], ("'net'",)),
-        (["prices = {'apple': {'net': 1}}", "fruit = 'apple'", "prices[fruit]['nett']"], ("'net'",)),
-        (["cart = Cart(lines={'apple': 1})", "cart.lines['aple']"], ("'apple'",)),
-        (["class Mine(dict): pass", "mine = Mine(apple=1)", "mine['aple']"], ("'apple'",)),
-        (["from collections import OrderedDict", "o = OrderedDict(apple=1)", "o['aple']"], ("'apple'",)),
-        (["prices = {'apple': 1}", "[prices[n] for n in ['aple']]"], ("'apple'",)),
-        (["prices = {'apple': 1}", "sum(prices[n] for n in ['aple'])"], ("'apple'",)),
-        (["def inner(colour): pass", "inner(color=1)"], ("colour",)),
         (["total = 1", "print(totl)"], ("total",)),
         (["class A:", "    total = 1", "    print(totl)"], ("total",)),
     ],
@@ -309,14 +277,6 @@ class Space(dict):
     def keys(self):
         raise SystemExit("asked")
     __iter__ = items = values = get = keys
-
-class Key:
-    def __hash__(self):
-        return hash("total")
-    def __eq__(self, other):
-        raise SystemExit("asked")
-    def __repr__(self):
-        raise SystemExit("asked")
 
 class Proxy:
     def __getattribute__(self, name):
@@ -345,9 +305,6 @@ class OwnKeys(dict):
     [
         (["Proxy().totl"], ()),
         (["Shadow().totl"], ("total",)),
-        (["d = OwnKeys(total=1)", "d['totl']"], ("'total'",)),
-        (["d = {Key(): 1, 'totals': 1}", "d['totl']"], ("'totals'",)),
-        (["d = {'a': {'total': 1}, Key(): 2}", "d['a']['totl']"], ("'total'",)),
         (["exec('totl', OwnKeys(total=1))"], ()),
         (["self = Shadow()", "totl"], ()),
         (["class A(metaclass=Meta):", "    total = 1", "    totl"], ()),

@@ -38,18 +38,7 @@ def test_nothing(exc):
         ),
         (about(nearest=(), **HOME), "`src/shop/dates.py` does not define `parse_dat`."),
         (about("NameError", (), **HOME), "`src/shop/dates.py` neither defines nor imports `parse_dat`."),
-        (about("KeyError", ("'a'",)), "Nearest existing keys: `'a'`."),
-        (
-            about("KeyError", ("'a'",), home="a.py"),
-            "Nearest existing keys: `'a'`. The dictionary is in `a.py`.",
-        ),
-        (about("KeyError", ("HOME",), environment="HOMES"), "Nearest environment variables: `HOME`."),
         (about("FixtureLookupError", ("cart",), fixture="crt"), "Nearest fixtures: `cart`."),
-        (
-            about("TypeError", ("colour",), name="color", owner="f()", home="a.py"),
-            "Nearest parameters of `f()`: `colour`. `f()` is defined in `a.py`.",
-        ),
-        (about("TypeError", (), name="color", owner="f()", home="a.py"), "`f()` is defined in `a.py`."),
         (about("ModuleNotFoundError", ("json",), "ImportError", name="jsn"), "Nearest modules: `json`."),
         (
             about(

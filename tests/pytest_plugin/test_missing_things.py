@@ -25,19 +25,14 @@ def nearest(done):
         ("shop.Cart().line", ["lines"], "1 test failure detected"),
         ("shop.parse_dat('x')", ["parse_date"], "1 test failure detected"),
         ("shp.parse_date('x')", ["shop"], "1 test failure detected"),
-        ("shop.RATES['De']", ["'DE'"], "1 test failure detected"),
-        ("shop.parse_date('x', strct=1)", ["strict"], "1 test failure detected"),
-        ("import os; os.environ['NEAREST_TO_THIS_ON']", ["NEAREST_TO_THIS_ONE"], "1 test failure detected"),
         ("from shop import parse_dat", ["parse_date"], "1 missing name detected"),
         ("import shp", ["shop"], "1 missing module detected"),
     ],
 )
-def test_nearest_names_are_in_the_report(run, monkeypatch, line, expected, reason):
-    monkeypatch.setenv("NEAREST_TO_THIS_ONE", "secret")
+def test_nearest_names_are_in_the_report(run, line, expected, reason):
     done = run({"shop.py": SHOP, "test_a.py": f"import shop\ndef test_a():\n    {line}\n"})
     assert nearest(done) == [expected]
     assert done.report["stall_reason"] == reason
-    assert "secret" not in done.prompt
 
 
 def test_fixture_that_is_nearest(run):

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from loop_close.capture import LiveFrame, scope_of, statement_of
 from loop_close.capture.objects import (
     MISSING,
-    Names,
     builtin_of,
     class_attribute,
     declared_fields,
@@ -45,12 +44,7 @@ _MOST = 100_000
 _PER_STEP = 20
 #: Of a long string so much is read on either side of the first difference.
 _AROUND = 4_000
-#: After so many pairs in a session, only the first few of each test are compared, because every test may fail.
-_IN_SESSION = 200_000
-_FEW = 1_000
-#: Limits of what is remembered: frames with failing comparisons, and comparisons of each.
-_FRAMES = 16
-_EVENTS = 8
+_CONTAINERS = list, tuple, deque, dict, set, frozenset
 #: The modules on the stack between an assertion and the plugin.
 _RUNNERS = ("pluggy", "_pytest", "loop_close")
 #: unittest's methods for two values that have to be equal.
@@ -79,7 +73,7 @@ class Walk:
     :ivar steps: how many are left.
     """
 
-    def __init__(self, steps: float) -> None:
+    def __init__(self, steps: int) -> None:
         self.steps = steps
         self._unknown: list[Leaf] = []
 
@@ -93,89 +87,67 @@ class Walk:
 
     def _leaves(self, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
         self.steps = 0 if depth > _DEPTH else self.steps - 1
-        if left is right or self.steps <= 0:
+        if self.steps <= 0 or _is_same(left, right):
             return
-        family, other = _family(left), _family(right)
-        if left is MISSING or right is MISSING:
-            yield Leaf(path, left, right)
-        elif family is None or other is None:
+        (family, one), (other, two) = _read(left), _read(right)
+        if left is not MISSING and right is not MISSING and "opaque" in (family, other):
             self._unknown.append(Leaf(path, left, right))
-        elif family is not other or family is object:
+        elif family != other or family == "identity":
             yield Leaf(path, left, right)
-        elif family is SCALARS:
-            if not _is_equal(_scalar(left), _scalar(right)):
+        elif family == "scalar":
+            if not _is_equal(one, two):
                 yield Leaf(path, left, right)
-        elif family is dict or family is set:
-            yield from self._by_key(family, left, right, path, depth)
+        elif family == "set":
+            if one != two:
+                yield Leaf(path, one - two or MISSING, two - one or MISSING)
         else:
-            for step, one, two in _parts(family, left, right):
-                self.steps -= 1 / _PER_STEP
-                if one is not two:
-                    yield from self._leaves(one, two, path + step, depth + 1)
-
-    def _by_key(self, family: Any, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
-        """The leaves of two dicts, or of two sets, whose keys are numbers, strings and the like."""
-        items = [_items(side) for side in (left, right)]
-        keys = items if family is set else [[key for key, _ in side] for side in items]
-        self.steps -= sum(map(len, keys)) // _PER_STEP
-        if not all(is_atom(key) for side in keys for key in side):
-            self._unknown.append(Leaf(path, left, right))
-        elif family is set:
-            lone = [{*one} - {*two} for one, two in (keys, keys[::-1])]
-            if any(lone):
-                yield Leaf(path, *(each or MISSING for each in lone))
-        else:
-            one, two = map(dict, items)
+            self.steps -= (len(one) + len(two)) // _PER_STEP
+            names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
             for key in {**one, **two}:
-                pair = one.get(key, MISSING), two.get(key, MISSING)
-                yield from self._leaves(*pair, path + _subscript(key), depth + 1)
+                step = (
+                    f".{names[key]}"
+                    if names
+                    else f".{key}"
+                    if family.startswith("class")
+                    else _subscript(key)
+                )
+                yield from self._leaves(one.get(key, MISSING), two.get(key, MISSING), path + step, depth + 1)
 
 
-def _family(value: Any) -> Any:
-    """What values are compared as: ``SCALARS``, a builtin container, a class with fields, ``object`` for identity.
+def _is_same(left: Any, right: Any) -> bool:
+    """Whether two values are identical, or equal numbers or strings of one type."""
+    return left is right or (type(left) is type(right) and is_atom(left) and bool(left == right))
 
-    None if code of the program compares them.
+
+def _read(value: Any) -> tuple[str, Any]:
+    """What a value is compared as, and what of it: a scalar, a set, or the parts by index, key or name.
+
+    It is opaque if code of the program compares it, or may compare its keys.
     """
     cls = type(value)
-    if is_plain(value) or builtin_of(cls, "__eq__", *SCALARS) is not None:
-        return SCALARS
-    base = builtin_of(cls, "__eq__", object, list, tuple, deque, dict, set, frozenset)
+    base: Any = builtin_of(cls, "__eq__", object, *SCALARS, *_CONTAINERS)
+    if is_plain(value) or base in SCALARS:
+        return "scalar", value if is_plain(value) else SCALARS[base](value)
+    if base is object:
+        return "identity", value
+    if base in (list, tuple, deque):
+        return base.__name__, dict(enumerate(islice(base.__iter__(value), _MOST)))
     if base is not None:
-        return set if base is frozenset else base
+        keys = [*islice(base.__iter__(value), _MOST)]
+        content = dict.items(value) if base is dict else keys
+        kind = (dict if base is dict else set) if all(map(is_atom, keys)) else None
+        return (kind.__name__, kind(islice(content, _MOST))) if kind is not None else ("opaque", value)
     made = class_attribute(cls, "__eq__")
     file = made.__code__.co_filename if type(made) is FunctionType else ""
-    return cls if file.startswith(("<string>", "<attrs generated")) and declared_fields(cls) else None
-
-
-def _scalar(value: Any) -> Any:
-    base = builtin_of(type(value), "__eq__", *SCALARS)
-    return value if is_plain(value) else SCALARS[base](value)
+    names = [name for name, (_, is_compared) in declared_fields(cls).items() if is_compared]
+    fields = fields_of(value) if names and file.startswith(("<string>", "<attrs generated")) else {}
+    return f"class {id(cls)}" if fields else "opaque", {name: fields.get(name, MISSING) for name in names}
 
 
 def _is_equal(left: Any, right: Any) -> bool:
     """``left == right`` of plain values. Strings and bytes are never equal, and Python may warn of comparing them."""
     is_bytes = [type(side) in (bytes, bytearray) for side in (left, right)]
     return is_bytes[0] == is_bytes[1] and bool(left == right)
-
-
-def _items(value: Any) -> list[Any]:
-    """The items of a container; those of a dict with their keys."""
-    base: Any = builtin_of(type(value), "__eq__", list, tuple, deque, dict, set, frozenset)
-    return list(islice(dict.items(value) if base is dict else base.__iter__(value), _MOST))
-
-
-def _parts(family: Any, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The parts of two sequences or of two objects, each with the step that leads there."""
-    if family in (list, tuple, deque):
-        names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
-        pairs = zip_longest(_items(left), _items(right), fillvalue=MISSING)
-        for index, (one, two) in enumerate(pairs):
-            yield f".{names[index]}" if names else f"[{index}]", one, two
-    else:
-        one, two = fields_of(left), fields_of(right)
-        for name, (_, is_compared) in declared_fields(family).items():
-            if is_compared:
-                yield f".{name}", one.get(name, MISSING), two.get(name, MISSING)
 
 
 def _subscript(key: Any) -> str:
@@ -239,30 +211,31 @@ def _difference(leaf: Leaf, texts: Texts, labels: Sequence[str]) -> Difference:
 class _Event(NamedTuple):
     """A comparison in a failing assertion, without references to objects of the program.
 
-    :ivar instruction: offset in the bytecode; it only grows within one assertion.
-    :ivar found: where the two values differ; None if they did not have to be equal.
+    :ivar frame: the identifier of the frame of the assertion.
+    :ivar found: where the two values differ; empty if they did not have to be equal.
     """
 
-    code: CodeType
+    frame: int
+    code: CodeType | None
     line: int
-    instruction: int
-    found: tuple[Difference, ...] | None
+    found: tuple[Difference, ...]
+
+
+_NOTHING = _Event(0, None, 0, ())
 
 
 class Comparisons:
-    """What failing assertions compared, kept from pytest's hook until the exception is read.
+    """What failing assertions compared last, kept from pytest's hook until the exception is read.
 
-    A failing assertion may be caught. So it is stored by the frame of the assertion, which is the innermost frame of
-    its traceback.
+    A failing assertion may be caught: the frame and the line tell whether it is the one that is read.
 
-    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparisons.
+    :ivar texts: the texts of values in a test; its credentials are forgotten with the comparison.
     """
 
     def __init__(self, texts: Texts) -> None:
         self.texts = texts
-        self._events: dict[int, list[_Event]] = {}
-        self._spent = 0.0
-        self._left: float = MAX_STEPS
+        self._last = _NOTHING
+        self._steps = MAX_STEPS
 
     def saw(self, frame: FrameType | None, operator: str, left: Any, right: Any) -> None:
         """Keep the differences of two values that an assertion compared, and note the credentials among them.
@@ -277,23 +250,15 @@ class Comparisons:
         labels = labels_at(
             [(each.f_code, each.f_lineno) for each in (frame, frame.f_back) if each is not None]
         )
-        if labels or self._left > 1:
+        if labels or self._steps > 1:
             self._note((left, right), labels)
-        found = None
-        if operator == "==":
-            # A test that catches its assertions, as one that polls, gets half of the rest each time.
-            walk = Walk(self._left // 2)
-            found = differences(left, right, self.texts, labels, walk)
-            self._spent += self._left // 2 - walk.steps
-            self._left -= self._left // 2 - walk.steps
-        events = self._events.pop(id(frame), [])
-        event = _Event(frame.f_code, frame.f_lineno, frame.f_lasti, found)
-        is_same = (
-            bool(events) and events[-1].code is event.code and events[-1].instruction < event.instruction
+        # A test that catches its assertions, as one that polls, gets half of the rest each time.
+        walk = Walk(self._steps // 2 if operator == "==" else 0)
+        self._steps -= walk.steps
+        self._last = _Event(
+            id(frame), frame.f_code, frame.f_lineno, differences(left, right, self.texts, labels, walk)
         )
-        self._events[id(frame)] = [*(events if is_same else []), event][-_EVENTS:]
-        if len(self._events) > _FRAMES:
-            del self._events[next(iter(self._events))]
+        self._steps += max(walk.steps, 0)
 
     def of(self, live: Sequence[LiveFrame]) -> tuple[Difference, ...]:
         """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
@@ -310,20 +275,9 @@ class Comparisons:
         statement = statement_of(live[-1]) if live else None
         if not isinstance(statement, ast.Assert):
             return ()
-        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        events = [
-            e for e in self._events.get(id(live[-1].frame), ()) if e.code is live[-1].code and e.line in lines
-        ]
-        if found := next((each.found for each in events if each.found), ()):
-            return found
-        match statement.test:
-            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if not events:
-                names = Names.of(live[-1].frame)
-                one, two = names.data(left), names.data(right)
-                labels = labels_at([(each.code, each.line) for each in live[:-3:-1]])
-                is_known = one is not MISSING and two is not MISSING
-                return differences(one, two, self.texts, labels) if is_known else ()
-        return ()
+        lines = range(statement.lineno, (statement.end_lineno or 0) + 1)
+        frame, code, line, found = self._last
+        return found if (frame, code) == (id(live[-1].frame), live[-1].code) and line in lines else ()
 
     def _note(self, values: Iterable[Any], labels: Sequence[str]) -> None:
         """Number the credentials in the values: the message shows parts of them without their names."""
@@ -331,10 +285,10 @@ class Comparisons:
             self.texts.of(value, *labels)
 
     def forget(self) -> None:
-        """Drop the comparisons at the start of another test."""
-        self._events.clear()
+        """Drop the comparison at the start of another test."""
+        self._last = _NOTHING
         self.texts.numbers.clear()
-        self._left = MAX_STEPS if self._spent < _IN_SESSION else _FEW
+        self._steps = MAX_STEPS
 
 
 def _package(frame: FrameType) -> str:

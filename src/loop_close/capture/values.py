@@ -13,11 +13,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import EnumType
-from importlib import import_module
+from fractions import Fraction
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from loop_close import lazy
 from loop_close.capture import ProjectCode
@@ -49,13 +50,26 @@ _INNER_ROOM = 1_000
 #: Sets up to this size are sorted by the texts of their items; larger ones are only counted.
 _SORTED = 100
 
-_Keys: Any = type({}.keys())
 # Their ``__repr__`` and ``__eq__`` are the library's, and so is all that they hold.
 _PLAIN_IDS = frozenset(
     map(
         id,
         (
-            *(type(None), bool, int, float, complex, str, bytes, bytearray, range, type(...), Decimal, UUID),
+            *(
+                type(None),
+                bool,
+                int,
+                float,
+                complex,
+                str,
+                bytes,
+                bytearray,
+                range,
+                type(...),
+                Decimal,
+                Fraction,
+                UUID,
+            ),
             *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, type(NotImplemented)),
             *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
         ),
@@ -68,8 +82,8 @@ SCALARS: Mapping[Any, Any] = {
     int: int.__int__,
     float: float.__float__,
 }
-_BRACKETS = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: "{}", deque: "[]", _Keys: "[]"}
-_SETS = (set, frozenset, _Keys)
+_BRACKETS = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: "{}", deque: "[]"}
+_SETS = (set, frozenset)
 _BASES = {id(base): base for base in (*SCALARS, *_BRACKETS)}
 _ARGUMENTS = vars(BaseException)["args"].__get__
 # Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
@@ -79,14 +93,9 @@ _INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
 def is_plain(value: Any) -> bool:
     """Whether the value's own ``repr`` and ``==`` run no code of the program."""
     if id(type(value)) not in _PLAIN_IDS:
-        return _is_of(value, "fractions", "Fraction")
+        return False
     zone = value.tzinfo if type(value) in (datetime.datetime, datetime.time) else None
-    return zone is None or type(zone) is datetime.timezone or _is_of(zone, "zoneinfo", "ZoneInfo")
-
-
-def _is_of(value: Any, module: str, name: str) -> bool:
-    """Whether it is an instance of a class of the standard library that is loaded only where one seems to be there."""
-    return qualname_of(type(value)) == name and type(value) is getattr(import_module(module), name)
+    return zone is None or type(zone) is datetime.timezone or type(zone) is ZoneInfo
 
 
 def class_name(cls: type) -> str:

@@ -307,28 +307,20 @@ def _chain(cycle: Sequence[str]) -> str:
 
 
 def _kind(raised: Raised) -> str:
-    if "environment" in raised.details:
-        return "Nearest environment variables"
     if "fixture" in raised.details:
         return "Nearest fixtures"
     if is_a(raised, "ModuleNotFoundError"):
         return "Nearest modules"
-    if is_a(raised, "TypeError"):
-        return f"Nearest parameters of {span(raised.details.get('owner', ''), 80)}"
-    return "Nearest existing keys" if is_a(raised, "KeyError") else "Nearest existing names"
+    return "Nearest existing names"
 
 
 def _home(raised: Raised) -> str:
-    """The file that should define what is missing; of an argument the file of the function."""
+    """The file that should define what is missing."""
     if "home" not in raised.details:
         return ""
     home, wanted = span(raised.details["home"]), raised.details.get("name", "")
     if is_a(raised, "ModuleNotFoundError"):
         return f"{home} does not exist." if "." in wanted else f"{home} exists, but not on the import path."
-    if is_a(raised, "TypeError"):
-        return f"{span(raised.details.get('owner', ''), 80)} is defined in {home}."
-    if is_a(raised, "KeyError"):
-        return f"The dictionary is in {home}."
     if is_a(raised, "NameError"):
         return f"{home} neither defines nor imports {span(wanted, 80)}."
     return f"{home} does not define {span(wanted, 80)}."
