@@ -18,7 +18,6 @@ CORPUS = ROOT / "tests" / "corpus"
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
     ("AssertionError", "tests/test_pricing.py", "tax_on"),
-    ("TypeError", "tests/conftest.py", "`Inventory.__init__()` is defined in `src/shop/inventory.py`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
     ("SyntaxError", "src/shop/receipts.py", "  19         row("),

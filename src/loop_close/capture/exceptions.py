@@ -197,7 +197,11 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
     """Details in the attributes of the exception; where it was raised if that is no file of a person."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
-        found = _syntax_details(exc, project)
+        path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
+        found = {"path": path or exc.filename, "line": exc.lineno}
+        # Of a long line the position alone.
+        is_short = type(exc.text) is str and len(exc.text) <= _MAX_TEXT
+        found |= {"text": exc.text, "column": exc.offset} if is_short else {}
     elif isinstance(exc, ImportError):
         lacks = _CANNOT_IMPORT.search(str(exc))
         found = {"name": lacks["name"], "owner": lacks["module"]} if lacks else {"name": exc.name}
@@ -223,15 +227,6 @@ def _raised_in(last: LiveFrame) -> dict[str, str]:
     code = last.code
     place = f"{code.co_filename[:_MAX_NAME]}:{last.line} in {code.co_name[:_MAX_NAME]}"
     return {"double": double, "generated": place if _GENERATED.match(code.co_filename) else ""}
-
-
-def _syntax_details(exc: SyntaxError, project: ProjectCode) -> dict[str, Any]:
-    """Position and text of a syntax error; of a long line the position alone."""
-    path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
-    found = {"path": path or exc.filename, "line": exc.lineno}
-    if not (type(exc.text) is str and len(exc.text) > _MAX_TEXT):
-        found |= {"text": exc.text, "column": exc.offset}
-    return {k: v for k, v in found.items() if type(v) is (str if k in ("path", "text") else int)}
 
 
 def _owner(obj: Any) -> str:

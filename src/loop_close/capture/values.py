@@ -140,8 +140,8 @@ class Texts:
         if is_plain(value):
             return _plain(value, room)
         if issubclass(type(cls), EnumType):
-            name, number = (fields_of(value).get(each) for each in ("_name_", "_value_"))
-            return f"{class_name(cls)}.{name}" if type(name) is str else f"{class_name(cls)}({number})"
+            name = fields_of(value).get("_name_")  # a combination of flags may have none
+            return f"{class_name(cls)}.{name}" if type(name) is str else nothing_of(cls)
         base = next((_BASES[id(each)] for each in bases_of(cls) if id(each) in _BASES), None)
         if base in SCALARS:
             return _plain(SCALARS[base](value), room)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from loop_close.records import Record
 
@@ -87,14 +86,6 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
     nodes = [node for node, qualname in _definitions(index.tree, "") if qualname == name]
     spans = [(first_line(node), node.end_lineno or node.lineno) for node in nodes]
     return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
-
-
-def class_named(index: SourceIndex, name: str) -> ast.ClassDef | None:
-    """The class with the qualified name, the last one if there are several."""
-    if name not in index.classes:
-        return None
-    found = (node for node, qualname in _definitions(index.tree, "") if qualname == name)
-    return next((node for node in reversed([*found]) if isinstance(node, ast.ClassDef)), None)
 
 
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
@@ -249,52 +240,5 @@ def _is_alike(line: str, shown: str) -> bool:
     return line.rstrip() == shown.rstrip()
 
 
-# --- assignments of attributes
-
 #: Methods that initialize the instances of a class.
 MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")
-
-
-class Assignment(NamedTuple):
-    """Lines of an assignment and of the definition that contains it.
-
-    :ivar line: the line of the assignment.
-    :ivar first: the line of the method's ``def``; ``last`` the end of the method. For an assignment in the class body
-        they are its own lines.
-    """
-
-    line: int
-    first: int
-    last: int
-
-
-def assignment(index: SourceIndex, cls: str, attribute: str) -> Assignment | None:
-    """The first assignment of ``self.attribute``, preferably in an initializing method, else the one in the class body.
-
-    :param cls: the qualified name of the class; inherited assignments are not searched.
-    :returns: None if there is none.
-    """
-    node = class_named(index, cls)
-    if node is None:
-        return None
-    methods = [each for each in node.body if isinstance(each, Function)]
-    for method in sorted(methods, key=lambda each: each.name not in MAKERS):
-        if lines := list(_assigned(method, attribute)):
-            return Assignment(min(lines), method.lineno, method.end_lineno or method.lineno)
-    return next(_in_class(node, attribute), None)
-
-
-def _assigned(method: Function, attribute: str) -> Iterator[int]:
-    names = [each.arg for each in (*method.args.posonlyargs, *method.args.args)[:1]]
-    for node in ast.walk(method):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Store()):
-                if attr == attribute and name in names:
-                    yield node.lineno
-
-
-def _in_class(node: ast.ClassDef, attribute: str) -> Iterator[Assignment]:
-    for each in node.body:
-        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == attribute for target in targets):
-            yield Assignment(each.lineno, each.lineno, each.end_lineno or each.lineno)
