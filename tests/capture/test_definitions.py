@@ -4,7 +4,7 @@ import json
 import pytest
 
 from loop_close.capture.objects import unwrap
-from loop_close.capture.origins import origin_of, origin_of_member
+from loop_close.capture.sites import origin_of, origin_of_member
 
 MODULE = '''
 import abc

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from loop_close.capture.origins import FrameLookup
+from loop_close.capture.sites import FrameLookup
 
 MODULE = """
 import functools
