@@ -129,11 +129,11 @@ class Texts:
     def safe(self, text: str, *labels: str) -> str:
         """The text on one line, without credentials, volatile values and paths of this machine; uncut."""
         text = self._project.tidy(text).replace("\n", " ")
-        for label in labels:
-            start = f"{_INDEXES.sub('', label)} = "
+        for label in labels or ("",):
+            start = f"{_INDEXES.sub('', label)} = " if label else ""
             shown = clean(start + text, numbers=self.numbers)
-            text = shown[len(start) :] if shown.startswith(start) else text
-        return display(clean(text, numbers=self.numbers))
+            text = shown[len(start) :] if shown.startswith(start) else clean(text, numbers=self.numbers)
+        return display(text)
 
     def _raw(self, value: Any, levels: int) -> str:
         cls, room = type(value), _ROOM if levels == _LEVELS else _INNER_ROOM
