@@ -7,6 +7,7 @@ import decimal
 import enum
 import fractions
 import io
+import sys
 import types
 import unittest.mock
 import zoneinfo
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 
 from loop_close.capture import ProjectCode
 from loop_close.capture.objects import MISSING, Names
+from loop_close.capture.sites import FrameLookup
 from loop_close.capture.values import Texts
 
 TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
@@ -191,7 +193,9 @@ def test_text_is_safe(value, label, text):
 def test_no_code_of_the_program_runs(kind):
     found = hostile.instances()
     value = found[kind]
-    names = Names({"x": value}, {})
+    names, x = Names({"x": value}, {}), value
+    lookup = FrameLookup(sys._getframe(), TEXTS._project, fixtures=("x",))
+    assert lookup.names.local["x"] is x
     for each in (value, [value], {"a": value}, (value, 1), types.SimpleNamespace(a=value), Cart([value])):
         assert TEXTS.of(each)
     for text in (
@@ -206,7 +210,11 @@ def test_no_code_of_the_program_runs(kind):
         "x.__class__",
         "x.keys",
     ):
-        names.data(ast.parse(text, mode="eval").body)
+        node = ast.parse(text, mode="eval").body
+        names.data(node)
+        lookup.origin(node)
+        if isinstance(node, ast.Attribute):
+            lookup.attribute(node)
     assert hostile.ran == []
 
 

@@ -99,11 +99,6 @@ def test_example_that_gives_something_else(examples, written):
     assert (found.site.frame, found.site.statement) == (frame, "add(1, 1)")
 
 
-def test_example_that_gives_nothing(examples, written):
-    found = describe_any(examples("silent")[0], written.project)
-    assert found.message == "silent()\nExpected:\n    1\nGot:\n    (nothing)"
-
-
 def test_example_that_raises_in_the_project(examples, written):
     found = describe_any(examples("broken")[0], written.project)
     assert (found.type, found.message) == ("KeyError", "'x'")
@@ -126,11 +121,6 @@ def test_several_examples(examples, written):
     assert found.site.statement == "add(1, 1)"
 
 
-def test_one_of_several_is_that_one(examples, written):
-    found = describe_any(Failures(examples("add")[:1]), written.project)
-    assert (found.type, found.members) == ("DocTestFailure", ())
-
-
 def test_doctest_of_another_project(examples, written):
     failure = examples("add")[0]
     failure.test.filename = "/elsewhere/a.py"
@@ -138,9 +128,3 @@ def test_doctest_of_another_project(examples, written):
     assert (found.frames, found.site) == ((), None)
     failure.test.filename = None
     assert describe_any(failure, written.project).frames == ()
-
-
-def test_doctest_whose_line_is_not_known(examples, written):
-    failure = examples("add")[0]
-    failure.test.lineno = None
-    assert describe_any(failure, written.project).frames[0].line == 8

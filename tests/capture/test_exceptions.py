@@ -8,7 +8,7 @@ import pytest
 from loop_close.capture import ProjectCode
 from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, describe, message_of
 from loop_close.facts import links
-from loop_close.text import MAX_MESSAGE, cut
+from loop_close.text import MAX_MESSAGE
 
 
 @pytest.fixture
@@ -109,18 +109,6 @@ def test_interruption_by_a_person_is_heeded():
 
     with pytest.raises(KeyboardInterrupt):
         message_of(WordsError(interrupt))
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "expected"),
-    [
-        ("", 10, ""),
-        ("a" * 10, 10, "a" * 10),
-        ("abcdefghijk", 10, "abcdef\n… 1 characters left out …\nhijk"),
-    ],
-)
-def test_cut(text, limit, expected):
-    assert cut(text, limit) == expected
 
 
 def test_long_message_is_bounded(read):
@@ -260,17 +248,6 @@ def test_context(read):
     assert (found.cause, found.context.type) == (None, "KeyError")
 
 
-def test_suppressed_context(read):
-    def fail():
-        try:
-            {}["x"]
-        except KeyError:
-            raise ValueError("later") from None
-
-    found = read(fail)
-    assert (found.cause, found.context) == (None, None)
-
-
 def test_long_chain_is_bounded(read):
     found = list(links(read(chained(500))))
     assert len(found) == MAX_LINKS + 1
@@ -284,13 +261,6 @@ def test_circle(read, attribute):
     setattr(second, attribute, third)
     setattr(third, attribute, first)
     assert [link.type for link in links(read(first))] == ["ValueError", "KeyError", "TypeError"]
-
-
-def test_circle_by_way_of_both(read):
-    first, second = ValueError("1"), KeyError("2")
-    first.__cause__ = second
-    second.__context__ = first
-    assert [link.type for link in links(read(first))] == ["ValueError", "KeyError"]
 
 
 def test_group(read):
@@ -364,12 +334,6 @@ def test_depth_of_groups_is_told_where_it_ends(read):
     while found.members:
         (found,) = found.members
     assert (found.type, found.omitted_members) == ("ExceptionGroup", 1)
-
-
-def test_exception_that_stands_twice_in_a_group(read):
-    exc = ValueError("x")
-    found = read(ExceptionGroup("g", [exc, exc]))
-    assert (len(found.members), found.omitted_members) == (1, 1)
 
 
 def test_template(written):

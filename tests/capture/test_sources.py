@@ -39,27 +39,10 @@ def test_lines_between(numbered, first, last, line, start, end):
     assert f"line {line}" in found.lines
 
 
-@pytest.mark.parametrize("lines", [(301, 310), (400, 500)])
-def test_lines_that_are_not_there(numbered, lines):
-    assert source_between(numbered, *lines, lines[0]) is None
-
-
-def test_file_that_is_not_there():
-    assert source_between("/no/such/file.py", 1, 5, 1) is None
-    assert index_of("/no/such/file.py") is None
-
-
 def test_long_lines_are_cut(tmp_path):
     path = tmp_path / "long.py"
     path.write_text("x" * (MAX_LINE + 1) + "\r\n", encoding="utf-8")
     assert source_between(str(path), 1, 1, 1) == SourceLines(start=1, lines=("x" * MAX_LINE,))
-
-
-@pytest.mark.parametrize("text", ["def f(:\n", "x = 1\n" * 200_000], ids=["broken", "huge"])
-def test_no_index(tmp_path, text):
-    path = tmp_path / "a.py"
-    path.write_text(text, encoding="utf-8")
-    assert index_of(str(path)) is None
 
 
 def test_function_and_its_source(written):
@@ -80,13 +63,6 @@ def test_source_of_what_is_no_function(written):
     assert source_around(module.f.__code__, 10) == SourceLines(
         start=5, lines=(*(f"x{n} = {n}" for n in range(4, 9)), "f = lambda: 1", "y = 1")
     )
-
-
-def test_code_without_a_file():
-    namespace = {}
-    exec(compile("def f(): pass", "<made up>", "exec"), namespace)
-    assert function_of(namespace["f"].__code__) is None
-    assert source_around(namespace["f"].__code__, 1) is None
 
 
 def test_an_odd_escape_in_a_file_that_is_not_ours_warns_nobody(tmp_path, recwarn):

@@ -265,13 +265,15 @@ class Comparisons:
 
         :param live: the frames of the traceback, outermost first.
         """
-        last = next((n for n, each in enumerate(live) if _is_of_unittest(each)), 0)
-        if last:
-            values = [*live[last].frame.f_locals.values()][1:3]
-            labels = labels_at([(each.code, each.line) for each in live[last - 1 :: -1][:2]])
-            self._note(values, labels)
-            is_equality = live[last].code.co_name in _EQUALITIES
-            return differences(values[0], values[1], self.texts, labels) if is_equality else ()
+        unittest = sys.modules.get("unittest.case")
+        if live and unittest is not None and live[-1].frame.f_globals is vars(unittest):
+            inner = next(n for n, each in enumerate(reversed(live)) if n and each.file is not None)
+            *_, caller, test, method = live[: len(live) - inner + 1]
+            one, two = [*method.frame.f_locals.values(), None][1:3]
+            labels = labels_at([(each.code, each.line) for each in (test, caller)])
+            self._note((one, two), labels)
+            is_equality = method.code.co_name in _EQUALITIES
+            return differences(one, two, self.texts, labels) if is_equality else ()
         statement = statement_of(live[-1]) if live else None
         if not isinstance(statement, ast.Assert):
             return ()
@@ -294,19 +296,6 @@ class Comparisons:
 def _package(frame: FrameType) -> str:
     name = frame.f_globals.get("__name__")
     return name.partition(".")[0] if type(name) is str else ""
-
-
-def _is_of_unittest(live: LiveFrame) -> bool:
-    """Whether it is a method of unittest that compares its arguments."""
-    module = sys.modules.get("unittest.case")
-    code = live.code
-    return (
-        module is not None
-        and live.frame.f_globals is vars(module)
-        and code.co_name.startswith("assert")
-        and not code.co_name.startswith(("assertRaises", "assertWarns"))
-        and code.co_argcount >= 3
-    )
 
 
 # --- names of credentials

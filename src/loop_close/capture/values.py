@@ -120,15 +120,11 @@ class Texts:
         self.numbers: dict[str, int] = {}
 
     def of(self, value: Any, *labels: str) -> str:
-        """The uncut text of a value.
+        """The text of a value on one line, without credentials, volatile values and paths of this machine; uncut.
 
         :param labels: its names or paths: the value of a ``password`` is not shown.
         """
-        return self.safe(self._raw(value, _LEVELS), *labels)
-
-    def safe(self, text: str, *labels: str) -> str:
-        """The text on one line, without credentials, volatile values and paths of this machine; uncut."""
-        text = self._project.tidy(text).replace("\n", " ")
+        text = self._project.tidy(self._raw(value, _LEVELS)).replace("\n", " ")
         for label in labels or ("",):
             start = f"{_INDEXES.sub('', label)} = " if label else ""
             shown = clean(start + text, numbers=self.numbers)
