@@ -60,6 +60,8 @@ def instances():
         "slots": object.__new__(slots),
         "dict as a property": object.__new__(shadowed),
         "metaclass": object.__new__(make(meta=Meta)),
+        "list of a metaclass": list.__new__(make(list, meta=Meta)),
+        "tuple of a metaclass": tuple.__new__(make(tuple, meta=Meta), (1,)),
         "str": str.__new__(make(str), "text"),
         "int": int.__new__(make(int), 3),
         "float": float.__new__(make(float), 0.5),

@@ -199,8 +199,7 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
     if isinstance(exc, SyntaxError):
         path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
         found = {"path": path or exc.filename, "line": exc.lineno}
-        # Of a long line the position alone.
-        is_short = type(exc.text) is str and len(exc.text) <= _MAX_TEXT
+        is_short = type(exc.text) is str and len(exc.text) <= _MAX_TEXT  # else the position alone
         found |= {"text": exc.text, "column": exc.offset} if is_short else {}
     elif isinstance(exc, ImportError):
         lacks = _CANNOT_IMPORT.search(str(exc))
@@ -217,7 +216,8 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
         found = {"fixture": getattr(exc, "argname", None)}
     if live:
         found |= _raised_in(live[-1])
-    return {key: str(value) for key, value in found.items() if type(value) in (str, int) and value != ""}
+    plain = {key: value for key, value in found.items() if type(value) is str or type(value) is int}
+    return {key: str(value) for key, value in plain.items() if value != ""}
 
 
 def _raised_in(last: LiveFrame) -> dict[str, str]:

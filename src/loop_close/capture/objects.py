@@ -36,7 +36,6 @@ qualname_of = vars(type)["__qualname__"].__get__
 variables_of = vars(ModuleType)["__dict__"].__get__
 _Cached = type(functools.lru_cache(len))
 _GETTER = vars(property)["fget"].__get__
-_BUILTIN = GetSetDescriptorType, MemberDescriptorType
 _ATOMS = frozenset(map(id, (type(None), bool, int, float, complex, str, bytes)))
 #: Items of larger containers are not looked up.
 _MOST = 10_000
@@ -68,7 +67,8 @@ def fields_of(owner: Any) -> dict[str, Any]:
         if type(slot) is MemberDescriptorType and not name.startswith("__")
     }
     where = class_attribute(cls, "__dict__")  # the program may define it
-    own = where.__get__(owner) if type(where) in _BUILTIN else None
+    is_builtin = type(where) is GetSetDescriptorType or type(where) is MemberDescriptorType
+    own = where.__get__(owner) if is_builtin else None
     found |= own if type(own) is dict else {}
     return {name: value for name, value in found.items() if type(name) is str and value is not MISSING}
 

@@ -176,7 +176,7 @@ class Texts:
         text = (
             f"{brackets[0]}{inner if size else ''}{comma}{brackets[1]}" if size or base not in _SETS else ""
         )
-        is_bare = cls in (list, tuple, dict) or (cls is set and size)
+        is_bare = cls is base and (base in (list, tuple, dict) or (base is set and size))
         return text if is_bare else f"{class_name(cls)}({text})"
 
     def _joined(self, items: Iterable[Any], levels: int, *, is_sorted: bool = False) -> str:

@@ -47,7 +47,7 @@ def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple
     :param path: the data file; it is not changed.
     :param root: absolute path of the project's root.
     :param failed: node ids of the failing tests.
-    :returns: the record and an empty text; or None and why the file cannot be used, in a few words.
+    :returns: the record and an empty text; or None and why the file cannot be used; no reason for no file.
     """
     try:
         return _read(path, root, frozenset(failed)), ""
@@ -60,7 +60,7 @@ def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple
 
 def _read(path: Path, root: str, failed: Collection[str]) -> Calls:
     if not path.is_file():
-        raise _no_contexts(path)
+        raise _UnusableError
     try:
         from coverage import CoverageData  # an optional dependency, slow to import
     except ImportError:

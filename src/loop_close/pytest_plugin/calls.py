@@ -329,9 +329,8 @@ def collect_calls(recorder: Recorder) -> tuple[Calls | None, str]:
 
             root = str(recorder.config.rootpath)
             failed = {failure.nodeid for failure in recorder.failures} - {""}
-            if (path := data_file(root, os.environ)).is_file():
-                calls, reason = calls_from_contexts(path, root, failed)
-                why_not = "" if calls is not None else f"{why_not}; {reason}"
+            calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
+            why_not = "" if calls is not None else "; ".join(filter(None, (why_not, reason)))
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
