@@ -564,6 +564,59 @@ NAMED = [
     ("$ANSIBLE_VAULT;1.1;AES256@@", "\n" + digits(80) + "\n" + digits(80)),
 ]
 
+# Hashes of passwords, keys of applications, and what administrators' tools take.
+BCRYPT = "$2b$12$" + fake(53)
+ARGON2 = "$argon2id$v=19$m=65536,t=3,p=4$" + fake(22) + "$" + fake(43)
+NAMED += [
+    ("got @@", BCRYPT),
+    ("assert user.hash == '@@'", BCRYPT),
+    ("password_hash='@@'", BCRYPT),
+    ("password_hash = '@@'", ARGON2),
+    ("{'hash': '@@'}", "$scrypt$ln=16,r=8,p=1$" + fake(22) + "$" + fake(43)),
+    ("encoded='pbkdf2_sha256$@@'", "600000$" + fake(22) + "$" + fake(43) + "="),
+    ("encoded='argon2@@'", ARGON2),
+    ("encoded='bcrypt_sha256$@@'", BCRYPT),
+    ("pw_hash='scrypt:32768:8:1$@@'", fake(16) + "$" + hexed(128)),
+    ("pw_hash='pbkdf2:sha256:600000$@@'", fake(16) + "$" + hexed(64)),
+    ("userPassword: {SSHA}@@", fake(38) + "=="),
+    ("rolpassword SCRAM-SHA-256$4096:@@", fake(22) + "==$" + fake(43) + "=:" + fake(43) + "="),
+    ("authentication_string: *@@", hexed(40).upper()),
+    ("('me', 'md5@@')", hexed(32)),
+    ("Administrator:500:aad3b435b51404eeaad3b435b51404ee:@@:::", hexed(32)),
+    ("enable password 7 @@", "0822455D0A16"),
+    ('wpa-psk "@@"', "gr4nite-falcon"),
+    ("wpa-psk @@", "gr4nite-falcon"),
+    ("wpa_passphrase=@@", "correct horse"[:7] + "-horse"),
+    ('iface wlan0 inet dhcp\n  wpa-ssid "home"\n  wpa-psk "@@"', "correct horse"),
+    ("APP_KEY=base64:@@", fake(43) + "="),
+    ("'key' => 'base64:@@'", fake(43) + "="),
+    ("define('AUTH_KEY', '@@');", "k#9!v @x|" + fake(60)),
+    ("define('NONCE_SALT',       '@@');", "k#9!v @x|" + fake(60)),
+    ("snmpwalk -v2c -c @@ 10.0.0.1", "gr4nite"),
+    ("snmpget -v3 -u me -A @@ 10.0.0.1 sysUpTime", "gr4nite-falcon"),
+    ("['snmpget', '-c', '@@', 'host']", "gr4nite"),
+    ("snmp-server community @@ RO", "gr4nite"),
+    ("ipmitool -I lanplus -H bmc -U me -P @@ power status", H),
+    ("sqlcmd -S db -U me -P @@ -Q 'select 1'", P),
+    ("['sqlcmd', '-P', '@@']", H),
+    ("bcp t out f -U me -P@@ -c", H),
+    ("mosquitto_pub -u me -P @@ -t x", H),
+    ("lftp -u me,@@ host", H),
+    ("plink -ssh -pw @@ me@host", H),
+    ("psexec \\\\\\\\host -u me -p @@ cmd", H),
+    ("xfreerdp /u:me /p:@@ /v:host", H),
+    ("evil-winrm -i host -u me -p @@", H),
+    ("rpcclient -U me%@@ host", H),
+    ("cqlsh -u me -p @@ host", H),
+    ("oc login -u me -p @@", H),
+    ("skopeo copy --src-creds me:@@ docker://x dir:y", H),
+    ("sqlplus me/@@@db", H),
+    ("nmcli dev wifi connect home password @@", H),
+    ("transmission-remote host -n me:@@ -l", H),
+]
+TOKENS |= {f"doppler {kind}": "dp" + f".{kind}." + fake(43) for kind in ("st", "ct", "sa", "scim", "audit")}
+TOKENS["doppler config"] = "dp" + ".st.dev_personal." + fake(43)
+
 # What nothing tells from other text. The reasons are in docs/secrets.md.
 UNDETECTABLE = [
     ("assert 'hunter2' == 'x'", "hunter2", "no name is near"),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
 from functools import cache
 
-#: A refused match this long is passed over whole, so that nested refusals cannot add up to quadratic time.
-LONG = 256
-#: No token of a vendor is shorter.
-SHORTEST = 15
 #: Patterns are compiled when they are first needed: most texts need few of them.
 compiled = cache(re.compile)
 
@@ -20,12 +18,15 @@ def words(text: str) -> frozenset[str]:
 
 _PLACEHOLDER = (
     r"\*+|\[redacted\]|<[^<>]*>|\{[^{}]*\}|\$\w+|\$\{[^{}]*\}|\$\([^()]*\)|%s|%\(\w+\)s|None|null"
-    r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]"
+    r"|\.{2,}|…|\W*|(?i:x+)|\[[A-Z_ ]+\]|[a-z_.-]+[=:]|[A-Z_]+[=:]|[ ),\]].*"
 )
 _WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
-_DIGEST = r"[0-9a-f]+"
-#: A UUID in letters of either case.
-ANY_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_CODE = (
+    r"(?s)[/~.$%*:\\?-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)++|[A-Za-z]:.*|None|True|False|null|true|false|\W+"
+    r"|.*aws4_request"
+)
+_PATH = r"(?:[A-Za-z]:)?[/\\~.][^/\\]*[/\\].*|/\w*|~"
 # Words of values that tests use for any credential.
 _TEST_WORDS = words(
     """
@@ -39,8 +40,8 @@ _TEST_WORDS = words(
     credential credentials field error failed login name type number identifier me it x y z
     """
 )
-#: Words that sentences have, and names do not.
-SENTENCE = words(
+# Words that sentences have, and names do not.
+_SENTENCE_WORDS = words(
     """
     is are was were be been must should shall can cannot may might will would not no this that these the a an your
     field required invalid incorrect wrong too at least most than characters does do did don't doesn't has have had
@@ -50,69 +51,105 @@ SENTENCE = words(
 )
 
 
-def is_random(value: str) -> bool:
-    """Letters of both cases and digits, or many digits and letters in a row: no word, no name of a CSS class."""
-    mixed = bool(re.search("[0-9]", value) and re.search("[A-Z]", value) and re.search("[a-z]", value))
-    return mixed or bool(re.search("[A-Za-z0-9]{20}", value) and re.search("[0-9]", value))
-
-
-def is_placeholder(value: str) -> bool:
+def _is_placeholder(value: str) -> bool:
     """Whether the value is hidden already, or to be filled in."""
-    rest = re.sub(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}", "", value[:LONG])  # fields to be filled in
-    return compiled(_PLACEHOLDER).fullmatch(value) is not None or re.fullmatch(r"\W*", rest) is not None
+    rest = compiled(r"%\(\w+\)s|%[sdr]|\{[^{}]*\}").sub("", value[:256])  # fields to be filled in
+    return compiled(_PLACEHOLDER).fullmatch(value) is not None or compiled(r"\W*").fullmatch(rest) is not None
 
 
-def is_test_value(value: str) -> bool:
+def _is_test_value(value: str) -> bool:
     """Too short for a credential, or nothing but words that tests use for any."""
     if len(value) <= 3 or (len(value) == 4 and value.isdigit()):
         return True
-    if len(value) > 60 or re.search(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]", value):
+    if len(value) > 60 or compiled(r"[0-9][A-Za-z]|[0-9]{4}|[^\w .:/-]").search(value):
         return False
-    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", value).lower())
-    return bool(words) and _TEST_WORDS.issuperset(words)
+    found = re.findall("[a-z]+", compiled("(?<=[a-z])(?=[A-Z])").sub(" ", value).lower())
+    return bool(found) and _TEST_WORDS.issuperset(found)
 
 
-def _is_scrambled(value: str) -> bool:
-    """Letters of both cases in no order: in ``camelCase`` words have three small letters, and vowels."""
-    if len(value) < 20 or not value.isalnum() or value.islower() or value.isupper():
-        return False
-    runs = re.findall("[a-z]+", value)
-    is_cut_short = len(runs) >= 4 and sum(len(run) < 3 for run in runs) * 2 > len(runs)
-    return is_cut_short or re.search("(?i)[b-df-hj-np-tv-xz]{6}", value) is not None
-
-
-def is_sentence(value: str) -> bool:
+def _is_sentence(value: str) -> bool:
     """Whether it has several words, and one that sentences have."""
-    return " " in value and not SENTENCE.isdisjoint(re.findall("[a-z']+", value[:LONG].lower()))
+    return " " in value and not _SENTENCE_WORDS.isdisjoint(re.findall("[a-z']+", value[:256].lower()))
 
 
-def is_mixed(value: str) -> bool:
+def _is_value(value: str) -> bool:
+    """Whether it may be a credential if its name says so."""
+    return not (_is_placeholder(value) or _is_test_value(value) or _is_sentence(value))
+
+
+def _is_mixed(value: str) -> bool:
     """Whether it has letters, and digits or signs besides."""
-    if re.search("[A-Za-z]", value) is None:
-        return False
-    is_padded = re.search("[A-Za-z]{7}={1,2}$", value) is not None and value.lower() != value != value.upper()
-    return is_padded or re.search("[0-9!@#$%^&*?+~]", value) is not None
+    is_padded = "=" in value[-2:] and _is_of_both_cases(value)
+    return compiled("[A-Za-z]").search(value) is not None and (
+        is_padded or compiled("[0-9!@#$%^&*?+~]").search(value) is not None
+    )
 
 
-def is_shaped(value: str, key: str) -> bool:
-    """Letters mixed with digits beyond words and their number; for a mere ``key`` no digest and no UUID."""
-    if value[-1] == "=" and value[:3] not in ("sha", "md5") and value.lower() != value != value.upper():
-        return "." not in value[:-1] and "=" not in value[:-2]  # base64 with its padding
-    if key != "key" and _is_scrambled(value):
-        return True
-    if (
-        sum(map(str.isdigit, value)) < 2
-        or not is_mixed(value)
-        or compiled(_WORDS_THEN_NUMBER).fullmatch(value)
-    ):
+def _is_of_both_cases(value: str) -> bool:
+    return value.lower() != value != value.upper()
+
+
+def _is_random(value: str) -> bool:
+    """Letters of both cases and digits, or many digits and letters in a row: no word, no name of a CSS class."""
+    has_digit = compiled("[0-9]").search(value) is not None
+    return has_digit and (_is_of_both_cases(value) or compiled("[A-Za-z0-9]{20}").search(value) is not None)
+
+
+def _is_shaped(value: str) -> bool:
+    """Letters mixed with digits beyond words and their number, base64 with its padding, or letters in no order."""
+    is_hash = compiled("(?:sha[0-9]{1,3}|md5)[-=:]?").match(value) is not None
+    if value.endswith("=") and not is_hash and _is_of_both_cases(value):
+        return "." not in value[:-1] and "=" not in value[:-2]
+    runs = re.findall("[a-z]+", value)
+    if len(value) >= 20 and value.isalnum() and _is_of_both_cases(value):
+        # In ``camelCase`` words have three small letters, and vowels.
+        is_cut_short = len(runs) >= 4 and sum(len(run) < 3 for run in runs) * 2 > len(runs)
+        if is_cut_short or compiled("(?i)[b-df-hj-np-tv-xz]{6}").search(value):
+            return True
+    is_path = "/" in value and not (_is_of_both_cases(value) and "." not in value and value[0] != "/")
+    has_digits = len(re.findall("[0-9]", value)) > 1 and _is_mixed(value)
+    is_word = compiled(_WORDS_THEN_NUMBER).fullmatch(value) is not None
+    return has_digits and not (is_word or is_path or is_hash)
+
+
+def _is_of_basic(value: str) -> bool:
+    """Whether it is the base64 of ``user:password``."""
+    try:
+        user, colon, password = a2b_base64(value + "=" * (-len(value) % 4)).decode().partition(":")
+    except ValueError:
         return False
-    if "/" in value and not (
-        re.search("[A-Z]", value) and re.search("[a-z]", value) and "." not in value and value[0] != "/"
-    ):
-        return False
-    if re.match("(?:sha[0-9]{1,3}|md5)[-=:]", value):
-        return False
-    if key != "key":
-        return True
-    is_digest = len(value) in (32, 40, 64, 128) and compiled(_DIGEST).fullmatch(value)
-    return re.search("[A-Za-z0-9]{16}", value) is not None and not is_digest
+    return bool(user and colon and password) and (user + password).isprintable()
+
+
+def _has(pattern: str) -> Callable[[str], bool]:
+    return lambda value: compiled(pattern).search(value) is not None
+
+
+def _has_not(pattern: str) -> Callable[[str], bool]:
+    return lambda value: compiled(pattern).fullmatch(value) is None
+
+
+#: What ``secrets.txt`` may ask of a value.
+SHAPES: Mapping[str, Callable[[str], bool]] = {
+    "any": lambda value: True,
+    "word": _is_value,
+    "mixed": _is_mixed,
+    "shaped": _is_shaped,
+    "random": _is_random,
+    "cased": lambda value: _is_of_both_cases(value) and len(re.findall("[0-9]", value)) > 1,
+    "digit": _has("[0-9]"),
+    "run": _has("[A-Za-z0-9]{16}"),
+    "six": lambda value: len(value) >= 6,
+    "long": lambda value: len(value) >= 8,
+    "lone": _has_not(r"(?s).*[\s/].*"),
+    "bare": _has_not(_CODE),
+    "constantless": _has_not("[A-Z_]+"),
+    "data": lambda value: "(" not in value and not compiled(_PATH).fullmatch(value),
+    "undigested": _has_not("[0-9a-f]+|[0-9A-F-]+"),
+    "keyed": lambda value: (
+        _is_shaped(value)
+        and compiled("[A-Za-z0-9]{16}").search(value) is not None
+        and compiled(f"{_UUID}|[0-9a-f]+").fullmatch(value) is None
+    ),
+    "userinfo": _is_of_basic,
+}
