@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.text import normalize
 from loop_close.text.normalize import ratio, similar
 
 anything = st.text(st.characters(exclude_categories=()))
@@ -59,12 +58,3 @@ def test_is_symmetric_and_within_0_and_1(a, b):
 def test_rapidfuzz_is_imported_when_first_needed():
     code = "import sys, loop_close.text.normalize as s; s.similar('a', 'a'); sys.exit('rapidfuzz' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@given(st.text("ab <n>", max_size=30), st.text("ab <n>", max_size=30), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
-def test_what_is_ruled_out_by_hand_rapidfuzz_rules_out_too(a, b, cutoff):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(normalize, "_by_hand", iter(()))
-        computed = ratio(a, b, cutoff=cutoff)
-        patch.setattr(normalize, "_by_hand", iter(range(9)))
-        assert ratio(a, b, cutoff=cutoff) == computed

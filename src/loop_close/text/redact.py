@@ -6,7 +6,6 @@ what is assigned to a name such as ``password``. ``docs/secrets.md`` has the lim
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -16,7 +15,8 @@ from itertools import count
 from typing import NamedTuple
 
 from loop_close.text import sanitize, stripped
-from loop_close.text.shapes import SHAPES, compiled, words
+from loop_close.text.shapes import shape, vocabulary
+from loop_close.text.tables import compiled, guards, rows
 
 _compile = re.compile  # programs under test replace functions while we run
 
@@ -37,14 +37,8 @@ _ROUNDS = 4
 _BEFORE_NAME = 250
 #: Names of these kinds count within a longer word, too.
 _WITHIN_WORDS = frozenset(("strong", "weak", "session", "none"))
-# What a name may go on with, and which of that is still the name of a secret: "secret_santa" is not.
+# What a name may go on with.
 _TAIL = r"(?:s|[kK]ey|KEY)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+(?!\w)"
-_SAME = words(
-    """
-    s key keys value values val new old current confirm confirmation again repeat base prod production staging live dev
-    test primary secondary b64 base64 plain raw text string str default encrypted db admin user root ro rw data seed
-    """
-)
 # pprint and formatters wrap a long string over literals of several lines.
 _BETWEEN_LITERALS = r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}['\"]"
 _NEXT_LITERAL = (
@@ -107,29 +101,19 @@ class Forms(NamedTuple):
 @cache
 def forms() -> Forms:
     """The forms of ``secrets.txt``, read once."""
-    macros: dict[str, str] = {}
-    sections: dict[str, list[list[str]]] = {}
-    # By the loader, as a program under test may have replaced "open".
-    for line in (pkgutil.get_data("loop_close.text", "secrets.txt") or b"").decode().splitlines():
-        if re.fullmatch(r"\[\w+\]", line):
-            rows = sections.setdefault(line, [])
-        elif line and not line.startswith("#"):
-            row = re.split("  +", re.sub("{([A-Z]+)}", lambda found: macros[found[1]], line))
-            rows.append(row)
-            if len(sections) == 1:
-                macros[row[0]] = row[1]
-    kinds = {name: kind for kind, names in sections["[names]"] for name in names.split()}
+    table = rows("secrets.txt")
+    kinds = {name: kind for kind, names in table["names"] for name in names.split()}
     names = sorted(kinds, key=len, reverse=True)
     values: dict[str, list[Form]] = {}
-    for named, shapes, before, pattern in sections["[values]"]:
+    for named, shapes, before, pattern in table["values"]:
         form = Form(_shapes(shapes), (), pattern, before="" if before == "-" else f"(?:{before})$")
         for kind in named.split(","):
             values.setdefault(kind, []).append(form)
-    tokens = [_token(*row) for row in sections["[tokens]"]]
-    tokens += [Form(_shapes(shapes), (part,), pattern) for shapes, part, pattern in sections["[parts]"]]
+    tokens = [_token(*row) for row in table["tokens"]]
+    tokens += [Form(_shapes(shapes), (part,), pattern) for shapes, part, pattern in table["parts"]]
     others = [
-        Form(_shapes(shapes), _guards(guards), pattern, *scope)
-        for shapes, guards, *scope, pattern in (*sections["[forms]"], *sections["[scoped]"])
+        Form(_shapes(shapes), guards(held), pattern, *scope)
+        for shapes, held, *scope, pattern in (*table["forms"], *table["scoped"])
     ]
     return Forms(
         tokens=[(guard, form) for form in tokens for guard in form.guards],
@@ -137,16 +121,12 @@ def forms() -> Forms:
         names=_compile("|".join(_starting_with(letter, names) for letter in {name[0] for name in names})),
         kinds={name.replace("_", ""): kind for name, kind in kinds.items()},
         values=values,
-        harmless=[re.compile(pattern) for (pattern,) in sections["[harmless]"]],
+        harmless=[re.compile(pattern) for (pattern,) in table["harmless"]],
     )
 
 
 def _shapes(names: str) -> tuple[Callable[[str], bool], ...]:
-    return tuple(SHAPES[name] for name in names.split("+"))
-
-
-def _guards(column: str) -> tuple[str, ...]:
-    return tuple(column.replace("\\s", " ").split("|")) if column != "-" else ("",)
+    return tuple(map(shape, names.split("+")))
 
 
 def _starting_with(letter: str, names: Iterable[str]) -> str:
@@ -352,7 +332,8 @@ def _starts(text: str, start: int) -> bool:
 def _is_same(tail: str) -> bool:
     parts = re.findall("[A-Z]?[a-z]+|[A-Z]+|[0-9]+", tail)
     return all(
-        len(word) == 1 or word.lower() in _SAME or (word.isdigit() and len(word) < 5) for word in parts
+        len(word) == 1 or word.lower() in vocabulary("same") or (word.isdigit() and len(word) < 5)
+        for word in parts
     )
 
 
@@ -362,14 +343,6 @@ _WHERE = (
     r"(?:where |and   )[bB]?(?P<quote>['\"])(?P<secret>[^'\"\n]{4,200})(?P=quote) = (?P<call>[^\n]{1,300})"
 )
 _CALL = r"(?P<function>[^()]*+)\((?:['\"](?P<argument>[\w.-]{1,60})['\"])?.*\)"
-# What functions begin with that say something about a credential, or do something with it.
-_QUERY_VERBS = words("check validate verify is has hash mask hide redact strip describe")
-_ACTION_VERBS = words(
-    """
-    change reset set update delete remove add save store put write send type enter fill try apply confirm render show
-    require compare match list log print expire revoke lock unlock open close handle process on post login compile run
-    """
-)
 _AFTER_PREPOSITION = r"(?:^|_)(?:with|by|from|without|using|via|in|to)_+$"
 
 
@@ -381,14 +354,14 @@ def name_of_result(function: str) -> str:
     plain = re.sub(r"^<(?:\S*function|built-in method) | (?:at|of) .*", "", function)
     name = plain.rpartition(".")[2].lstrip("_")
     first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
-    if first in _QUERY_VERBS:
+    if first in vocabulary("query"):
         return ""
     found = forms().names.search(name.lower())
     kind = found and forms().kinds[found[0].replace("_", "")]
     if found is None or found.start() == 0 or kind not in ("strong", "short"):
         return name
     is_given = re.search(_AFTER_PREPOSITION, name[: found.start()].lower())
-    return "token" if is_given or first in _ACTION_VERBS or kind == "short" else name
+    return "token" if is_given or first in vocabulary("action") or kind == "short" else name
 
 
 def _names_of_call(call: str) -> Iterator[str]:
