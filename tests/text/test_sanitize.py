@@ -88,8 +88,8 @@ def test_leaves_alone(text):
         ("#x1B[31mred#x1B[0m", "red"),
         ("#x1B]8;;http://a#x1B\\link#x1B]8;;#x1B\\", "link"),
         ("#x1B]0;title#x07x", "x"),
-        ("#x1#x1B[0mB[31mx", "x"),
-        ("#x1#x1#x1B[0mB[0mB[31mx", "#x1B [31mx"),
+        ("#x1#x1B[0mB[31mx", "#x1B [31mx"),
+        ("#x1#x1#x1B[0mB[0mB[31mx", "#x1#x1B [0mB[31mx"),
         # control characters
         ("a\x00b\x08c\x7fd", "abcd"),
         ("a\x80b\x9fc", "abc"),

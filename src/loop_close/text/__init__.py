@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from loop_close import lazy
+from loop_close.text.tables import compiled
 
 _Item = TypeVar("_Item")
 #: Byte order marks of UTF-16.
@@ -26,21 +26,18 @@ _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 # also takes BEL). An unterminated one ends with its line, so that a truncated log does not lose all that
 # follows. Each alternative starts with its own control character and gives nothing back, so the whole is
 # linear.
-_ESCAPE = r"""\x1b (?:
+_ESCAPES = r"""(?x) \x1b (?:
         \[ [0-?]*+ [\ -/]*+ [@-~]?+
       | [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?: \x07 | \x1b\\ | \x9c )?+
       | [\ -/]*+ [0-~]?+
-    )"""
-# As it starts with a literal, "re" passes over what is between at the speed of a substring search.
-_ESCAPES = lazy.pattern(_ESCAPE, re.VERBOSE)
+    )
+    # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
+    | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+"""
 
 # junitxml of pytest writes characters that XML 1.0 forbids as "#x1B" (``bin_xml_escape``).
-_SPELLED = lazy.pattern(
-    r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?:(?!#x1B|#x07)[^\n])*+(?:#x07|#x1B\\)?+)",
-)
-_SPELLED_START = lazy.pattern(r"#x1B(?=[\[\]])")
+_SPELLED = r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?:(?!#x1B|#x07)[^\n])*+(?:#x07|#x1B\\?)?+)"
 
-_CONTROLS = lazy.pattern("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+")  # C0 without tab and line breaks, DEL, C1
+_CONTROLS = "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+"  # C0 without tab and line breaks, DEL, C1
 # Format, private use, surrogate, unassigned: characters that show nothing, or nothing that others know.
 _UNSEEN_CATEGORIES = frozenset(("Cf", "Co", "Cs", "Cn"))
 # Default_Ignorable_Code_Point, from DerivedCoreProperties.txt of the Unicode Character Database 16.0: "unicodedata" has
@@ -54,8 +51,8 @@ _IGNORABLE = (
 
 # GitHub: actions/runner ActionCommand.cs trims a line's start, then wants "::name"; "##[name]" counts
 # anywhere in a line. Azure Pipelines looks for "##vso[" anywhere, TeamCity for "##teamcity[".
-_COLON_COMMAND = lazy.pattern(r"\n([^\S\n]*+):(?=:[A-Za-z])")
-_HASH_COMMAND = lazy.pattern(r"##(?=\[|(?i:vso|teamcity)\[)")
+_COLON_COMMAND = r"\n([^\S\n]*+):(?=:[A-Za-z])"
+_HASH_COMMAND = r"##(?=\[|(?i:vso|teamcity)\[)"
 
 _PLAIN = bytes((*b"\n\t", *range(0x20, 0x7F)))
 
@@ -75,20 +72,29 @@ def sanitize(text: str) -> str:
         break a ``\n``, and invisible characters as escapes: ``\u200b``. A CI command keeps its words but is broken
         by a space. Applied twice it changes nothing more.
     """
-    return _safe(text, _escapes)
+    return _safe(text, lambda character: ascii(character)[1:-1])
 
 
 def stripped(text: str) -> str:
     """As :func:`sanitize`, without the invisible characters: to find what they may split."""
-    return _safe(text, dict.fromkeys)
+    return _safe(text, lambda character: "")
 
 
-def _safe(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
-    if not text.isascii() or _odd(text):
-        text = _visible(text, replacements)
+def _safe(text: str, shown: Callable[[str], str]) -> str:
+    """The text without what is not seen, and with invisible characters as they are ``shown``."""
+    if odd := _odd(text):
+        text = compiled(_ESCAPES).sub("", text)
+        for line_break in _BREAKS:
+            text = text.replace(line_break, "\n")
+        text = compiled(_CONTROLS).sub("", text).removeprefix("\ufeff")  # the signature of an encoding
+        if unseen := {ord(each): shown(each) for each in set(odd) if _is_unseen(each)}:
+            text = text.translate(unseen)
     if "#x1B" in text:
-        text = _without_spelled_escapes(text)
-    return _defused(text)
+        # Taking one out can put another together ("#x1#x1B[0mB[31m"): a space is enough for it.
+        text = compiled(r"#x1B(?=[\[\]])").sub("#x1B ", compiled(_SPELLED).sub("", text))
+    if "::" in text:
+        text = compiled(_COLON_COMMAND).sub(r"\n\1: ", f"\n{text}")[1:]
+    return compiled(_HASH_COMMAND).sub("# #", text) if "##" in text else text
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -111,21 +117,6 @@ def _odd(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
 
 
-def _visible(text: str, replacements: Callable[[list[int]], Mapping[int, str | None]]) -> str:
-    if "\x9b" in text:
-        text = _escapes_of_8_bits().sub("", text)
-    elif "\x1b" in text:
-        text = _ESCAPES.sub("", text)
-    for line_break in _BREAKS:
-        text = text.replace(line_break, "\n")
-    text = text.removeprefix("\ufeff")  # the signature of an encoding
-    odd = _odd(text)
-    if _CONTROLS.search(odd):
-        text = _CONTROLS.sub("", text)
-    unseen = [ord(each) for each in set(odd) if _is_unseen(each)] if not odd.isascii() else []
-    return text.translate(replacements(unseen)) if unseen else text
-
-
 @cache
 def _is_unseen(character: str) -> bool:
     from unicodedata import category  # late: most text is ASCII
@@ -134,38 +125,7 @@ def _is_unseen(character: str) -> bool:
     return category(character) in _UNSEEN_CATEGORIES or any(low <= code <= high for low, high in _IGNORABLE)
 
 
-def _escapes(codes: list[int]) -> dict[int, str | None]:
-    """How Python spells the characters."""
-    return {code: ascii(chr(code))[1:-1] for code in codes}
-
-
-@cache
-def _escapes_of_8_bits() -> re.Pattern[str]:
-    # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
-    return re.compile(rf"(?: {_ESCAPE} | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+ )++", re.VERBOSE)
-
-
-def _without_spelled_escapes(text: str) -> str:
-    # Taking one out can put another together ("#x1#x1B[0mB[31m"). Two rounds are for that; what is nested
-    # deeper was made on purpose, and a space is enough for it.
-    for _ in range(2):
-        text = _SPELLED.sub("", text)
-    return _SPELLED_START.sub("#x1B ", text)
-
-
-def _defused(text: str) -> str:
-    if "::" in text:
-        text = _COLON_COMMAND.sub(r"\n\1: ", f"\n{text}")[1:]
-    if "##" in text:
-        text = _HASH_COMMAND.sub("# #", text)
-    return text
-
-
 # --- Markdown that quoted text cannot end
-
-_BACKTICKS = lazy.pattern("`+")
-_LINE_ENDS = lazy.pattern(r"\r\n|\r|\n")
-_NOT_LANGUAGE = lazy.pattern(r"[^A-Za-z0-9_+.-]")
 
 
 def fence(text: str, language: str = "text") -> list[str]:
@@ -177,20 +137,15 @@ def fence(text: str, language: str = "text") -> list[str]:
         so nothing inside closes it (CommonMark 0.31, section 4.5).
     """
     marks = "`" * max(3, _longest_run(text) + 1)
-    lines = _LINE_ENDS.split(text)
-    if not lines[-1]:
-        lines.pop()
-    return [marks + _NOT_LANGUAGE.sub("", language), *lines, marks]
-
-
-_FENCE_LINE = lazy.pattern(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)")
+    lines = re.split(r"\r\n|\r|\n", text)
+    return [marks + re.sub("[^A-Za-z0-9_+.-]", "", language), *(lines if lines[-1] else lines[:-1]), marks]
 
 
 def open_fence(lines: Iterable[str]) -> str:
     """The marks of the fenced code block in which the lines end; empty outside of one."""
     marks = ""
     for line in lines:
-        found = _FENCE_LINE.match(line)
+        found = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match(line)
         if found is not None:
             marks = fence_after(marks, found["marks"], found["rest"])
     return marks
@@ -224,7 +179,7 @@ def code(text: str, limit: int = 200) -> str:
 
 
 def _longest_run(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 # --- exceptions as text, and long messages cut
@@ -263,9 +218,7 @@ def cut(text: str, limit: int = MAX_MESSAGE) -> str:
 #: Characters shown before the first difference.
 _BEFORE = 20
 # What means something only as a whole: marks of what was redacted or replaced, and escapes in literals.
-_UNIT = lazy.pattern(
-    r"<(?:redacted [0-9]{1,9}|[a-z]{1,9})>|\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)", re.DOTALL
-)
+_UNIT = r"(?s)<(?:redacted [0-9]{1,9}|[a-z]{1,9})>|\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)"
 
 
 def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
@@ -301,7 +254,7 @@ def first_difference(left: str | bytes, right: str | bytes) -> int:
 
 def _cut_at(text: str, at: int, limit: int) -> str:
     """A text that is too long, cut so that the index ``at`` is shown."""
-    units = [found.span() for found in _UNIT.finditer(text)]
+    units = [found.span() for found in compiled(_UNIT).finditer(text)]
     start = at - min(_BEFORE, limit // 3) if at >= 2 * limit // 3 else 0
     start = next((first if last > at else last for first, last in units if first < start < last), start)
     before = "…" * bool(start)
