@@ -2,6 +2,7 @@
 
 from loops import edits
 
+from loop_close.emit.report import checked
 from loop_close.records import Edit, FailureRecord, Run, RunCounts
 
 START = 1_700_000_000.0
@@ -27,13 +28,17 @@ def suspect(function="total", score=0.91, **fields):
 
 def cause(*tests, **fields):
     """A root cause as the report of the last run has it."""
-    return {
+    found = {
+        **dict.fromkeys(("id", "kind", "exception"), ""),
         "message": "assert 1 == 2",
         "location": {"file": "tests/test_a.py", "line": 12, "function": "test_a"},
         "suspects": [suspect()],
         "tests": list(tests),
         **fields,
     }
+    texts = dict.fromkeys(("source", "verdict", "incomplete", "stall_reason"), "")
+    whole = {**texts, "counts": {}, "root_causes": [found], "sources": [], "evidence": []}
+    return checked(whole).root_causes[0]
 
 
 def edited(*functions, kind="effective", file="src/a.py"):

@@ -122,7 +122,10 @@ def test_the_prefix_is_put_before_paths(project):
             '{"schema": "loop-close.report/1", "source": "py',
             "cannot read report: it is not JSON, or cut off",
         ),
-        ('{"schema": "loop-close.report/1"}', "cannot read report: it has no source"),
+        (
+            '{"schema": "loop-close.report/1"}',
+            "cannot read report: it does not fit: Object missing required field `source`",
+        ),
         ('{"schema": "loop-close.report/9"}', "its schema is loop-close.report/9, this version reads"),
         ('{"a": 1}', "cannot read report: it is not a report of loop-close"),
         (None, "cannot read report: No such file or directory"),

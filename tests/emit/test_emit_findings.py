@@ -5,10 +5,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from emit_harness import assert_valid, document, many
+from emit_harness import assert_valid, document, many, plain
 from records import SRC, failure, frame, in_test, raised
 
 from loop_close.emit.formats import findings, gitlab, sarif
+from loop_close.emit.report import document_of
 from loop_close.model import Counts, Failure
 
 
@@ -107,15 +108,15 @@ def test_uris_are_relative_and_percent_encoded():
 
 @pytest.mark.slow
 def test_the_limits_of_code_scanning_are_kept():
-    found = document(*many(1))
+    found = plain(*many(1))
     (cause,) = found["root_causes"]
     found["root_causes"] = [{**cause, "id": f"{n:08x}", "message": "x" * 1_900} for n in range(6_000)]
-    text = sarif(found)
+    text = sarif(document_of(found))
     assert len(text.encode()) < 10_000_000
     assert len(json.loads(text)["runs"][0]["results"]) > 3_000
     for each in found["root_causes"]:
         each["message"] = "x"
-    text = sarif(found)
+    text = sarif(document_of(found))
     (run,) = json.loads(text)["runs"]
     assert len(run["results"]) == 5_000
     (said,) = run["invocations"][0]["toolExecutionNotifications"]
@@ -125,10 +126,10 @@ def test_the_limits_of_code_scanning_are_kept():
 
 
 def test_kinds_of_third_parties_are_rules_too():
-    found = document(failure())
+    found = plain(failure())
     for each in (*found["root_causes"], *found["evidence"]):
         each["kind"] = "their-kind"
-    text = sarif(found)
+    text = sarif(document_of(found))
     assert_valid("sarif", text)
     (rule,) = json.loads(text)["runs"][0]["tool"]["driver"]["rules"]
     assert (rule["id"], rule["defaultConfiguration"]) == ("their-kind", {"level": "error"})

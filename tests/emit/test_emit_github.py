@@ -1,7 +1,7 @@
 """Step summary and annotations of GitHub Actions."""
 
 import pytest
-from emit_harness import command_of, document, many
+from emit_harness import command_of, document, many, plain
 from records import failure, raised
 
 from loop_close.emit.formats import LIMIT, error_annotations, summary
@@ -75,7 +75,7 @@ def test_with_little_room_more_root_causes_have_a_line_each():
 
 
 def test_sources_are_a_table():
-    found = document(failure())
+    found = plain(failure())
     counts = found["counts"]
     names = (("pytest:py311", "green", ""), ("a|b`c", "error", "shard 1 of 2 is missing"))
     found["sources"] = [
@@ -89,7 +89,7 @@ def test_sources_are_a_table():
         }
         for name, verdict, why in names
     ]
-    text = summary(found)
+    text = summary(checked(found))
     assert "| `pytest:py311` | `green` | 1 | 0 | 34 |  |\n" in text
     assert "| ``a\\|b`c`` | `error` | 1 | 0 | 34 | `incomplete: shard 1 of 2 is missing` |\n" in text
 
@@ -110,7 +110,7 @@ def test_annotations_escape_what_the_runner_reads():
 
 
 def test_properties_escape_colon_and_comma():
-    raw = document(failure())
+    raw = plain(failure())
     raw["root_causes"][0]["location"] = {"file": "a,b:c%.py", "line": 7, "function": ""}
     raw["root_causes"][0]["suspects"] = []
     line = error_annotations(checked(raw))[0]

@@ -242,7 +242,7 @@ def test_the_prompt_of_a_root_cause_is_copied(shown, story):
     page.page.locator("#status", has_text="Copied").wait_for(state="attached")
     copied = page.page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("# Probably `lookup()` in `src/tax.py:4` (80 %)\n\n`KeyError` at `src/tax.py:4`")
-    assert copied.endswith("Rerun: `pytest --loop-close-failed`\n")
+    assert copied.endswith("Rerun: `loop-close check`\n")
 
 
 def test_the_prompt_is_copied_without_a_clipboard_interface(shown, story):

@@ -135,7 +135,7 @@ def test_a_code_quality_report_that_cannot_be_written_costs_a_line(run, gitlab, 
 
 
 def test_a_fault_costs_a_line(run, summary, monkeypatch):
-    monkeypatch.setattr(report, "checked", lambda *args: 1 / 0)
+    monkeypatch.setattr(report, "document_of", lambda *args: 1 / 0)
     done = run(RED)
     assert done.ret == 1
     assert "loop-close: no output for CI: ZeroDivisionError: division by zero" in done.summary

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loop_close.emit.report import Document
 
 FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif", "junit")
 #: How a file in one of the formats begins: no other file is replaced.
@@ -21,21 +23,21 @@ BEGINNINGS = (
 )
 
 
-def emitted(name: str, document: dict[str, Any], held: int = 0, history: Sequence[str] = ()) -> str:
+def emitted(name: str, document: Document, held: int = 0) -> str:
     """The report in one of :data:`FORMATS`.
 
-    :param document: what :func:`~loop_close.emit.report.checked` returned.
-    :param held: bytes that the file of the step summary holds already; ``history``: its lines on earlier runs.
+    :param held: bytes that the file of the step summary holds already.
     """
     from loop_close.emit import formats
 
-    writers = {
-        "gitlab": formats.gitlab,
-        "sarif": formats.sarif,
-        "junit": formats.junit,
-    }
-    if name == "github-summary":
-        return formats.summary(document, held, history)
-    if name == "github-annotations":
-        return "".join(f"{line}\n" for line in formats.error_annotations(document))
-    return writers[name](document)
+    match name:
+        case "github-summary":
+            return formats.summary(document, held)
+        case "github-annotations":
+            return "".join(f"{line}\n" for line in formats.error_annotations(document))
+        case "gitlab":
+            return formats.gitlab(document)
+        case "sarif":
+            return formats.sarif(document)
+        case _:
+            return formats.junit(document)

@@ -1,61 +1,157 @@
-"""Read a JSON report: checked, bounded and sanitized again, as the file may be from anywhere."""
+"""What the formats read of a JSON report, as records; and what they say of a root cause and of a run."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from loop_close.facts import base_name
+from loop_close.model import Counts
 from loop_close.prompt import failing, number_of, safe
 from loop_close.prompt.place import POSSIBLE, how_sure, percent
 from loop_close.prompt.report_json import SCHEMA
+from loop_close.records import Record
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import one_line
 
 #: The largest number that every format holds.
 _LARGEST = 2**31 - 1
-_FILE = "file"
-_PLACE = {"file": _FILE, "line": int, "function": str}
-_COUNTS = dict.fromkeys(
-    ("passed", "failed", "failed_subtests", "errors", "skipped", "xfailed", "xpassed"), int
-)
-#: What the formats read. ``str``, ``int`` and ``float`` are types; a list has items of one shape.
-_SHAPE: Mapping[str, Any] = {
-    **dict.fromkeys(("source", "verdict", "stall_reason", "incomplete"), str),
-    "run": dict.fromkeys(("interpreter", "platform", "commit"), str),
-    "counts": _COUNTS,
-    "root_causes": [
-        {
-            **dict.fromkeys(("id", "kind", "exception", "message"), str),
-            "location": _PLACE,
-            "tests": [str],
-            "count": int,
-            "suspects": [{**_PLACE, "end_line": int, "score": float, "reasons": [str]}],
-        }
-    ],
-    "sources": [
-        {
-            **dict.fromkeys(("source", "verdict", "incomplete"), str),
-            "counts": _COUNTS,
-            "root_causes": [str],
-            "failed": [str],
-        }
-    ],
-    "evidence": [
-        {
-            **dict.fromkeys(("kind", "label", "snippet", "test", "phase", "subtest", "cause"), str),
-            "file": _FILE,
-            "line": int,
-            "chain": [{"exception": str}],
-        }
-    ],
-}
-#: Keys that not every report has.
-_OPTIONAL = frozenset(("failed", "failed_subtests", "test", "phase", "subtest", "cause", "chain"))
-_NAMES = {str: "a text", int: "a whole number", float: "a number", _FILE: "a text"}
+_Line = Annotated[int, Meta(ge=0, le=_LARGEST)]
+
+
+class Located(Record, frozen=True):
+    """What has a place; ``file`` is empty and ``line`` 0 if that is not known."""
+
+    file: str
+    line: _Line
+
+    @property
+    def where(self) -> str:
+        """``file:line``, or the file alone."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class Place(Located, frozen=True):
+    """A place in a function."""
+
+    function: str
+
+
+class Suspect(Place, frozen=True):
+    """A place that may have to be changed, with its probability."""
+
+    end_line: _Line
+    score: Annotated[float, Meta(ge=0, le=1)]
+    reasons: tuple[str, ...]
+    constant: str = ""
+
+    @property
+    def called(self) -> str:
+        """``cost()``, or ``RATES``; empty for other code outside of functions."""
+        return self.constant or (f"{self.function}()" if self.function not in ("", MODULE) else "")
+
+
+class Cause(Record, frozen=True):
+    """A root cause."""
+
+    id: str
+    kind: str
+    exception: str
+    message: str
+    location: Place
+    tests: tuple[str, ...]
+    suspects: tuple[Suspect, ...]
+
+    @property
+    def said(self) -> str:
+        """What was raised, on the lines of its message."""
+        return raised_text(self.exception, self.message or self.kind)
+
+    @property
+    def suspect(self) -> Suspect | None:
+        """The first suspect, unless the location of the failure says more."""
+        first = next(iter(self.suspects), None)
+        return first if first is not None and (first.score >= POSSIBLE or not self.location.file) else None
+
+    @property
+    def place(self) -> Place:
+        """Where to look first: the failing line if it is in the suspect."""
+        at, first = self.location, self.suspect
+        if first is None:
+            return at
+        # without its file at hand, its last line is not known
+        last = first.end_line or (_LARGEST if base_name(at.function) == first.function else 0)
+        return at if at.file == first.file and first.line <= at.line <= last else first
+
+    def heading(self, quote: Callable[[str], str] = one_line) -> str:
+        """``Probably cost() in src/shop/shipping.py:15 (62 %)``, or what failed and where, on one line.
+
+        :param quote: what is done to each text from outside.
+        """
+        where = quote(self.place.where)
+        if self.suspect is None:
+            name = quote(self.exception or self.kind)
+            return f"{name} at {where}" if self.place.file else name
+        name = f"{quote(self.suspect.called)} in " if self.suspect.called else ""
+        return f"{how_sure(self.suspect.score).capitalize()} {name}{where} ({percent(self.suspect.score)})"
+
+
+class Link(Record, frozen=True):
+    """An exception of a chain."""
+
+    exception: str
+
+
+class Evidence(Located, frozen=True):
+    """A failure, or a finding that is of no test."""
+
+    kind: str
+    label: str
+    snippet: str
+    test: str = ""
+    phase: str = ""
+    subtest: str = ""
+    cause: str = ""
+    chain: tuple[Link, ...] = ()
+
+    @property
+    def exception(self) -> str:
+        """The name of the exception; empty for none."""
+        return self.chain[0].exception if self.chain else ""
+
+    @property
+    def said(self) -> str:
+        """What was raised, on the lines of its message."""
+        return raised_text(self.exception, self.snippet or self.kind)
+
+
+class Source(Record, frozen=True):
+    """The result of one source; ``failed`` are its failing tests, ``root_causes`` the ids of theirs."""
+
+    source: str
+    verdict: str
+    incomplete: str
+    counts: Counts
+    root_causes: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    stall_reason: str = ""
+
+
+class Document(Record, frozen=True):
+    """A report."""
+
+    source: str
+    verdict: str
+    incomplete: str
+    stall_reason: str
+    counts: Counts
+    root_causes: tuple[Cause, ...]
+    sources: tuple[Source, ...]
+    evidence: tuple[Evidence, ...]
 
 
 class ReportError(ValueError):
@@ -85,40 +181,34 @@ def _refused(name: str) -> None:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def checked(document: Mapping[str, Any], folder: str = "") -> dict[str, Any]:
-    """What the formats read of a report: each value of its type, each text sanitized and redacted.
+def checked(document: Mapping[str, Any], folder: str = "") -> Document:
+    """A report from anywhere: each value of its type, each text sanitized and redacted, as of :func:`document_of`."""
+    return document_of(
+        {name: _texts(value, lambda _, text: safe(text)) for name, value in document.items()}, folder
+    )
+
+
+def document_of(document: Mapping[str, Any], folder: str = "") -> Document:
+    """What the formats read of a report of our own.
 
     :param folder: the root's path in the repository, which is put before the path of each file.
     :returns: paths are relative, with forward slashes and without dot segments.
     :raises ReportError: for a value that is missing or has another type.
     """
-    return dict(_fitting(document, _SHAPE, "", folder))
+    located = _texts(document, lambda name, text: _path(text, folder) if name == "file" else text)
+    try:
+        return msgspec.convert(located, Document)
+    except msgspec.ValidationError as fault:
+        raise ReportError(f"it does not fit: {fault}") from fault
 
 
-def _fitting(value: Any, shape: Any, where: str, folder: str) -> Any:
-    if isinstance(shape, Mapping):
-        if not isinstance(value, Mapping):
-            raise ReportError(f"its {where} is not an object")
-        return {key: _member(value, key, inner, f"{where}.{key}", folder) for key, inner in shape.items()}
-    if isinstance(shape, list):
-        if not isinstance(value, list):
-            raise ReportError(f"its {where} is not a list")
-        return [_fitting(item, shape[0], f"{where}[{number}]", folder) for number, item in enumerate(value)]
-    if shape in (str, _FILE) and isinstance(value, str):
-        return safe(value) if shape is str else _path(safe(value), folder)
-    if shape is int and type(value) is int and value >= 0:
-        return min(value, _LARGEST)
-    if shape is float and type(value) in (int, float) and math.isfinite(value):
-        return min(max(value, 0.0), 1.0)  # all of them are probabilities
-    raise ReportError(f"its {where} is not {_NAMES[shape]}")
-
-
-def _member(value: Mapping[str, Any], key: str, shape: Any, where: str, folder: str) -> Any:
-    if key in value:
-        return _fitting(value[key], shape, where.removeprefix("."), folder)
-    if key not in _OPTIONAL:
-        raise ReportError(f"it has no {where.removeprefix('.')}")
-    return [] if isinstance(shape, list) else shape()
+def _texts(value: Any, changed: Callable[[str, str], str], name: str = "") -> Any:
+    """A value of JSON with each text ``changed``, which is called with the key and the text."""
+    if isinstance(value, str):
+        return changed(name, value)
+    if isinstance(value, Mapping):
+        return {key: _texts(inner, changed, key) for key, inner in value.items()}
+    return [_texts(item, changed, name) for item in value] if isinstance(value, list) else value
 
 
 def _path(file: str, folder: str) -> str:
@@ -135,104 +225,34 @@ def _path(file: str, folder: str) -> str:
     return "/".join(names)
 
 
-def evidence_by_cause(document: Mapping[str, Any]) -> Mapping[str, list[dict[str, Any]]]:
-    """The failures by the id of their root cause; of a report that does not have it, the cause in their place."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for evidence in document["evidence"]:
-        found[evidence["cause"]].append(evidence)
-    found.pop("", None)
-    for cause in document["root_causes"]:
-        if cause["id"] not in found:
-            found[cause["id"]] = [_as_evidence(cause, test) for test in cause["tests"] or [""]]
-    return found
-
-
-def _as_evidence(cause: Mapping[str, Any], test: str) -> dict[str, Any]:
-    return {
-        **dict.fromkeys(("label", "subtest"), ""),
-        "kind": cause["kind"],
-        "file": cause["location"]["file"],
-        "line": cause["location"]["line"],
-        "snippet": cause["message"],
-        "test": test,
-        "phase": "call",
-        "cause": cause["id"],
-        "chain": [{"exception": cause["exception"]}],
-    }
-
-
-def why_no_result(result: Mapping[str, Any]) -> str:
+def why_no_result(result: Document | Source) -> str:
     """Why a report, or one of its sources, is not green though no root cause says so; empty if one does.
 
     :returns: why the run is incomplete, also if there are root causes: more may fail.
     """
-    if result["verdict"] == "green":
+    if result.verdict == "green":
         return ""
-    if result["incomplete"]:
-        return f"The run is incomplete: {result['incomplete']}"
-    known = result.get("stall_reason") or "no test failed, but the run is not green"
-    return "" if result["root_causes"] else f"No result: {known}"
+    if result.incomplete:
+        return f"The run is incomplete: {result.incomplete}"
+    known = result.stall_reason or "no test failed, but the run is not green"
+    return "" if result.root_causes else f"No result: {known}"
 
 
-def place_to_look(cause: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
-    """Where to look first: the first suspect and its probability, or the location of the failure and None."""
-    location = cause["location"]
-    suspect = next(iter(cause["suspects"]), None)
-    if suspect is None or (suspect["score"] < POSSIBLE and location["file"]):
-        return location, None
-    # without its file at hand, its last line is not known
-    last = suspect["end_line"] or (_LARGEST if base_name(location["function"]) == suspect["function"] else 0)
-    is_inside = location["file"] == suspect["file"] and suspect["line"] <= location["line"] <= last
-    return {**suspect, "line": location["line"] if is_inside else suspect["line"]}, suspect["score"]
-
-
-def where(at: Mapping[str, Any]) -> str:
-    """``file:line``, or the file alone."""
-    return f"{at['file']}:{at['line']}" if at["line"] else str(at["file"])
-
-
-def called(at: Mapping[str, Any]) -> str:
-    """``cost()``, or ``RATES``; empty for other code outside of functions."""
-    if "constant" in at:
-        return str(at["constant"])
-    return f"{at['function']}()" if at["function"] not in ("", MODULE) else ""
-
-
-def heading(cause: Mapping[str, Any]) -> str:
-    """``Probably cost() in src/shop/shipping.py:15 (62 %)``, or what failed and where; plain text of one line."""
-    at, score = place_to_look(cause)
-    if score is None:
-        text = f"{cause['exception'] or cause['kind']}{f' at {where(at)}' if at['file'] else ''}"
-    else:
-        name = f"{called(at)} in " if called(at) else ""
-        text = f"{how_sure(score).capitalize()} {name}{where(at)} ({percent(score)})"
-    return one_line(text, 300)
-
-
-def title(document: Mapping[str, Any]) -> str:
+def title(document: Document) -> str:
     """``2 tests fail, 1 error, 34 pass``; plain text."""
-    counts = document["counts"]
-    parts = [
-        failing(counts["failed"], counts["failed_subtests"]),
-        number_of(counts["errors"], "error", "errors"),
-    ]
+    counts = document.counts
+    parts = [failing(counts.failed, counts.failed_subtests), number_of(counts.errors, "error", "errors")]
     if not any(parts):
-        parts = [number_of(len(document["root_causes"]), "root cause", "root causes") or "No result"]
-    if counts["passed"]:
-        parts.append(f"{counts['passed']:,} pass{'es' * (counts['passed'] == 1)}")
+        parts = [number_of(len(document.root_causes), "root cause", "root causes") or "No result"]
+    if counts.passed:
+        parts.append(f"{counts.passed:,} pass{'es' * (counts.passed == 1)}")
     return ", ".join(filter(None, parts))
 
 
-def exception_of(evidence: Mapping[str, Any]) -> str:
-    """The name of the exception; empty for none."""
-    return next((str(link["exception"]) for link in evidence["chain"]), "")
-
-
-def said(exception: str, message: str) -> str:
+def raised_text(exception: str, message: str) -> str:
     """What was raised, on the lines of its message; an assertion needs no name."""
-    return (
-        f"{exception}: {message}" if exception and not message.startswith(("assert ", exception)) else message
-    )
+    is_named = not exception or message.startswith(("assert ", exception))
+    return message if is_named else f"{exception}: {message}"
 
 
 def shortened(text: str, limit: int) -> str:

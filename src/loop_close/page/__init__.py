@@ -7,23 +7,14 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from loop_close import files
-from loop_close.emit.charts import TEXT_RUNS, history_lines
-from loop_close.emit.report import ReportError, checked, parsed
-from loop_close.emit.timeline import (
-    OUTCOMES,
-    VERDICTS,
-    Timeline,
-    TimelineCause,
-    run_lengths,
-    source_of,
-    timeline,
-)
-from loop_close.prompt.place import percent
+from loop_close.emit.report import Cause, ReportError, checked, parsed
+from loop_close.page.data import OUTCOMES, VERDICTS, Timeline, source_of, timeline
 from loop_close.records import Run, Signal, State
 
 #: How a page of ours begins: no other file is replaced.
@@ -33,7 +24,6 @@ RUNS = 500
 _FOLDER = Path(__file__).parent
 _MAX_REPORT = 50_000_000
 _UNESCAPED = ("style", "script", "data")
-_MARK = re.compile(r"\{\{([a-z-]+)\}\}")
 
 
 def read_timeline(
@@ -57,23 +47,17 @@ def read_timeline(
     return timeline(shown, root.name, state=state, signals=signals, latest=latest, omitted=omitted)
 
 
-def latest_causes(root: Path, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def latest_causes(root: Path, runs: Sequence[Run]) -> tuple[Cause, ...]:
     """The root causes of the report in the state folder; empty if it is of another run, or cannot be read."""
     path = root / files.REPORT
     try:
         if not path.is_file() or path.stat().st_size > _MAX_REPORT:  # a pipe would wait for a writer
-            return []
+            return ()
         plain = parsed(path.read_text(encoding="utf-8", errors="replace"))
-        document = checked(plain)
+        is_of_last = bool(runs) and plain.get("number") == runs[-1].number
+        return checked(plain).root_causes if is_of_last else ()
     except (OSError, ReportError):
-        return []
-    is_of_last = bool(runs) and plain.get("number") == runs[-1].number
-    return list(document["root_causes"]) if is_of_last else []
-
-
-def lines_of_runs(runs: Sequence[Run], source: str) -> list[str]:
-    """The trend and the heat map of a source's last runs, as Markdown; empty if there is nothing to compare."""
-    return history_lines(timeline([run for run in runs if source_of(run) == source][-TEXT_RUNS:]), source)
+        return ()
 
 
 def page_of(shown: Timeline) -> str:
@@ -84,16 +68,12 @@ def page_of(shown: Timeline) -> str:
         "script-hash": _hash(script),
         "title": shown.project or "Tests",
         "style": style,
-        "data": _island(_document(shown)),
+        "data": _island(shown),
         "script": script,
     }
+    escaped = {name: text if name in _UNESCAPED else html.escape(text) for name, text in parts.items()}
     # In one pass: what is put in is never read as a part of the template.
-    return _MARK.sub(lambda found: _filled(found[1], parts[found[1]]), _asset("page.html"))
-
-
-def _filled(name: str, text: str) -> str:
-    """A part for the template: escaped, unless it is named as code of ours or as escaped data."""
-    return text if name in _UNESCAPED else html.escape(text)
+    return re.sub(r"\{\{([a-z-]+)\}\}", lambda found: escaped[found[1]], _asset("page.html"))
 
 
 def _asset(name: str) -> str:
@@ -104,79 +84,10 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _island(document: Mapping[str, Any]) -> str:
+def _island(shown: Timeline) -> str:
     """JSON for an element of HTML: ASCII without the characters that could end the element or begin another."""
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    data = {**msgspec.to_builtins(shown), "outcomes": OUTCOMES, "verdicts": VERDICTS}
+    for test in data["tests"]:  # "3Q" for "QQQ": half of the bytes of a large page
+        test["cells"] = re.sub(r"(.)\1+", lambda found: f"{len(found[0])}{found[1]}", test["cells"])
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _document(shown: Timeline) -> dict[str, Any]:
-    """The timeline in few bytes: texts that come again are numbers, cells are run lengths."""
-    texts: dict[str, int] = {}
-    runs = [
-        [
-            run.source,
-            run.number,
-            run.started,
-            run.seconds,
-            run.verdict,
-            run.failing,
-            run.passed,
-            run.skipped,
-            run.edit,
-            [texts.setdefault(each, len(texts)) for each in run.edits],
-            [texts.setdefault(": ".join(each), len(texts)) for each in run.signals],
-        ]
-        for run in shown.runs
-    ]
-    return {
-        "project": shown.project,
-        "state": shown.state,
-        "sources": shown.sources,
-        "outcomes": {letter: list(words) for letter, words in OUTCOMES.items()},
-        "verdicts": dict(VERDICTS),
-        "runs": runs,
-        "texts": list(texts),
-        "tests": [[test.name, run_lengths(test.cells), _lengths(test.causes)] for test in shown.tests],
-        "causes": [_cause(each) for each in shown.causes],
-        "leftOut": shown.left_out,
-    }
-
-
-def _lengths(numbers: Sequence[int]) -> list[int]:
-    """Each number and how often it is repeated, one after the other."""
-    found: list[int] = []
-    for number in numbers:
-        if found and found[-2] == number:
-            found[-1] += 1
-        else:
-            found += [number, 1]
-    return found
-
-
-def _cause(cause: TimelineCause) -> dict[str, Any]:
-    facts = cause.facts
-    at = facts["location"]
-    return {
-        "title": cause.title,
-        "exception": facts["exception"] or facts["kind"],
-        "message": facts["message"][:1_000],
-        "where": f"{at['file']}:{at['line']}" if at["line"] else at["file"],
-        "function": at["function"],
-        "suspects": [
-            {
-                "where": f"{each['file']}:{each['line']}" if each["line"] else each["file"],
-                "function": each["function"],
-                "percent": percent(each["score"]),
-                "score": round(each["score"], 3),
-                "reasons": each["reasons"][:6],
-            }
-            for each in facts["suspects"][:5]
-        ],
-        "runs": [number for pair in sorted(cause.runs.items()) for number in pair],
-        "tests": cause.tests,
-        "count": len(facts["tests"]),
-        "isCurrent": cause.is_current,
-        "isCheck": cause.is_check,
-        "prompt": cause.prompt,
-    }

@@ -11,36 +11,18 @@
 
   // --- the data, unpacked
 
-  const runs = data.runs.map(([source, number, started, seconds, verdict, failing, passed, skipped, edit, edits, signals]) => ({
-    source, number, started, seconds, verdict, failing, passed, skipped, edit,
-    edits: edits.map((text) => data.texts[text]), signals: signals.map((text) => data.texts[text]),
-  }));
-  const tests = data.tests.map(([name, cells, causes]) => unpacked(name, cells, causes));
+  const { runs } = data;
+  const tests = data.tests.map(({ name, cells, causes }) => {
+    const letters = [...cells.replace(/(\d+)(\D)/g, (_, count, letter) => letter.repeat(count))], ofRun = new Map(), links = [...causes], cut = name.indexOf("::");
+    letters.forEach((letter, run) => { if (FAILING.includes(letter)) ofRun.set(run, links.shift()); });
+    return { name, file: cut < 0 ? "" : name.slice(0, cut), short: cut < 0 ? name : name.slice(cut + 2), letters, ofRun, words: name.toLowerCase() };
+  });
   const causes = data.causes.map((cause) => {
-    const counts = new Map();
-    for (let i = 0; i < cause.runs.length; i += 2) counts.set(cause.runs[i], cause.runs[i + 1]);
+    const counts = new Map(Object.entries(cause.runs).map(([run, count]) => [Number(run), count]));
     const places = cause.suspects.map((each) => `${each.function} ${each.where}`).join(" ");
     const words = `${cause.title} ${cause.exception} ${cause.message} ${cause.where} ${places}`.toLowerCase();
     return { ...cause, counts, words };
   });
-
-  function unpacked(name, cells, links) {
-    const letters = new Array(runs.length), ofRun = new Map();
-    let at = 0, link = 0, left = links.length ? links[1] : 0;
-    for (const [, count, letter] of cells.matchAll(/(\d*)(\D)/g)) {
-      for (let i = count === "" ? 1 : Number(count); i > 0; i -= 1) {
-        if (FAILING.includes(letter)) {
-          while (!left) { link += 2; left = links[link + 1]; }
-          ofRun.set(at, links[link]);
-          left -= 1;
-        }
-        letters[at] = letter;
-        at += 1;
-      }
-    }
-    const cut = name.indexOf("::");
-    return { name, file: cut < 0 ? "" : name.slice(0, cut), short: cut < 0 ? name : name.slice(cut + 2), letters, ofRun, words: name.toLowerCase() };
-  }
 
   // --- what is shown of it
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
-_MOST_RUNS = 100
 #: The variable that names the folder of the repository.
 _REPOSITORY = {GITHUB: "GITHUB_WORKSPACE", GITLAB: "CI_PROJECT_DIR"}
 
@@ -43,27 +42,15 @@ def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str
         green = f"loop-close: {in_short(saved.report)}\n"
         return [], _try("the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + green))
     from loop_close.emit.formats import error_annotations, gitlab, summary
-    from loop_close.emit.report import checked
+    from loop_close.emit.report import document_of
     from loop_close.prompt.report_json import report_document
 
     root = targets.root
-    document = checked(report_document(saved.report, ""), _folder(root, _REPOSITORY[system]))
+    document = document_of(report_document(saved.report, ""), _folder(root, _REPOSITORY[system]))
     if system == GITLAB:
         return [], _try(CODE_QUALITY, lambda: _write(root, gitlab(document)))
-    history = _history(targets, saved.report.observation.source)
-    problems = _try("the step summary", lambda: _append(lambda held: summary(document, held, history)))
+    problems = _try("the step summary", lambda: _append(lambda held: summary(document, held)))
     return error_annotations(document), problems
-
-
-def _history(targets: Targets, source: str) -> list[str]:
-    """The trend and the heat map of the last runs, as Markdown; empty if there is nothing to compare with."""
-    if targets.history is None or not targets.history.is_file():
-        return []
-    from loop_close.page import lines_of_runs
-    from loop_close.store import Store
-
-    with Store.open(targets.history, readonly=True) as store:
-        return lines_of_runs(store.runs(_MOST_RUNS), source)
 
 
 def _folder(root: Path, variable: str) -> str:
