@@ -4,6 +4,7 @@ from loops import edits
 
 from loop_close.emit.report import checked
 from loop_close.records import Edit, FailureRecord, Run, RunCounts
+from loop_close.text.redact import clean
 
 START = 1_700_000_000.0
 
@@ -16,8 +17,17 @@ def mark(test, cause="1a", phase="call", source="pytest", **fields):
         "message": "assert <n>",
         **fields,
     }
+    fields |= {
+        name: clean(text) for name, text in fields.items() if isinstance(text, str)
+    }  # as it enters the store
     return FailureRecord(
-        source=source, test=test, cause=cause, shape=f"s{test}", exact=f"e{test}", phase=phase, **fields
+        source=source,
+        test=clean(test),
+        cause=cause,
+        shape=f"s{test}",
+        exact=f"e{test}",
+        phase=phase,
+        **fields,
     )
 
 

@@ -1,4 +1,7 @@
-"""Tests and root causes over recorded runs, as the page shows them: pure functions from rows of the store."""
+"""Tests and root causes over recorded runs, as the page shows them: pure functions from rows of the store.
+
+The texts of failures were sanitized and redacted when they entered the store.
+"""
 
 from __future__ import annotations
 
@@ -236,6 +239,7 @@ def edit_words(edit: Edit) -> str:
 
 
 def _line(text: str, limit: int = _MAX_LINE) -> str:
+    """A text that no record cleaned, such as the name of a file, on one line."""
     return one_line(safe(text, 4 * limit), limit)
 
 
@@ -268,7 +272,7 @@ def _row(
             cells += _LETTERS.get(run.outcomes[source].get(test, ""), "N")
         else:
             cells += "Q" if source in sources else "."
-    name = _line(test if is_alone else f"{test} ({source})", _MAX_NAME)
+    name = one_line(test if is_alone else f"{test} ({source})", _MAX_NAME)
     return ShownTest(name=name, cells=cells, causes=tuple(causes))
 
 
@@ -281,19 +285,18 @@ def _band(
 ) -> ShownCause:
     """A root cause: what the report of the last run says of it if it is of now, else what its last row says."""
     file, _, function = seen.last.where.partition(":")
-    exception, tests = safe(seen.last.exception), sorted({_line(test, _MAX_NAME) for _, test in seen.tests})
+    tests = {test for _, test in seen.tests}
     cause = Cause(
         id="",
-        kind=exception or "failure",
-        exception=exception,
-        message=safe(seen.last.message),
-        location=Place(file=safe(file), line=seen.last.line, function=safe(function)),
-        tests=tuple(tests),
+        kind=seen.last.exception or "failure",
+        exception=seen.last.exception,
+        message=seen.last.message,
+        location=Place(file=file, line=seen.last.line, function=function),
+        tests=tuple(sorted(tests)),
         suspects=(),
     )
     is_current = not seen.runs.keys().isdisjoint(current)
-    named = {safe(test) for _, test in seen.tests}
-    for known in [each for each in latest if is_current and not named.isdisjoint(each.tests)][:1]:
+    for known in [each for each in latest if is_current and not tests.isdisjoint(each.tests)][:1]:
         cause = replace(cause, message=known.message, location=known.location, suspects=known.suspects)
     prompt = (f"# {cause.heading(code)}", "", *cause_lines(cause), "", "Rerun: `loop-close check`", "")
     return ShownCause(
