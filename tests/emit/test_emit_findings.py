@@ -1,5 +1,6 @@
 """GitLab's code quality report, and SARIF."""
 
+import gzip
 import json
 from pathlib import Path
 from urllib.parse import unquote
@@ -112,17 +113,12 @@ def test_the_limits_of_code_scanning_are_kept():
     (cause,) = found["root_causes"]
     found["root_causes"] = [{**cause, "id": f"{n:08x}", "message": "x" * 1_900} for n in range(6_000)]
     text = sarif(document_of(found))
-    assert len(text.encode()) < 10_000_000
-    assert len(json.loads(text)["runs"][0]["results"]) > 3_000
-    for each in found["root_causes"]:
-        each["message"] = "x"
-    text = sarif(document_of(found))
+    assert_valid("sarif", text)
+    assert len(gzip.compress(text.encode())) < 10_000_000
     (run,) = json.loads(text)["runs"]
     assert len(run["results"]) == 5_000
     (said,) = run["invocations"][0]["toolExecutionNotifications"]
     assert said["message"]["text"] == "1,000 results are left out"
-    assert_valid("sarif", text)
-    assert len(text.encode()) < 10_000_000
 
 
 def test_kinds_of_third_parties_are_rules_too():

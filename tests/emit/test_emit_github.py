@@ -41,11 +41,11 @@ def test_a_root_cause_with_its_tests():
 
 
 @pytest.mark.large
-def test_many_tests_can_be_folded_out():
+def test_of_many_tests_some_are_named():
     found = [failure(raised("KeyError", "'eu'"), f"t.py::test_{n:04}") for n in range(1_200)]
     text = summary(document(*found))
-    assert "<details><summary>1,200 tests</summary>\n\n- `t.py::test_0000`\n" in text
-    assert "- … and 200 more\n\n</details>\n" in text
+    assert "`, 1,200 tests:\n" in text
+    assert text.endswith("- `t.py::test_0019`\n- … and 1,180 more\n")
 
 
 @pytest.mark.slow
@@ -59,19 +59,9 @@ def test_the_limit_is_kept_whatever_the_file_holds(held):
     assert text == "" or held + size(text) <= LIMIT
     if held <= LIMIT - 300:
         assert text.lstrip().startswith("# loop-close: 600 tests fail, 34 pass\n")
-    if held <= LIMIT - 2_000:
-        assert "## 1. Probably `total()` in " in text
-        assert "more root cause" in text or "## 600. " in text
+        assert "more root causes\n" in text
     if held <= LIMIT - 60_000:
-        assert "## 600. " in text
-
-
-def test_with_little_room_more_root_causes_have_a_line_each():
-    message = "line of a message\n" * 100
-    found = document(*(failure(raised(f"E{n}", message), f"t.py::test_{n}") for n in range(40)))
-    whole, short = summary(found), summary(found, LIMIT - 12_000)
-    assert whole.count("\n## ") == short.count("\n## ") == 40
-    assert whole.count("line of a message") > short.count("line of a message") > 0
+        assert "## 1. Probably `total()` in " in text
 
 
 def test_sources_are_a_table():

@@ -35,8 +35,8 @@ _SEVERITIES = {
 _LEVELS = {"minor": "warning", "info": "note"}
 #: The kind of a run that is not green without a root cause.
 _INCOMPLETE = "incomplete-run"
-#: What GitHub takes of one run: results, locations of a result, bytes (some are kept free).
-_MOST_RESULTS, _MOST_LOCATIONS, _MOST_BYTES = 5_000, 100, 9_500_000
+#: What GitHub takes of one run: results, locations of a result.
+_MOST_RESULTS, _MOST_LOCATIONS = 5_000, 100
 
 
 class Finding(NamedTuple):
@@ -145,14 +145,10 @@ def sarif(document: Document) -> str:
             related[each.cause].append(each)
     rules = [_rule(kind) for kind in dict.fromkeys(each.kind for each in results.values())]
     index = {rule["id"]: number for number, rule in enumerate(rules)}
-    lines: list[str] = []
-    room = _MOST_BYTES - len(json.dumps(rules).encode())
-    for each in [*results.values()][:_MOST_RESULTS]:
-        line = json.dumps(_result(each, index[each.kind], related[each.cause]), ensure_ascii=False)
-        room -= _size(line) + 2
-        if room < 0:
-            break
-        lines.append(line)
+    lines = [
+        json.dumps(_result(each, index[each.kind], related[each.cause]), ensure_ascii=False)
+        for each in [*results.values()][:_MOST_RESULTS]
+    ]
     driver = json.dumps({"name": "loop-close", "rules": rules}, ensure_ascii=False)
     return (
         '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
@@ -287,42 +283,35 @@ def _add_failure(case: ElementTree.Element, evidence: Evidence) -> None:
 #: The bytes that a step summary may have, those included that others wrote; GitHub drops more than 1,048,576.
 LIMIT = 900_000
 _MOST_ANNOTATIONS = 10
-# The characters of a message that are shown, and how many tests of a root cause: openly, and in all.
-_SUMMARY_MESSAGE = 4_000
-_OPEN_TESTS, _MOST_FAILING = 10, 1_000
-# Bytes: to say how many root causes are left out, and of a root cause in a line.
-_RESERVE, _LINE = 200, 150
+# The characters of a message that are shown, how many tests of a root cause, and rows of the table of sources.
+_SUMMARY_MESSAGE, _SUMMARY_TESTS, _MOST_ROWS = 4_000, 20, 100
+#: Bytes kept free to say how many root causes are left out.
+_RESERVE = 100
 
 
 def summary(document: Document, held: int = 0) -> str:
     """The step summary; a green report is one line.
 
     :param held: bytes that its file holds already.
-    :returns: as much as there is room for: a root cause without room has one line, then those left out are counted.
-        Empty if there is no room.
+    :returns: as many root causes as there is room for, and how many are left out; empty if there is no room.
     """
     start = "\n\n" if held else ""
     if document.verdict == "green":
         text = f"{start}{_green(document)}\n"
-        return text if _size(text) <= LIMIT - held else ""
-    text = f"{start}# loop-close: {title(document)}\n"
-    facts = "".join(f"{line}\n" for line in _facts(document))
-    room = LIMIT - held - _RESERVE
-    text += facts if _size(text + facts) <= room else ""
-    room -= _size(text)
-    half = room // 2
+        return text if held + _size(text) <= LIMIT else ""
+    text = "\n".join((f"{start}# loop-close: {title(document)}", *_facts(document), ""))
+    room = LIMIT - held - _size(text) - _RESERVE
+    if room < 0:
+        return ""
     for number, cause in enumerate(document.root_causes, 1):
-        heading = f"\n## {number}. {cause.heading(code)}\n"
-        block = heading + "".join(f"{line}\n" for line in ("", *cause_lines(cause)))
-        left = len(document.root_causes) - number
-        # The first root causes leave room for a line of each after them.
-        shown = block if _size(block) <= room - min(half, left * _LINE) else heading
-        room -= _size(shown)
+        lines = ("", f"## {number}. {cause.heading(code)}", "", *cause_lines(cause), "")
+        block = "\n".join(lines)
+        room -= _size(block)
         if room < 0:
-            text += f"\n… and {left + 1:,} more root cause{'s' * (left != 0)}\n"
-            break
-        text += shown
-    return text if _size(text) <= LIMIT - held else ""
+            left = len(document.root_causes) - number + 1
+            return f"{text}\n… and {left:,} more root cause{'s' * (left != 1)}\n"
+        text += block
+    return text
 
 
 def _size(text: str) -> int:
@@ -342,7 +331,7 @@ def _facts(document: Document) -> Iterator[str]:
         yield from ("", code(why, 500))
     if len(document.sources) > 1:
         yield from ("", "| source | verdict | failed | errors | passed | |", "|---|---|---|---|---|---|")
-        yield from map(_row, document.sources[:_MOST_FAILING])
+        yield from map(_row, document.sources[:_MOST_ROWS])
 
 
 def _row(source: Source) -> str:
@@ -378,14 +367,10 @@ def cause_lines(cause: Cause) -> Iterator[str]:
     if others := cause.suspects[1:5]:
         named = ", ".join(f"{code(each.called or each.where)} ({percent(each.score)})" for each in others)
         yield from ("", f"Other suspects: {named}")
-    is_open = len(tests) <= _OPEN_TESTS
     if tests:
-        yield from ("",) if is_open else ("", f"<details><summary>{len(tests):,} tests</summary>", "")
-        yield from (f"- {code(test, 300)}" for test in tests[:_MOST_FAILING])
-    if len(tests) > _MOST_FAILING:
-        yield f"- … and {len(tests) - _MOST_FAILING:,} more"
-    if not is_open:
-        yield from ("", "</details>")
+        yield from ("", *(f"- {code(test, 300)}" for test in tests[:_SUMMARY_TESTS]))
+    if (more := len(tests) - _SUMMARY_TESTS) > 0:
+        yield f"- … and {more:,} more"
 
 
 def error_annotations(document: Document) -> list[str]:

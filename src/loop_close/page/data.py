@@ -13,9 +13,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from loop_close.emit.formats import cause_lines
-from loop_close.emit.report import Cause, Place
+from loop_close.emit.report import Cause, Place, Suspect
 from loop_close.prompt import safe
-from loop_close.prompt.place import percent
 from loop_close.records import Edit, FailureRecord, Record, Run, Signal, State
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, one_line
@@ -80,16 +79,6 @@ class ShownTest(_Shown, frozen=True):
     causes: tuple[int, ...] = ()
 
 
-class ShownSuspect(_Shown, frozen=True):
-    """A suspect of a root cause."""
-
-    where: str
-    function: str
-    percent: str
-    score: float
-    reasons: tuple[str, ...]
-
-
 class ShownCause(_Shown, frozen=True):
     """One band: a root cause.
 
@@ -104,7 +93,7 @@ class ShownCause(_Shown, frozen=True):
     message: str
     where: str
     function: str
-    suspects: tuple[ShownSuspect, ...]
+    suspects: tuple[Suspect, ...]
     runs: Mapping[int, int]
     tests: tuple[int, ...]
     count: int
@@ -305,16 +294,7 @@ def _band(
         message=cause.message[:1_000],
         where=cause.location.where,
         function=cause.location.function,
-        suspects=tuple(
-            ShownSuspect(
-                where=each.where,
-                function=each.function,
-                percent=percent(each.score),
-                score=round(each.score, 3),
-                reasons=each.reasons[:6],
-            )
-            for each in cause.suspects[:5]
-        ),
+        suspects=cause.suspects[:5],
         runs=seen.runs,
         tests=tuple(sorted(rows[key] for key in seen.tests if key in rows)),
         count=len(tests),

@@ -19,9 +19,10 @@
   });
   const causes = data.causes.map((cause) => {
     const counts = new Map(Object.entries(cause.runs).map(([run, count]) => [Number(run), count]));
-    const places = cause.suspects.map((each) => `${each.function} ${each.where}`).join(" ");
+    const suspects = cause.suspects.map((each) => ({ ...each, where: each.line ? `${each.file}:${each.line}` : each.file }));
+    const places = suspects.map((each) => `${each.function} ${each.where}`).join(" ");
     const words = `${cause.title} ${cause.exception} ${cause.message} ${cause.where} ${places}`.toLowerCase();
-    return { ...cause, counts, words };
+    return { ...cause, suspects, counts, words };
   });
 
   // --- what is shown of it
@@ -465,7 +466,7 @@
     const bar = el("i");
     bar.style.width = `${Math.round(each.score * 100)}%`;
     const name = each.function && !each.function.startsWith("<") ? `${each.function}()  ` : "";
-    return el("li", {}, el("span", { class: "share" }, each.percent), el("code", {}, `${name}${each.where}`), el("span", { class: "meter", "aria-hidden": "true" }, bar));
+    return el("li", {}, el("span", { class: "share" }, `${Math.min(Math.max(Math.round(100 * each.score), 1), 99)} %`), el("code", {}, `${name}${each.where}`), el("span", { class: "meter", "aria-hidden": "true" }, bar));
   }
 
   function bring(i, takesFocus = false) {
