@@ -613,6 +613,20 @@ NAMED += [
     ("sqlplus me/@@@db", H),
     ("nmcli dev wifi connect home password @@", H),
     ("transmission-remote host -n me:@@ -l", H),
+    ("got @@", "$P$B" + fake(30)),
+    ("encoded='md5$@@'", fake(12) + "$" + hexed(32)),
+    ("got {pbkdf2}@@", fake(96)),
+    ("requirepass @@", "gr4nite"),
+    ("radius-server key @@", "gr4nite"),
+    ("username admin password 0 @@", "gr4nite"),
+    ("snmp-server user me g v3 auth sha @@ priv aes 128 x", "gr4nite-falcon"),
+    ("nmcli c modify x wifi-sec.psk @@", "gr4nite-falcon"),
+    ("mysql -e \"SET PASSWORD FOR me = '@@'\"", "gr4nite-falcon"),
+    ("rabbitmqctl add_user me @@", H),
+    ("echo me:@@ | chpasswd", H),
+    ("secretsdump.py dom/me:@@@10.0.0.1", H),
+    ("cmdkey /add:h /user:me /pass:@@", H),
+    ("slappasswd -s @@", H),
 ]
 TOKENS |= {f"doppler {kind}": "dp" + f".{kind}." + fake(43) for kind in ("st", "ct", "sa", "scim", "audit")}
 TOKENS["doppler config"] = "dp" + ".st.dev_personal." + fake(43)

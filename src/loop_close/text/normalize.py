@@ -108,13 +108,9 @@ def _root_pattern(directory: str) -> re.Pattern[str]:
     is_windows = directory[1:2] == ":" or directory.startswith("\\")
     between = r"[/\\]{1,2}" if is_windows else "/"
     body = between.join(re.escape(part) for part in re.split(r"[/\\]+" if is_windows else "/", directory))
-    # Written in front the lookbehind costs time at each character; behind, it needs a fixed width.
-    body = (
-        rf"(?:(?<=://)|(?<!{_WITHIN})(?<![a-z]>)){body}"
-        if is_windows
-        else rf"{body}(?:(?<=://{body})|(?<!{_WITHIN}{body}))"
+    return re.compile(
+        rf"(?:(?<=://)|(?<!{_WITHIN})(?<![a-z]>)){body}(?:(?P<separator>{between})(?={_FOLLOWS})|(?![\w@+~-]|\.\w))"
     )
-    return re.compile(rf"{body}(?:(?P<separator>{between})(?={_FOLLOWS})|(?![\w@+~-]|\.\w))")
 
 
 # --- similarity of two messages
