@@ -307,6 +307,7 @@ HOSTILE = [
         "basic YTph",
         "auth=('",
         "eyJa.",
+        "ops_eyJ",
     ),
     *{form: guard for guard, form in forms().tokens}.values(),
 ]
