@@ -30,9 +30,8 @@ from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, is_plain
 from loop_close.model import Difference
 from loop_close.syntax import statement_at
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.assigned import name_of_result
-from loop_close.text.redact import MARK, clean
-from loop_close.text.shapes import words
+from loop_close.text.redact import MARK, clean, name_of_result
+from loop_close.text.tables import words
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
