@@ -24,7 +24,7 @@ FAULTS = [
     ("CouponError", "src/shop/coupons.py", "CODE.fullmatch("),
     ("AttributeError", "src/shop/orders.py", "`address()` at `src/shop/customers.py:"),
     ("IndexError", "src/shop/loyalty.py", "`tier()` at `src/shop/loyalty.py:26`"),
-    ("AssertionError", "tests/test_inventory.py", "function without a body: `Inventory.to_reorder`"),
+    ("AssertionError", "tests/test_inventory.py", "`Inventory.to_reorder()` at `src/shop/inventory.py:32`"),
 ]
 
 

@@ -25,7 +25,7 @@ from loop_close.loop import fold
 from loop_close.model import EditsRun, Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_edit_ranks, with_source_lines
-from loop_close.prompt.compose import Section, compose
+from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
 from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, RunCounts, State
@@ -422,7 +422,6 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 
     :param path: of the prompt, as it is to be shown.
     """
-    from loop_close.prompt.compose import estimate_tokens
     from loop_close.prompt.sections import in_short
 
     lines = [in_short(saved.report)]

@@ -293,9 +293,9 @@ class Suspect(Record, frozen=True, kw_only=True):
     :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
     :ivar edited: the first run that failed after it was edited, by number; 0 for none.
     :ivar source: its source, bounded; only for the first suspect of a root cause.
-    :ivar none_before: it returned None during imports or before the first test.
     :ivar constant: if it is a statement of a module or class, the qualified name of what that binds. Then the counts
         are those of the function that loads it, and ``function`` is the class or ``<module>``.
+    :ivar guards: passing tests that ran it, by node id, bounded; ``guard_count`` is how many there are.
     """
 
     file: str
@@ -309,8 +309,9 @@ class Suspect(Record, frozen=True, kw_only=True):
     odd: tuple[int, int, int] = (0, 0, 0)
     edited: int = 0
     source: SourceLines | None = None
-    none_before: bool = False
     constant: str = ""
+    guards: tuple[str, ...] = ()
+    guard_count: int = 0
 
 
 class RootCause(Record, frozen=True, kw_only=True):

@@ -61,7 +61,7 @@ def test_red_log_is_1_and_nothing_is_written(tmp_path):
     put(tmp_path, "nextprompt.md", "# Stall detected: old (exit 1)\n")
     done = loop_close("analyze", "log", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.startswith(b"# 1 process failure: probably shop.py:3\n")
+    assert done.stdout.startswith(b"# 1 process failure: shop.py:3 (")
     assert b"KeyError" in done.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "nextprompt.md"]
     assert (tmp_path / "nextprompt.md").read_text() == "# Stall detected: old (exit 1)\n"

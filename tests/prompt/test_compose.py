@@ -251,7 +251,7 @@ def test_budget(number, budget, word):
         assert len([h for h in headings(text) if h[0] == "h2"]) >= (number > 1)
         assert "Rerun just the failing tests" in text
     if number == 400:
-        assert "more root causes" in text
+        assert re.search(r"Left out to keep the budget: .*root causes \(\d+\)", text)
         assert ".loop-close/report.json" in text
 
 
@@ -270,34 +270,35 @@ def test_green():
     assert headings(text) == [("h1", "The tests pass: 3 passed")]
 
 
-def test_where_nothing_is_left_out_nothing_more_is_pointed_at():
-    text = composed(report_of(observed(failure(raised()))))
-    assert "report.json" not in text
-    long = composed(report_of(observed(failure(raised(message="a line\n" * 500)))))
-    assert long.count("`.loop-close/report.json`") == 1
-
-
-def test_the_full_report_is_named_on_the_line_after_the_command():
-    report = report_of(observed(failure(raised(message="a line\n" * 500))))
-    command = "Rerun just the failing tests: `pytest --loop-close-failed`"
+def test_what_is_left_out_is_counted_and_the_full_report_named():
     pointer = "Full report: `.loop-close/report.json`\n"
-    assert composed(report).endswith(f"\n\n{command}\n{pointer}")
-    # Not so after a section of others: right after a list it would be part of the last item.
-    last = section(lambda report, tokens: ["- something"], position=999)
-    assert composed(report, sections=[*DEFAULT_SECTIONS, last]).endswith(f"\n\n- something\n\n{pointer}")
+    text = composed(report_of(observed(failure(raised()))))
+    assert text.endswith(f"\n\n{pointer}")
+    assert "Left out" not in text
+    assert "Full report" not in composed(report_of(observed(failure(raised()))), full="")
+    text = composed(a_loop(9, 3), 800)
+    assert re.search(r"\n\nLeft out to keep the budget: .*source \(\d+\).*\n" + re.escape(pointer), text)
 
 
-def test_lines_of_source_that_are_left_out_are_not_in_the_full_report():
-    body = source("def total():", *(f"    a{n}()" for n in range(90)), start=8)
-    text = composed(report_of(observed(failure(raised(frames=[frame(line=50, source=body)])))))
-    assert re.search(r"… \d+ lines\n", text)
-    assert "report.json" not in text
+def test_the_least_useful_is_left_out_first():
+    """The experiment, the table of attempts and the question to a person are kept before any source."""
+    report = a_loop(3, 5)
+    whole = composed(report, 8000)
+    assert "Left out" not in whole
+    parts = ["For a person: ", "Print the arguments", "| 5 | `f5` |", "\nE0: no price 0", "    line_18 = 18"]
+    assert all(part in whole for part in parts)
+    for budget in range(400, 2000, 100):
+        text = composed(report, budget)
+        assert "line_18" not in text or all(part in text for part in parts)
+        assert all(part in text for part in ("## 2. ", parts[-2], "Rerun just"))
 
 
-def test_the_command_runs_the_tests_that_are_not_listed():
-    text = composed(report_of(observed(*(failure(raised(), f"t.py::test_{n}") for n in range(300)))))
-    assert re.search(r"tests?: .* and \d+ more\n", text)
-    assert "report.json" not in text
+def test_a_cause_without_its_heading_says_nothing():
+    for budget in range(400, 3000, 200):
+        text = composed(a_loop(30, 2), budget)
+        headings = {int(number) for number in re.findall(r"^(?:## )?(\d+)\. ", text, re.MULTILINE)}
+        assert headings == {*range(1, len(headings) + 1)}
+        assert len(re.findall(r"^E\d+: no price", text, re.MULTILINE)) <= len(headings)
 
 
 # Sections of third parties
@@ -341,7 +342,7 @@ def fails_midway(report, tokens):
         (fails_midway, "RuntimeError: no"),
         (lambda report, tokens: None, "TypeError"),
         (lambda report, tokens: 7, "TypeError"),
-        (lambda report, tokens: [7], "TypeError"),
+        (lambda report, tokens: [7], "AttributeError"),
         (list, "TypeError"),
     ],
 )

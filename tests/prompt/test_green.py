@@ -1,18 +1,12 @@
 import pytest
-from msgspec.structs import replace
-from records import observed
 
-from loop_close.judge import report_of
 from loop_close.model import EditsRun
-from loop_close.prompt import edits_not_run_line, edits_not_run_words
-
-GREEN = report_of(observed(exit_code=0))
+from loop_close.prompt import edits_not_run, span
 
 
 @pytest.mark.parametrize("ran", [None, EditsRun(), EditsRun(edited=3)])
 def test_nothing_to_say(ran):
-    assert edits_not_run_words(ran) == ""
-    assert edits_not_run_line(replace(GREEN, edits_run=ran)) == ""
+    assert edits_not_run(ran, str) == ""
 
 
 @pytest.mark.parametrize(
@@ -32,17 +26,14 @@ def test_nothing_to_say(ran):
 )
 def test_words(edited, functions, omitted, words):
     ran = EditsRun(edited=edited, not_run=tuple(("a.py", name) for name in functions), omitted=omitted)
-    assert edits_not_run_words(ran) == words
+    assert edits_not_run(ran, str) == words
 
 
 def test_names_are_code_in_the_prompt():
-    line = edits_not_run_line(replace(GREEN, edits_run=EditsRun(edited=2, not_run=(("a.py", "C.f"),))))
+    line = edits_not_run(EditsRun(edited=2, not_run=(("a.py", "C.f"),)), span)
     assert line == "1 of 2 edited functions was not run by any test: `C.f` (`a.py`)."
 
 
 def test_names_from_outside_stay_in_the_line():
-    ran = EditsRun(edited=1, not_run=(("a\n# b`.py", "\x1b[31mf\u202e"),))
-    for text in (edits_not_run_words(ran), edits_not_run_line(replace(GREEN, edits_run=ran))):
-        assert "\n" not in text
-        assert "\x1b" not in text
-        assert "\u202e" not in text
+    text = edits_not_run(EditsRun(edited=1, not_run=(("a\n# b`.py", "\x1b[31mf\u202e"),)), span)
+    assert not {"\n", "\x1b", "\u202e"} & {*text}

@@ -3,7 +3,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from records import any_text
 
-from loop_close.prompt import line_of, message_lines, plain, safe, safe_lines, short, span, spans
+from loop_close.prompt import line_of, plain, safe, safe_lines, short, span, spans
 
 
 @pytest.mark.parametrize(
@@ -33,21 +33,6 @@ def test_span_and_line():
     assert span("  ") == "(empty)"
     assert line_of("a\n  b\nc") == "`a b c`"
     assert len(line_of("word " * 99, 40)) <= 42
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        (" \n\n", []),
-        ("a\n\n\n  b  ", ["a", "  b"]),
-        ("assert 1 == 2\n\n  Use -v to get more diff", ["assert 1 == 2"]),
-        ("a\n...Full output truncated (3 lines hidden), use '-vv' to show", ["a"]),
-        ("x" * 500, ["x" * 159 + "…"]),
-    ],
-)
-def test_lines_of_a_message_that_say_something(text, expected):
-    assert message_lines(text) == expected
 
 
 def test_a_cut_line_says_so():

@@ -49,7 +49,7 @@ def test_suspects(run, plugins):
     assert found.keys() == {"FAST", "Parcel.STEP"}
     step = found["Parcel.STEP"]
     assert (step["file"], step["line"], step["function"]) == ("shop/cost.py", 5, "Parcel")
-    assert step["reasons"][0].startswith("STEP is loaded in line 8 of Parcel.rounded(), called by ")
+    assert step["reasons"][0].startswith("STEP is loaded in line 8 of Parcel.rounded(), run by ")
     assert "`shop/cost.py:5` `Parcel.STEP`" in done.prompt
     assert found["FAST"]["file"] == "shop/rates.py"
 

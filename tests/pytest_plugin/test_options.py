@@ -115,7 +115,7 @@ def test_smallest_budget_keeps_title_first_cause_and_next_step(run):
     )
     done = run({"test_a.py": tests}, "--loop-close-budget=400")
     assert done.says(
-        "# 60 tests fail: 60 root causes, first ", "## 1. `ValueError`", "Rerun just", "left out"
+        "# 60 tests fail: 60 root causes, first ", "## 1. `ValueError`", "Rerun just", "Left out"
     )
 
 
@@ -155,7 +155,7 @@ def shown(done):
         n for n, line in enumerate(lines) if line.startswith("# 1 test fails: AssertionError at test_a.py:4")
     )
     commands = [n for n, line in enumerate(lines) if ": `pytest --loop-close" in line]
-    assert at < lines.index("assert 1 == 2", at) < commands[-1]
+    assert at < lines.index("E  assert 1 == 2", at) < commands[-1]
     return True
 
 

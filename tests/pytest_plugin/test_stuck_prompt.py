@@ -64,8 +64,8 @@ def test_a_stuck_prompt_has_the_experiment_the_question_and_the_attempts(run, lo
     assert done.report["loop"]["stalled"] == 4
     attempts = done.prompt.partition("## Earlier attempts")[2]
     assert len(re.findall(r"^\| \d ", attempts, re.MULTILINE)) >= 4
-    done.says("For a person: ", "Print its arguments and its return value once in the failing test:")
+    done.says("For a person: ", "Print the arguments and the return value of `total` in `shop.py`")
     # A function of that size is shown whole.
     assert done.says("part0 = items[0] * 0", "part7 = 0", "return part11 + 5")
-    assert "cut to keep" not in done.prompt
+    assert "Left out" not in done.prompt
     assert not re.search(r"… \d+ lines", done.prompt)

@@ -43,8 +43,7 @@ class Clue:
         failed; ``refused``: where a ``raise`` of its own objects to what it was given; ``missing``: where a name or a
         module was missing that it names.
     :ivar framed: it is on the traceback, the more the nearer to the exception.
-    :ivar judged: the failing statement judges what it returned or may have changed; ``checked`` where that is a
-        statement of a test.
+    :ivar judged: the failing statement judges what it returned or may have changed.
     :ivar edited: the number of the run before which it was edited, and in or after which the failures began; 0 for
         none; ``edited_share``: of how many; ``gone``: what became of it, if it is no longer there; ``is_new``: it was
         not there before; ``is_test``: it is test code.
@@ -59,7 +58,6 @@ class Clue:
     missing: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
-    checked: float = 0.0
     edited: int = 0
     edited_share: float = 1.0
     gone: str = ""
@@ -139,8 +137,6 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
     if is_about_no_exception(failure.raised):
         return  # it is not known what was to raise it
     judged: set[Name] = set()
-    frame = innermost(failure.raised)
-    is_by_test = frame is not None and frame.is_test  # else a statement of the code under test failed
     for origin in origins(failure):
         if origin.is_test or not _is_function(origin):
             continue
@@ -149,7 +145,6 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
         if (clue.file, clue.function) not in judged:
             judged.add((clue.file, clue.function))
             clue.judged += share
-            clue.checked += share * is_by_test
 
 
 def _is_function(origin: Origin) -> bool:

@@ -210,7 +210,6 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         odd=odd_line(candidate) if loaded is None else (0, 0, 0),
         constant=_qualified(loaded.constant) if loaded is not None else "",
         edited=candidate.clue.edited if candidate.clue is not None else 0,
-        none_before=candidate.none_before is not None,
     )
 
 
@@ -261,17 +260,13 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue is None:
         return
     if clue.edited:
-        what = "this" if clue.edited_share >= _MOSTLY else "some of these tests"
-        yield f"{clue.gone or ('added' if clue.is_new else 'edited')} right before {what} began to fail"
+        yield f"{clue.gone or ('added' if clue.is_new else 'edited')} before run {clue.edited}"
     if clue.raised >= _MOSTLY:
         yield RAISED_IN_IT
     elif clue.refused >= _MOSTLY:
         yield RAISED_BY_IT
     elif clue.framed:
         yield "on the traceback"
-    # What is on a traceback did not return.
-    if clue.checked >= _MOSTLY and not clue.framed:
-        yield "the failing statement uses what it returned or was given"
 
 
 def _loaded(candidate: Candidate, loaded: Loaded) -> str:

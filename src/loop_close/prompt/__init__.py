@@ -1,6 +1,6 @@
 """Reports to text: the next prompt and the JSON report.
 
-Here: untrusted text made safe for Markdown, and the words for a green run.
+Here: untrusted text made safe for Markdown, and counts in words.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from loop_close import lazy
-from loop_close.text import code, cut_apart, one_line
+from loop_close.text import code, cut_apart, listed, one_line
 
 if TYPE_CHECKING:
-    from loop_close.model import Counts, EditsRun, Report
+    from loop_close.model import EditsRun
 
 
 #: Characters of a line of source or of a message.
 MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _NAME = 256
+_MOST_NAMED = 5
 _PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
 # What a renderer may take for emphasis or for a link.
 _MARKUP = lazy.pattern(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
-_EMPTY = lazy.pattern(
-    r"\s*(?:Use -v+ to get more diff|\.\.\.Full output truncated.{0,40}, use '-vv' to show)?"
-)  # pytest's advice is of no use to who reads a file
 
 
 def safe(text: str, limit: int = _MAX_TEXT) -> str:
@@ -76,9 +74,7 @@ def span(text: str, limit: int = 120) -> str:
 
 def spans(texts: Sequence[str], most: int, limit: int = 160) -> str:
     """The first texts as code spans, and how many more there are."""
-    more = len(texts) - most
-    shown = ", ".join(span(text, limit) for text in texts[:most])
-    return f"{shown} and {more} more" if more > 0 else shown
+    return listed(texts, most, lambda text: span(text, limit))
 
 
 def spans_apart(texts: Sequence[str], limit: int) -> list[str]:
@@ -93,11 +89,6 @@ def line_of(text: str, limit: int = 120) -> str:
     return code(one_line(safe(text, 4 * limit), limit), limit)
 
 
-def message_lines(text: str) -> list[str]:
-    """The lines of a message that say something, each bounded; pytest's advice on its options is left out."""
-    return [short(line.rstrip()) for line in safe(text).splitlines() if not _EMPTY.fullmatch(line)]
-
-
 def short(line: str) -> str:
     """A line of bounded length."""
     return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
@@ -109,30 +100,17 @@ def plain(text: str, limit: int = 120) -> str:
     return shown if _PLAIN.fullmatch(shown) and not _MARKUP.search(shown) else code(shown, limit)
 
 
-_MOST_NAMED = 5
-
-
-def green_title(counts: Counts, known: str, *, has_tests: bool = True) -> str:
-    """The heading.
-
-    :param known: the exit code in words, for a command that runs no tests.
-    """
-    if not has_tests:
-        return f"# No failure ({known})"
-    said = counts_in_words(
-        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
-    )
-    return f"# {said}".removesuffix(": ")
+# --- counts in words
 
 
 def failing(tests: int, subtests: int) -> str:
     """How many tests and subtests fail: in sum what pytest counts as failed."""
     if not subtests:
         return number_of(tests, "test fails", "tests fail")
-    inner = f"{subtests:,} subtest{'s' * (subtests != 1)}"
+    inner = number_of(subtests, "subtest", "subtests")
     if not tests:
         return f"{inner} fail{'s' * (subtests == 1)}"
-    return f"{tests:,} test{'s' * (tests != 1)} and {inner} fail"
+    return f"{number_of(tests, 'test', 'tests')} and {inner} fail"
 
 
 def number_of(number: int, one: str, more: str) -> str:
@@ -146,27 +124,15 @@ def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed:
     return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)
 
 
-def edits_not_run_line(report: Report) -> str:
-    """Which edited functions no test ran, as markdown; empty if all were run, or it is not known."""
-    return _not_run(report.edits_run, lambda text: span(text, 100))
+def edits_not_run(ran: EditsRun | None, shown: Callable[[str], str]) -> str:
+    """``1 of 5 edited functions was not run by any test: total (src/cart.py).``; empty if all were, or it is unknown.
 
-
-def edits_not_run_words(edits_run: EditsRun | None) -> str:
-    """The same as plain text on one line."""
-    from loop_close.text import one_line
-
-    return _not_run(edits_run, lambda text: one_line(safe(text, 400), 100))
-
-
-def _not_run(ran: EditsRun | None, shown: Callable[[str], str]) -> str:
-    """The sentence: ``1 of 5 edited functions was not run by any test: total (src/cart.py).``."""
+    :param shown: how a name is to be written.
+    """
     if ran is None or not ran.not_run:
         return ""
     number = len(ran.not_run) + ran.omitted
-    names = ", ".join(f"{shown(function)} ({shown(file)})" for file, function in ran.not_run[:_MOST_NAMED])
-    more = number - min(len(ran.not_run), _MOST_NAMED)
+    named = [f"{shown(function)} ({shown(file)})" for file, function in ran.not_run[:_MOST_NAMED]]
     which = f"{number} of {ran.edited} edited functions" if ran.edited > 1 else "The edited function"
-    return (
-        f"{which} {'was' if number == 1 else 'were'} not run by any test: {names}"
-        f"{f' and {more} more' if more else ''}."
-    )
+    names = listed([*named, *[""] * (number - len(named))], len(named))
+    return f"{which} {'was' if number == 1 else 'were'} not run by any test: {names}."

@@ -1,110 +1,56 @@
-"""Put the sections together within the budget."""
+"""Put the paragraphs of all sections together within the budget."""
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from itertools import chain, groupby
+
+from msgspec.structs import replace
 
 from loop_close import lazy
 from loop_close.model import Report
 from loop_close.prompt import line_of
 from loop_close.records import Record
-from loop_close.text import fault_text, open_fence
+from loop_close.text import fault_text, listed, open_fence
 
 #: The share of the budget that is filled. The rest is for the error of the estimate.
 _FILL = 0.9
-
-#: Our own words for an omission of what the full report has; it has no source. Only then the prompt names it.
-#: The command runs the tests that are not listed.
-_CUT = lazy.pattern(
-    r"(?m)… \d+ (?:more|characters|lines of a traceback)|^(?!(?:\d+|Other) (?:sub)?tests?\b[^:`]*: ).*and \d+ more"
-    r"|left out|cut to keep|…`(?![,.])|\S…$"
-)
-
-#: The id of the section with the command, which the pointer to the full report may follow without a blank line.
-NEXT_STEP = "next-step"
+# Tokens of the line that says what was left out, and of the one that names the full report.
+_ROOM_TO_SAY = 60
+_MOST_NAMED = 8
 _SAID_CUT = "… cut to keep the prompt short"
-#: Fewer tokens than this are not worth a heading.
-_LEAST = 16
 
 
-def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
-    """The next prompt as markdown, one line feed at its end.
+class Rank(IntEnum):
+    """How useful a paragraph is, the most useful first. The budget drops those of the last rank first."""
 
-    Sections with a bound of their own come first, the smallest before the others; the one without (the root causes)
-    gets what they leave.
+    ANSWER = 0
+    FIRST_CAUSE = 1
+    HEADING = 2
+    LOOP = 3
+    FIRST_SOURCE = 4
+    OTHER_CAUSES = 5
+    MORE_CAUSES = 6
+    EDITS = 7
+    OTHER_SOURCES = 8
+    DETAILS = 9
+    FINDINGS = 10
 
-    :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`.
-    :param full_report: the path of a file that holds every failure whole, empty if there is none.
+
+class Paragraph(Record, frozen=True):
+    """Lines of Markdown that are shown together or not at all.
+
+    :ivar name: what it is in a word or two, to say that it was left out.
+    :ivar cause: the number of the root cause that it tells of, 0 for none. Without its heading it is not shown.
     """
-    pointer = f"Full report: {line_of(full_report)}" if full_report else ""
-    bodies = _bodies(sections, report, int(budget * _FILL) - estimate_tokens(pointer))
-    ordered = sorted(sections, key=lambda s: (s.position, s.id))
-    shown = [section for section in ordered if bodies[section]]
-    text = "\n\n".join("\n".join(bodies[section]) for section in shown)
-    if not pointer or not _CUT.search(text):
-        return f"{text}\n"
-    # Right after a list, the line would belong to its last item.
-    gap = "\n" if shown[-1].id == NEXT_STEP else "\n\n"
-    return f"{text}{gap}{pointer}\n"
 
-
-def _bodies(sections: Sequence[Section], report: Report, room: int) -> dict[Section, list[str]]:
-    """The lines of each section within ``room`` tokens, of which two fifths are for the root causes alone."""
-    bodies: dict[Section, list[str]] = {}
-    left, reserve = room, room * 2 // 5
-    for section in sorted(sections, key=lambda s: (s.tokens == 0, not s.keep, s.tokens, s.position, s.id)):
-        bodies[section] = _body(section, report, left - reserve if section.tokens else left)
-        left -= _cost(bodies[section])
-    return bodies
-
-
-def _body(section: Section, report: Report, left: int) -> list[str]:
-    """The section's lines with its heading; empty if it has nothing to say or no room to say it in."""
-    heading = [f"## {section.title}", ""] if section.title else []
-    room = left - _cost(heading)
-    tokens = min(section.tokens, room) if section.tokens else room
-    if tokens < _LEAST:
-        return []
-    lines = _rendered(section, report, tokens)
-    return [*heading, *_cut(lines, tokens)] if any(lines) else []
-
-
-def _rendered(section: Section, report: Report, tokens: int) -> list[str]:
-    try:
-        return [line for text in section.render(report, tokens) for line in _lines(text)]
-    except KeyboardInterrupt:
-        raise
-    except BaseException as fault:  # a section of a third party must not cost the prompt
-        return [f"The section {line_of(section.id)} failed: {line_of(fault_text(fault))}"]
-
-
-def _lines(text: object) -> list[str]:
-    if not isinstance(text, str):
-        raise TypeError(f"gave {type(text).__name__}, not lines of text")
-    return text.split("\n")
-
-
-def _cost(lines: Sequence[str]) -> int:
-    return estimate_tokens("\n".join(lines)) + 1 if lines else 0
-
-
-def _cut(lines: list[str], tokens: int) -> list[str]:
-    """As many lines as the section may cost; a cut is said, and an open fence is closed."""
-    if estimate_tokens("\n".join(lines)) <= tokens:
-        return lines
-    kept = lines[: lines_within(lines, tokens)]
-    while (
-        kept and estimate_tokens("\n".join(_ended(kept))) > tokens
-    ):  # to say so, and to end a fence, takes room
-        kept.pop()
-    return _ended(kept)
-
-
-def _ended(lines: list[str]) -> list[str]:
-    marks = open_fence(lines)
-    return [*lines, *([marks] if marks else []), _SAID_CUT]
+    lines: tuple[str, ...]
+    rank: Rank
+    name: str
+    cause: int = 0
 
 
 class Section(Record, frozen=True, kw_only=True):
@@ -115,17 +61,87 @@ class Section(Record, frozen=True, kw_only=True):
     :ivar render: lines of markdown for a report, given how many tokens they may cost. None if it has nothing
         to say. Text from outside has to pass :mod:`loop_close.prompt`.
     :ivar title: its heading, empty for none.
-    :ivar tokens: the most it may cost; 0 for "all that the others leave".
-    :ivar keep: it is given its tokens before those that are not kept. Two fifths of the budget are for the section with
-        the root causes alone.
+    :ivar tokens: the most it may cost; more is cut.
+    :ivar rank: how useful its lines are, which are one paragraph. A section may also give paragraphs of its own.
     """
 
     id: str
     position: int
-    render: Callable[[Report, int], Iterable[str]]
+    render: Callable[[Report, int], Iterable[str | Paragraph]]
     title: str = ""
     tokens: int = 200
-    keep: bool = False
+    rank: Rank = Rank.FINDINGS
+
+
+def compose(report: Report, sections: Sequence[Section], *, budget: int, full_report: str = "") -> str:
+    """The next prompt as markdown, one line feed at its end.
+
+    :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`. Paragraphs are kept in the order of
+        their ranks while they fit; what was left out is counted.
+    :param full_report: the path of a file that holds every failure whole, empty if there is none.
+    """
+    ordered = sorted(sections, key=lambda s: (s.position, s.id))
+    found = [[*_paragraphs(section, report)] for section in ordered]
+    paragraphs = [*chain.from_iterable(found)]
+    kept = _within(paragraphs, int(budget * _FILL) - _ROOM_TO_SAY)
+    parts = ["\n".join(chain.from_iterable(p.lines for p in part if id(p) in kept)) for part in found]
+    left = sorted((each for each in paragraphs if id(each) not in kept), key=lambda each: each.rank)
+    dropped = Counter(each.name for each in left)
+    names = [f"{name} ({number})" if number > 1 else name for name, number in dropped.items()]
+    ends = [f"Left out to keep the budget: {listed(names, _MOST_NAMED)}."] if names else []
+    ends += [f"Full report: {line_of(full_report)}"] if full_report else []
+    return "\n\n".join(part.strip("\n") for part in (*parts, "\n".join(ends)) if part) + "\n"
+
+
+def _within(paragraphs: Sequence[Paragraph], room: int) -> set[int]:
+    """The identities of those that are kept: of each rank the first, as long as they fit."""
+    kept: set[int] = set()
+    causes = {0}
+    for rank, same in groupby(sorted(paragraphs, key=lambda each: each.rank), key=lambda each: each.rank):
+        for each in same:
+            cost = estimate_tokens("\n".join(each.lines)) + 1
+            if cost > room:
+                break
+            if rank <= Rank.HEADING or each.cause in causes:
+                kept.add(id(each))
+                causes.add(each.cause)
+                room -= cost
+    return kept
+
+
+def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
+    """What a section has to say, below its heading; its lines are one paragraph, which is cut to its tokens."""
+    heading = [f"## {section.title}", ""] if section.title else []
+    lines: list[str] = []
+    try:
+        for each in section.render(report, section.tokens):
+            if isinstance(each, Paragraph):
+                yield replace(each, lines=(*heading, *each.lines))
+                heading = []
+            else:
+                lines += each.split("\n")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # a section of a third party must not cost the prompt
+        lines = [f"The section {line_of(section.id)} failed: {line_of(fault_text(fault))}"]
+    if any(lines):
+        name = section.title or section.id
+        yield Paragraph(lines=(*heading, *_cut(lines, section.tokens)), rank=section.rank, name=name)
+
+
+def _cut(lines: list[str], tokens: int) -> list[str]:
+    """As many lines as the section may cost; a cut is said, and an open fence is closed."""
+    if estimate_tokens("\n".join(lines)) <= tokens:
+        return lines
+    kept = lines[: lines_within(lines, tokens)]
+    # To say so, and to end a fence, takes room.
+    while kept and estimate_tokens("\n".join(_ended(kept))) > tokens:
+        kept.pop()
+    return _ended(kept)
+
+
+def _ended(lines: list[str]) -> list[str]:
+    return [*lines, *filter(None, [open_fence(lines)]), _SAID_CUT]
 
 
 # --- the number of tokens of a text, estimated without a tokenizer

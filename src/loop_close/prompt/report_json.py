@@ -24,7 +24,7 @@ from loop_close.model import (
     Suspect,
 )
 from loop_close.prompt import plain_values, safe
-from loop_close.prompt.block import all_reasons
+from loop_close.prompt.cause import all_reasons
 from loop_close.prompt.loop import attempts_at
 from loop_close.prompt.place import representative
 from loop_close.records import Loop, State

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import Evidence, Report, SourceResult
 from loop_close.prompt import (
-    edits_not_run_line,
-    edits_not_run_words,
+    counts_in_words,
+    edits_not_run,
     failing,
-    green_title,
     line_of,
     number_of,
     safe,
     span,
     spans,
 )
-from loop_close.prompt.block import (
-    LEGEND,
-    LEGENDS,
-    LEVELS,
-    SHOWS_OTHERS,
-    block_lines,
-    brief_line,
-    more_places,
-)
-from loop_close.prompt.compose import NEXT_STEP, Section, estimate_tokens
+from loop_close.prompt.cause import root_causes
+from loop_close.prompt.compose import Rank, Section
 from loop_close.prompt.loop import (
     attempt_lines,
     changed_tests,
@@ -37,22 +28,10 @@ from loop_close.prompt.loop import (
     standing,
     state_lines,
 )
-from loop_close.prompt.place import (
-    POSSIBLE,
-    PROBABLE,
-    are_one_place,
-    name_of,
-    percent,
-    place_in_words,
-    probable_place,
-    representative,
-)
+from loop_close.prompt.place import name_of, percent, place_in_words, probable_place, representative
 from loop_close.prompt.shared import shared_lines
 from loop_close.text import listed, one_line
 
-#: Root causes shown as blocks; the others get a line each.
-MAX_BLOCKS = 10
-_RESERVE = 40
 _FINDINGS = 6
 _MAX_SOURCES = 5
 #: The command that says whether the work is done.
@@ -78,87 +57,75 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        yield _green(report, known)
+        said = _green(report, known)
+        is_done = report.state is not None and report.state.verdict == "done"
+        yield f"# Done: {said[:1].lower()}{said[1:]}" if is_done else f"# {said}"
         return
-    said = in_numbers(report)
-    if not report.causes:
-        yield f"# {one_line(said, 160)} ({known})"
-        return
-    first = place_in_words(report.causes[0], report.loop)
+    said = one_line(in_numbers(report), 160)
+    first = place_in_words(report.causes[0], report.loop) if report.causes else ""
     number = len(report.causes)
-    if number == 1 and first == report.causes[0].kind:  # which has been said
-        yield f"# {one_line(said, 160)} ({known})"
-        return
-    is_unclear = any(each.score < POSSIBLE for each in report.causes[0].suspects[:1])
-    causes = "" if number == 1 else f"{number} root causes, {'the first with' if is_unclear else 'first'} "
-    if number > 1 and are_one_place(report.causes):
-        causes = f"{number} kinds of failure, all "
-    yield f"# {one_line(said, 120)}: {causes}{first}"
+    # A single finding without a place has been said.
+    if not number or (number == 1 and first == report.causes[0].kind):
+        yield f"# {said} ({known})"
+    else:
+        yield f"# {said}: {f'{number} root causes, first ' if number > 1 else ''}{first}"
 
 
 def _green(report: Report, known: str) -> str:
-    said = _green_words(report, known)
-    is_done = report.state is not None and report.state.verdict == "done"
-    return f"# Done: {said[2:3].lower()}{said[3:]}" if is_done else said
-
-
-def _green_words(report: Report, known: str) -> str:
-    return green_title(report.observation.counts, known, has_tests=report.observation.expects_tests)
+    counts = report.observation.counts
+    if not report.observation.expects_tests:
+        return f"No failure ({known})"
+    said = counts_in_words(
+        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
+    )
+    return said.removesuffix(": ")
 
 
 def in_numbers(report: Report) -> str:
     """``5 tests fail, 36 pass``; without tests, the findings; without these, the stall reason."""
-    counts = report.observation.counts
-    uncollected = len({f.nodeid for f in report.observation.failures if f.nodeid and f.phase == "collect"})
-    errors = max(0, counts.errors - uncollected)
+    observation = report.observation
+    counts, failures = observation.counts, observation.failures
+    uncollected = len({f.nodeid for f in failures if f.nodeid and f.phase == "collect"})
     checks: Counter[str] = Counter()
-    for failure in report.observation.failures:
+    for failure in failures:
         if failure.tool and failure.phase == "check":
             checks[failure.tool] += failure.number
-    parts_of = Counter(
-        tool for tool, _ in {(f.tool, f.code) for f in report.observation.failures if is_environment(f)}
-    )
-    hooks = parts_of.pop("pre-commit", 0)
+    environments = Counter(tool for tool, _ in {(f.tool, f.code) for f in failures if is_environment(f)})
+    hooks = environments.pop("pre-commit", 0)
     parts = [
         failing(counts.failed, counts.failed_subtests),
         number_of(uncollected, "file cannot be collected", "files cannot be collected"),
-        number_of(errors, "error", "errors"),
+        number_of(max(0, counts.errors - uncollected), "error", "errors"),
         *(number_of(n, f"{tool} error", f"{tool} errors") for tool, n in sorted(checks.items())),
-        number_of(parts_of.total(), "environment fails", "environments fail"),
+        number_of(environments.total(), "environment fails", "environments fail"),
         number_of(hooks, "hook fails", "hooks fail"),
     ]
-    parts = [part for part in parts if part]
-    if not parts:
+    if not any(parts):
         reason = safe(report.stall_reason)
         reason = _REASONS.get(reason, reason.removesuffix(" detected"))
-        if report.observation.exit_reason:
-            reason = "exit status set by a plugin"
+        reason = "exit status set by a plugin" if observation.exit_reason else reason
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
-    if counts.passed:
-        parts.append(f"{counts.passed:,} pass{'es' * (counts.passed == 1)}")
-    return ", ".join(parts)
+    return ", ".join(filter(None, [*parts, number_of(counts.passed, "passes", "pass")]))
 
 
 def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
+    observation = report.observation
     if report.verdict == "green":
-        said = _green_words(report, "exit 0")
+        said = _green(report, "exit 0")
         old = sum(len(each.tests) + each.omitted for each in objections_of(report))
         objected = f"of the tests as they were, {number_of(old, 'fails', 'fail')}" if old else ""
-        more = [
-            f"{text[:1].lower()}{text[1:]}"
-            for text in (edits_not_run_words(report.edits_run), objected)
-            if text
-        ]
-        return "; ".join([said.removeprefix("# ").replace("T", "t", 1), *more])
-    incomplete = one_line(safe(report.observation.incomplete or report.observation.exit_reason), 2_000)
-    what = "; incomplete" if report.causes and report.observation.incomplete else ""
-    ended = f"{what}: {incomplete}" if incomplete else ""
-    return f"{in_numbers(report)}{_first_place(report)}{ended}{_loop(report)}"
-
-
-def _alone(source: SourceResult) -> Report:
-    return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
+        not_run = edits_not_run(report.edits_run, lambda text: one_line(safe(text, 400), 100))
+        more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, objected) if text)
+        return "; ".join([said.replace("T", "t", 1), *more])
+    incomplete = one_line(safe(observation.incomplete or observation.exit_reason), 2_000)
+    said = f"{in_numbers(report)}{_first_place(report)}"
+    if incomplete:
+        said += f"{'; incomplete' if report.causes and observation.incomplete else ''}: {incomplete}"
+    loop = report.loop
+    stands = standing(report, loop) if loop is not None and len(loop.steps) > 1 else ""
+    run = f"run {loop.steps[-1].run}: {stands[:1].lower()}{stands[1:].rstrip('.')}" if loop and stands else ""
+    return "; ".join(filter(None, [said, run]))
 
 
 def _first_place(report: Report) -> str:
@@ -171,42 +138,33 @@ def _first_place(report: Report) -> str:
     if at.score is not None:
         return f"; look first at {where} ({percent(at.score)})"
     message = safe(representative(first).message).strip().partition("\n")[0][:100]
-    said = f"{safe(name_of(first))}: {message}" if message else safe(name_of(first))
+    said = f"{safe(name_of(first))}{f': {message}' if message else ''}"
     return f"; look first at {where}: {said}" if at.file else f": {said}"
 
 
-def _loop(report: Report) -> str:
-    """Whether the loop advances; empty in its first run."""
-    loop = report.loop
-    if loop is None or len(loop.steps) < 2 or not (said := standing(report, loop)):
-        return ""
-    return f"; run {loop.steps[-1].run}: {said[:1].lower()}{said[1:].rstrip('.')}"
-
-
 def facts(report: Report, tokens: int) -> Iterator[str]:
-    """Facts about the run as a whole: whether it was finished, other sources, missing call data."""
+    """Facts about the run as a whole: whether it was finished, edited functions that did not run, missing call data."""
     observation = report.observation
     if observation.exit_reason:
         yield f"The tests do not explain the exit status: {line_of(observation.exit_reason, 200)}."
-    if not_run := edits_not_run_line(report):
-        yield not_run
+    yield edits_not_run(report.edits_run, lambda text: span(text, 100))
     if observation.incomplete:
-        missing = observation.counts.not_run
+        missing = number_of(observation.counts.not_run, "test", "tests")
         # Those of the files that cannot be collected are not known.
         where = " of other files" if DURING_COLLECTION in observation.incomplete else ""
-        left = f": {missing} test{'' if missing == 1 else 's'}{where} did not run" if missing else ""
+        left = f": {missing}{where} did not run" if missing else ""
         yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
     if not report.causes and not observation.expects_tests and not observation.rerun:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    why, calls = observation.why_no_calls, observation.calls
-    if why and (observation.asks_for_calls or _is_first(report)):
-        yield f"Call data is missing or partial: {line_of(why, 160)}."
-    elif calls is not None:  # suspects may be wrong where more than a tenth is missing
-        known, all_failing = len(calls.failed), len(calls.failed) + calls.omitted
-        if 10 * calls.omitted > all_failing or 9 * calls.passed_over > calls.passed + all_failing:
-            yield from _coverage(
-                report, f"{known:,} of {all_failing:,} failing and {calls.passed:,} passing tests"
-            )
+    # What holds in every run of a loop is said in its first.
+    is_first = bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
+    if observation.why_no_calls and (observation.asks_for_calls or is_first):
+        yield f"Lines that tests ran are not known: {line_of(observation.why_no_calls, 160)}."
+    calls = observation.calls
+    if calls is not None and is_first and (calls.omitted or calls.passed_over):
+        all_failing = len(calls.failed) + calls.omitted
+        known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
+        yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."
     yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
 
 
@@ -224,110 +182,20 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
         if each.verdict != "green":
             incomplete = "; incomplete" if each.observation.incomplete else ""
             yield f"- {span(each.source, 60)}: {one_line(in_numbers(_alone(each)), 160)}{incomplete}"
-    if green := [
+    green = [
         each.source for each in report.sources if each.verdict == "green" and not each.observation.skipped
-    ]:
-        yield f"- Green: {spans(green, 8)}"
+    ]
+    yield f"- Green: {spans(green, 8)}" if green else ""
     seen = [each.observation for each in report.sources] or [report.observation]
-    if left := [f"{span(each.source, 60)} ({line_of(each.skipped, 100)})" for each in seen if each.skipped]:
-        yield f"- Skipped: {listed(left, _MAX_SOURCES)}"
+    left = [f"{span(each.source, 60)} ({line_of(each.skipped, 100)})" for each in seen if each.skipped]
+    yield f"- Skipped: {listed(left, _MAX_SOURCES)}" if left else ""
 
 
-def _coverage(report: Report, tests: str) -> Iterator[str]:
-    """Of how many tests the lines are known: in the first red run without a probable suspect, where more may help."""
-    if _is_first(report) and all(each.score < PROBABLE for each in report.causes[0].suspects):
-        yield f"Lines were recorded in {tests}; `--loop-close-suspects on` records all."
+def _alone(source: SourceResult) -> Report:
+    return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
 
 
-def _is_first(report: Report) -> bool:
-    """Whether it is the first red run of its loop: what holds in every run is said once."""
-    return bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
-
-
-def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[str]:
-    """Every root cause in one line before any gets more; then detail, the first cause first.
-
-    The first cause is the one to fix next; the others are shown whole when it is their turn.
-    """
-    causes = report.causes
-    if not causes:
-        return
-    room = tokens - (_RESERVE if len(causes) > 1 else 0)  # to say how many are left out
-    rendered = _first_lines(report, room, advisers)
-    left = room - sum(map(_cost, rendered))
-    shown: dict[object, int] = {}
-    for index, level in _wishes(len(rendered)):
-        if index >= MAX_BLOCKS:
-            continue
-        others = [name for name, by in shown.items() if by != index]
-        wanted = block_lines(index + 1, causes[index], level, report, advisers, others)
-        change = _cost(wanted) - _cost(rendered[index])
-        if change <= left:
-            rendered[index] = wanted
-            left -= change
-            if level > 1:
-                shown.setdefault(probable_place(causes[index]).source_key, index)
-            for each, _ in more_places(causes[index]) if level >= SHOWS_OTHERS else ():
-                shown.setdefault((each.file, each.function, each.line), index)
-    yield from _with_blank_lines(_with_one_legend(rendered[:MAX_BLOCKS]))
-    if rendered[MAX_BLOCKS:]:
-        yield from ("", f"{len(rendered) - MAX_BLOCKS} more, in a line each:", "")
-    for lines in rendered[MAX_BLOCKS:]:
-        yield from lines
-    if len(rendered) < len(causes):
-        more = len(causes) - len(rendered)
-        yield from ("", f"… and {more} more root cause{'s' * (more != 1)}, left out to keep the budget.")
-
-
-def _wishes(number: int) -> Iterator[tuple[int, int]]:
-    """(index, level) in the order of their use: all about the first, then the others, up to their own source."""
-    yield from ((0, level) for level in range(1, LEVELS))
-    yield from ((index, level) for level in range(1, SHOWS_OTHERS) for index in range(1, number))
-
-
-def _first_lines(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> list[list[str]]:
-    kept: list[list[str]] = []
-    spent = 0
-    for index, cause in enumerate(report.causes):
-        is_block = index < MAX_BLOCKS
-        brief = brief_line(index + 1, cause, report) if not is_block else ""
-        lines = block_lines(index + 1, cause, 0, report, advisers) if is_block else [brief]
-        spent += _cost(lines)
-        if kept and spent > tokens:
-            break
-        kept.append(lines)
-    return kept
-
-
-def _cost(lines: Sequence[str]) -> int:
-    return estimate_tokens("\n".join(lines)) + 1
-
-
-def _with_one_legend(rendered: Sequence[list[str]]) -> list[list[str]]:
-    """The blocks, the meaning of each mark only at its first use."""
-    seen: set[str] = set()
-    shown = []
-    for lines in rendered:
-        kept = []
-        for line in lines:
-            parts = [part for part in (*LEGENDS.values(), LEGEND) if part in line]
-            if not parts or " ".join(parts) != line:
-                kept.append(line)
-            elif new := [part for part in parts if part not in seen]:
-                seen.update(new)
-                kept.append(" ".join(new))
-        shown.append(kept)
-    return shown
-
-
-def _with_blank_lines(rendered: Sequence[Sequence[str]]) -> Iterator[str]:
-    for number, lines in enumerate(rendered):
-        if number:
-            yield ""
-        yield from lines
-
-
-def _other_findings(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
+def other_findings(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
     """What was found beside the root causes, counted by kind with the first places."""
     kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
     for evidence in report.evidence:
@@ -346,23 +214,20 @@ def _finding(evidence: Evidence) -> str:
     return f"{line_of(evidence.snippet, 110)}{at}"
 
 
-def _next_step(report: Report, tokens: int) -> Iterator[str]:
+def next_step(report: Report, tokens: int) -> Iterator[str]:
     """The command that runs just what failed once more, and the one that says whether the work is done."""
     state, seen = report.state, [each.observation for each in report.sources] or [report.observation]
     if report.verdict != "green":
-        red = [each.observation for each in report.sources if each.verdict != "green"] or [report.observation]
-        commands = [*dict.fromkeys(each.rerun for each in red if each.rerun and each.failures)]
-        yield from (
-            [f"Rerun just the failing tests: {listed(commands, _MAX_SOURCES, line_of)}"] if commands else []
-        )
-        if not commands and state is None and report.causes:
+        commands = dict.fromkeys(each.rerun for each in seen if each.rerun and each.failures)
+        if commands:
+            yield f"Rerun just the failing tests: {listed([*commands], _MAX_SOURCES, line_of)}"
+        elif state is None and report.causes:
             yield "Run the failing command again to verify the fix."
     elif any(each.selection for each in seen):
         yield "The other tests did not run."
     if state is not None and state.verdict != "done":
         said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""
-        reason = f"{said}. " if said else ""
-        yield f"{reason}Whether the work is done: {line_of(state.command or CHECK)}"
+        yield f"{f'{said}. ' if said else ''}Whether the work is done: {line_of(state.command or CHECK)}"
 
 
 # --- the table of the sections
@@ -374,30 +239,30 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
     advisers = {d.kind: d for d in reversed(detectors) if d.kind in _ADVICE or d.kind not in ours}
     labels = {d.kind: d for d in reversed((*detectors, DETECTOR_ERROR))}
     return (
-        Section(id="title", position=10, render=title, tokens=120, keep=True),
-        Section(id="since-done", position=20, render=since_done, tokens=400, keep=True),
+        Section(id="title", position=10, render=title, rank=Rank.ANSWER),
+        Section(id="since-done", position=20, render=since_done, tokens=400, rank=Rank.EDITS),
         Section(
             id="old-tests",
             position=25,
             title="The tests as they were",
             render=changed_tests,
             tokens=700,
-            keep=True,
+            rank=Rank.FIRST_CAUSE,
         ),
-        Section(id="sources", position=28, render=sources, tokens=200, keep=True),
-        Section(id="loop", position=30, render=state_lines, tokens=400, keep=True),
-        Section(id="facts", position=40, render=facts, tokens=220, keep=True),
-        Section(id="rejected", position=45, render=rejected_inputs, tokens=500, keep=True),
-        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers), tokens=0),
-        Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300, keep=True),
-        Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, tokens=420),
+        Section(id="sources", position=28, render=sources, rank=Rank.LOOP),
+        Section(id="loop", position=30, render=state_lines, tokens=600, rank=Rank.LOOP),
+        Section(id="facts", position=40, render=facts, tokens=220, rank=Rank.LOOP),
+        Section(id="rejected", position=45, render=rejected_inputs, tokens=500, rank=Rank.LOOP),
+        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers)),
+        Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300),
+        Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, rank=Rank.LOOP),
         Section(
             id="other-findings",
             position=80,
             title="Other findings",
-            render=lambda r, t: _other_findings(r, t, labels),
+            render=lambda r, t: other_findings(r, t, labels),
         ),
-        Section(id=NEXT_STEP, position=100, render=_next_step, tokens=300, keep=True),
+        Section(id="next-step", position=100, render=next_step, tokens=300, rank=Rank.ANSWER),
     )
 
 

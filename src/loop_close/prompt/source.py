@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import pairwise
 
 from loop_close.model import SourceLines
 from loop_close.prompt import MAX_LINE, safe_lines, short
 from loop_close.records import Record
-from loop_close.syntax import Function, body_line, first_line, index_source, statement_at
-from loop_close.syntax.makers import makers_of
+from loop_close.syntax import Function, first_line, index_source, statement_at
 from loop_close.text import fence
 
-# How near to the marked line a line of a long function has to be to come before a ``return``.
-_NEAR = 2
-# So many lines in a row that no test ran, or of one comment, are shown as they are.
-_MAX_DULL = 3
-# So few lines of code between two that are shown are shown, too: the fault may be there.
-_MAX_GAP = 3
-# Of a longer signature the first lines are shown.
-_MAX_SIGNATURE = 3
-_MOST_OF_STATEMENT = 8
-_MOST_OF_ASSIGNMENT = 3
-_MAX_ASSIGNMENTS = 2
-#: What the marks in front of a line mean; the second only if it is used.
+#: A function of so many lines is shown whole; of a longer one as many.
+MOST_ROWS = 40
+_MOST_OF_TEST = 8
+#: What the marks in front of a line mean; the second is explained where it is used.
 MARKED, NOT_RUN = ">", "-"
 
 
@@ -51,148 +42,102 @@ def _parsed(source: SourceLines) -> _Parsed | None:
     if is_inner and isinstance(first, ast.If):
         first = next(iter(first.body), None)
     node = first if isinstance(first, Function | ast.ClassDef) else None
-    return _Parsed(node, index.tree, source.start - 1 - is_inner)
+    return _Parsed(node=node, tree=index.tree, shift=source.start - 1 - is_inner)
 
 
 def function_rows(
-    source: SourceLines,
-    *,
-    marked: int = 0,
-    mark: str = MARKED,
-    is_mark_run: bool = True,
-    alike: Collection[int] = (),
-    ran: Collection[int] = (),
-    cited: Collection[int] = (),
-    most: int = 25,
-    column: int = 0,
+    source: SourceLines, *, marked: int = 0, ran: Collection[int] = (), most: int = MOST_ROWS, column: int = 0
 ) -> list[str]:
-    """A fenced block of a function: signature and body without the docstring, whole up to ``most`` lines.
+    """A fenced block of a function, each line with its number: without the docstring, whole up to ``most`` lines.
 
-    Of a longer one as many rows of the body: what is around the marked line, the headers of the blocks that it is in,
-    and every ``return``. Of many lines in a row that no test ran, and of a long comment, the first is shown. Each
-    omission is a row that counts its lines. A line has its number in the first row, after a colon, after an omission,
-    and where it is marked or cited.
+    Of a longer one as many lines around the marked one, and the headers of the blocks that they are in. Each omission
+    is a row that counts its lines.
 
     :param marked: the line to mark, 0 for none.
-    :param mark: its mark; with an empty one it is only what the others are chosen by.
-    :param is_mark_run: the marked line ran, whatever is recorded.
-    :param alike: other lines with that mark, if they are shown.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
-    :param cited: the lines that other parts of the prompt name by their numbers.
     :param column: where to put a caret below the marked line, from 1; 0 for none.
     :returns: rows of markdown; none if there is nothing to show.
     """
-    if not source.lines:
-        return []
-    parsed = _parsed(source)
-    head, body = _extent(source, parsed, marked)
-    skipped = _not_run(parsed, ran) - ({marked} if is_mark_run else set())
-    comments = _comments(source, parsed, body)
-    kept = [n for n in (*head, *body) if _line(source, n).strip()]
-    if len(kept) > most:
-        folded = _folded(source, parsed, body, skipped, comments) - {marked}
-        kept = [n for n in head if n in head[:_MAX_SIGNATURE] or n == marked]
-        kept += _kept(source, parsed, body, marked, most, skipped, folded, comments)
-
-    def omission(last: int, following: int) -> list[str]:
-        """A row that counts the lines between two that are shown; empty lines and the docstring do not count."""
-        docstring = range(head.stop, body.start)
-        between = {n for n in range(last + 1, following) if n not in docstring and _line(source, n).strip()}
-        if not between:
-            return []
-        is_unrun = not skipped.isdisjoint(between) and comments.issuperset(between - skipped)
-        what = " of comment" if comments.issuperset(between) else ""
-        return [f"{NOT_RUN if is_unrun else ' '}    … {len(between)} line{'s' * (len(between) != 1)}{what}"]
-
-    rows: list[str] = []
-    last = (head or body).start - 1
-    for number in (n for n in kept if _line(source, n).strip()):
-        has_number = not rows or number != last + 1 or number in cited
-        rows += omission(last, number)
-        last = number
-        sign = NOT_RUN if number in skipped else mark if number == marked or number in alike else ""
-        rows.append(_row(source, number, sign, has_number=has_number or sign == MARKED, is_first=not rows))
+    parsed = _parsed(source) if source.lines else None
+    docstring = _docstring(parsed)
+    texts = dict(zip(source.numbers, _safe_lines(source), strict=True))
+    lines = [number for number, text in texts.items() if text.strip() and number not in docstring]
+    kept = (
+        lines
+        if len(lines) <= most
+        else _around(texts, lines, max(_begin(parsed, source), lines[0]), marked, most)
+    )
+    skipped = _not_run(parsed, ran) - {marked}
+    rows = []
+    for before, number in pairwise([source.start - 1, *kept, source.numbers.stop]):
+        if omitted := sum(before < each < number for each in lines):
+            rows.append(f"     … {omitted} line{'s' * (omitted != 1)}")
+        if number in texts:
+            mark = MARKED if number == marked else NOT_RUN if number in skipped else " "
+            rows.append(f"{mark}{number:4} {short(texts[number].rstrip())}")
         if number == marked and 0 < column <= MAX_LINE:
             rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
-    rows += omission(last, body.stop)
-    return fence("\n".join(rows), "python") if rows else []
+    return fence("\n".join(rows), "python") if lines else []
 
 
-def statement_rows(source: SourceLines, line: int, *, with_assignments: bool = False) -> list[str]:
-    """The whole statement that a line belongs to, as rows without margin; of a compound statement its header.
+def _around(texts: Mapping[int, str], lines: Sequence[int], begin: int, marked: int, most: int) -> list[int]:
+    """The lines around the marked one, else the first ones; before them the headers of the blocks that they are in.
 
-    Where it ends below the lines that are kept, an ellipsis follows.
+    :param begin: the line of the ``def``.
+    """
+    at = lines.index(marked) if marked in lines else 0
+    start = max(0, min(at - most // 2, len(lines) - most))
+    window = lines[start : start + most]
+    headers, indent = {begin}, _indent(texts[window[0]])
+    for number in reversed([each for each in lines[:start] if each > begin]):
+        if _indent(texts[begin]) < _indent(texts[number]) < indent:
+            headers.add(number)
+            indent = _indent(texts[number])
+    return [*sorted(headers - {*window}), *window]
 
-    :param with_assignments: before it the statements that assigned the names that it checks from calls, the last two.
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def statement_rows(source: SourceLines, line: int) -> list[str]:
+    """The whole statement that a line belongs to, below the lines of its function before it: at most eight rows.
+
+    Without margin; of a compound statement the header.
     """
     if line not in source.numbers:
         return []
-    place = _statement(source, line)
-    places = [*(_assignments(source, line) if with_assignments else ()), place]
-    rows: list[str] = []
-    last = places[0][0] - 1
-    for first, end in places:
-        is_next = all(_is_blank(source, number) for number in range(last + 1, first))
-        rows += [] if is_next else ["…"]
-        rows += _undented(
-            source, first, end, _MOST_OF_STATEMENT if (first, end) == place else _MOST_OF_ASSIGNMENT
-        )
-        last = end
-    return [*rows, "…"] if place == (line, line) and _is_begun(_line(source, line)) else rows
-
-
-def _is_begun(text: str) -> bool:
-    """Whether the line is no statement or header by itself."""
-    return not text.rstrip().endswith(":") and index_source(text.strip()) is None
-
-
-def _undented(source: SourceLines, first: int, last: int, most: int) -> list[str]:
-    """The lines without their common margin, at most so many, and how many more there are."""
-    lines = [_line(source, number).rstrip() for number in range(first, last + 1)]
-    indent = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
-    rows = [short(text[indent:]) for text in lines[:most]]
-    more = len(lines) - most
+    first, last = _statement(source, line)
+    lines = dict(zip(source.numbers, _safe_lines(source), strict=True))
+    parsed = _parsed(source)
+    is_module = parsed is not None and parsed.node is None  # one line of it says little of the next
+    begin = first if is_module else _begin(parsed, source)
+    above = [number for number in lines if begin <= number < first and lines[number].strip()]
+    own = [number for number in range(first, last + 1) if lines[number].strip()]
+    kept = [*above[len(above) - max(0, _MOST_OF_TEST - len(own)) :], *own[:_MOST_OF_TEST]]
+    indent = min((_indent(lines[number]) for number in kept), default=0)
+    rows = [short(lines[number][indent:].rstrip()) for number in kept]
+    more = len(own) - _MOST_OF_TEST
     return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
 
 
-def _assignments(source: SourceLines, line: int) -> list[tuple[int, int]]:
-    """The first and last lines of the statements that made, by calls, what the statement of a line checks."""
-    parsed = _parsed(source)
-    node = parsed.node if parsed is not None else None
-    if parsed is None or not isinstance(node, Function):
-        return []
-    statement = statement_at(parsed.tree, line - parsed.shift)
-    if statement is None:
-        return []
-    found: list[tuple[int, int]] = []
-    for maker in makers_of(node, statement):
-        first, last = (number + parsed.shift for number in _own_lines(maker.statement))
-        above = found[-1][1] if found else source.start - 1
-        if above < first and last < first_line(statement) + parsed.shift:  # each on lines of its own
-            found.append((first, last))
-    return found[-_MAX_ASSIGNMENTS:]
+def _begin(parsed: _Parsed | None, source: SourceLines) -> int:
+    """The line of the ``def``, below the decorators; without one the first line."""
+    return (
+        parsed.node.lineno + parsed.shift if parsed is not None and parsed.node is not None else source.start
+    )
 
 
 def _statement(source: SourceLines, line: int) -> tuple[int, int]:
-    parsed = _parsed(source) or _parsed_end(source, line)
+    """The first and the last line of a statement, within the lines that are kept."""
+    parsed = _parsed(source)
     found = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
     if parsed is None or found is None:
         return line, line
     first, last = (number + parsed.shift for number in _own_lines(found))
     if not first <= line <= last:  # of an ``except`` or a ``case`` no statement is the header
         return line, line
-    return max(source.start, first), min(last, source.numbers.stop - 1)
-
-
-def _parsed_end(source: SourceLines, line: int) -> _Parsed | None:
-    """The syntax from a later line on, up to ``line``: what is kept of a long function may begin in a statement."""
-    indents = [len(text) - len(text.lstrip()) if text.strip() else 1_000 for text in source.lines]
-    for at in range(1, line - source.start + 1):
-        if indents[at] == min(indents[at:]) < 1_000:
-            found = _parsed(SourceLines(start=source.start + at, lines=source.lines[at:]))
-            if found is not None:
-                return found
-    return None
+    return max(source.start, first), last
 
 
 def _own_lines(statement: ast.stmt) -> tuple[int, int]:
@@ -206,130 +151,14 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or first
 
 
-def _extent(source: SourceLines, parsed: _Parsed | None, marked: int) -> tuple[range, range]:
-    """The lines of the signature, and those of the body; what is between them is the docstring."""
-    begin, end = source.numbers.start, source.numbers.stop
-    node = parsed.node if parsed is not None else None
-    if parsed is None or node is None:
-        return range(begin, begin), range(begin, end)
-    first, top = first_line(node) + parsed.shift, node.lineno + parsed.shift
-    if isinstance(node, ast.ClassDef) or node.body[0].lineno == node.lineno:  # all of it on one line
-        return range(begin, begin), range(min(first, end), end)
-    if first <= marked < top:
-        top = first
-    start = body_line(node) + parsed.shift
-    stop = min(first_line(node.body[0]) + parsed.shift, end)
-    if start <= node.body[0].lineno + parsed.shift:  # no docstring
-        while stop - 1 > top and _is_blank(source, stop - 1):
-            stop -= 1
-        start = stop
-    return range(top, stop), range(min(start, end), end)
-
-
-def _is_blank(source: SourceLines, number: int) -> bool:
-    """Whether the line has no code."""
-    text = source.lines[number - source.start].strip()
-    return not text or text.startswith("#")
-
-
-def _folded(
-    source: SourceLines, parsed: _Parsed | None, body: range, skipped: set[int], comments: set[int]
-) -> set[int]:
-    """The lines that say little: of many in a row that no test ran, or of a comment, all but the first."""
-    lines = [n for n in body if _line(source, n).strip()]
-    found: set[int] = set()
-    for counted, dull in ((skipped, skipped | comments), (comments, comments)):
-        for is_run, numbers in groupby(lines, dull.__contains__):
-            run = [*numbers]
-            if is_run and len(counted.intersection(run)) > _MAX_DULL:
-                found.update(run[1:])
-    return found.difference(_returns(parsed))
-
-
-def _comments(source: SourceLines, parsed: _Parsed | None, body: range) -> set[int]:
-    """The lines of comments alone; not what looks like one in a string of several lines."""
-    texts: set[int] = set()
-    if parsed is not None:
-        for node in ast.walk(parsed.tree):
-            if isinstance(node, ast.Constant | ast.JoinedStr):
-                texts.update(range(node.lineno + 1 + parsed.shift, (node.end_lineno or 0) + parsed.shift + 1))
-    return {n for n in body if _line(source, n).lstrip().startswith("#")} - texts
-
-
-def _kept(
-    source: SourceLines,
-    parsed: _Parsed | None,
-    body: range,
-    marked: int,
-    most: int,
-    skipped: Collection[int],
-    folded: set[int],
-    comments: Collection[int],
-) -> list[int]:
-    """The numbers of those lines of a body that are shown, in order: with the omissions ``most`` rows, then short gaps.
-
-    A ``return`` that ran comes before other lines, one that did not after those that ran; comments come last.
-    """
-    wanted, rest = [n for n in _returns(parsed) if n not in skipped], [n for n in body if n not in folded]
-    if marked in body:
-        near = [n for n in range(marked - _NEAR, marked + _NEAR + 1) if n not in folded]
-        wanted = [marked, *_headers(source, parsed, marked), *near, *wanted]
-        rest.sort(key=lambda number: abs(number - marked))
-    rest.sort(key=lambda number: (number in skipped, number in comments))
-    kept: list[int] = []
-    for number in dict.fromkeys([*wanted, *rest]):
-        more = sorted([*kept, number])
-        omissions = sum(n + 1 < m for n, m in pairwise([body.start - 1, *more, body.stop]))
-        if number in body and len(more) + omissions <= most:
-            kept = more
-    gaps = [range(n + 1, following) for n, following in pairwise([body.start - 1, *kept, body.stop])]
-    shown = (gap for gap in gaps if folded.isdisjoint(gap) and _is_short(source, gap, comments))
-    return sorted([*kept, *chain.from_iterable(shown)])
-
-
-def _is_short(source: SourceLines, gap: range, comments: Collection[int]) -> bool:
-    """Whether lines that are left out have so little code that they are better shown."""
-    lines = {number for number in gap if _line(source, number).strip()}
-    return len(lines - {*comments}) <= _MAX_GAP and len(lines) <= 2 * _MAX_GAP
-
-
-def _headers(source: SourceLines, parsed: _Parsed | None, line: int) -> list[int]:
-    """The first lines of the blocks that a line is in, with ``else`` and ``case``, the innermost first."""
-    if parsed is None:
-        return []
-    own = line - parsed.shift
-    found: set[int] = set()
-    for node in ast.walk(parsed.tree):
-        if isinstance(node, ast.match_case):
-            found |= {node.pattern.lineno} if node.pattern.lineno < own <= _end(node.body) else set()
-        elif isinstance(node, ast.stmt | ast.ExceptHandler) and node.lineno < own <= (node.end_lineno or 0):
-            found |= {node.lineno} if hasattr(node, "body") or isinstance(node, ast.Match) else set()
-            parts: list[list[ast.stmt]] = [getattr(node, name, []) for name in ("orelse", "finalbody")]
-            found |= {
-                _keyword_of(source, part, parsed)
-                for part in parts
-                if part and part[0].lineno <= own <= _end(part)
-            }
-    return sorted((number + parsed.shift for number in found), reverse=True)
-
-
-def _end(statements: Sequence[ast.stmt]) -> int:
-    return statements[-1].end_lineno or 0
-
-
-def _keyword_of(source: SourceLines, part: Sequence[ast.stmt], parsed: _Parsed) -> int:
-    """The line of the ``else``, ``elif`` or ``finally`` above statements."""
-    number = first_line(part[0]) - 1
-    while number + parsed.shift > source.start and _is_blank(source, number + parsed.shift):
-        number -= 1
-    is_keyword = source.lines[number + parsed.shift - source.start].lstrip().startswith(("else", "finally"))
-    return number if is_keyword else part[0].lineno
-
-
-def _returns(parsed: _Parsed | None) -> list[int]:
-    if parsed is None:
-        return []
-    return sorted(n.lineno + parsed.shift for n in ast.walk(parsed.tree) if isinstance(n, ast.Return))
+def _docstring(parsed: _Parsed | None) -> range:
+    """The lines of the docstring of a function or class, if it has other statements."""
+    body = parsed.node.body if parsed is not None and parsed.node is not None else []
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())) as text, other, *_] if text.lineno < other.lineno:
+            assert parsed is not None
+            return range(text.lineno + parsed.shift, (text.end_lineno or 0) + parsed.shift + 1)
+    return range(0)
 
 
 def _not_run(parsed: _Parsed | None, ran: Collection[int]) -> set[int]:
@@ -368,17 +197,3 @@ def _is_silent(statement: ast.stmt) -> bool:
 @lru_cache(maxsize=512)
 def _safe_lines(source: SourceLines) -> tuple[str, ...]:
     return safe_lines(source.lines)
-
-
-def _line(source: SourceLines, number: int) -> str:
-    return _safe_lines(source)[number - source.start]
-
-
-def _row(source: SourceLines, number: int, mark: str, *, has_number: bool, is_first: bool) -> str:
-    """A row of source; the first one has its number as in ``shop.py:14``, which says what the number is."""
-    margin = f"{number:4}"
-    margin = margin if has_number else " " * len(margin)
-    margin = f"{mark or ' '}{margin}"
-    if is_first and margin[:1].isspace():
-        margin = f"{f':{number}':>{len(margin)}}"
-    return f"{margin} {short(_line(source, number).rstrip())}".rstrip()

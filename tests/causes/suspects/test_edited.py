@@ -88,8 +88,8 @@ FIXTURE = Edit(file=CONFTEST, function="db", change="added")
 def test_a_new_fixture_that_raised_the_exception_comes_first():
     found = suspects(raised("OSError", frames=[frame(CONFTEST, "db", 4)]), CONSTANT, FIXTURE)
     assert found == [
-        ("db", ("added right before this began to fail", "the exception was raised in it")),
-        ("<module>", ("edited right before this began to fail",)),
+        ("db", ("added before run 4", "the exception was raised in it")),
+        ("<module>", ("edited before run 4",)),
     ]
 
 
@@ -97,8 +97,8 @@ def test_a_new_helper_that_objects_to_what_it_is_given_comes_after_code_that_was
     refusing = source("def db():", "    raise ValueError(url)", start=3)
     exc = raised("ValueError", frames=[frame(CONFTEST, "db", 4, source=refusing)])
     assert suspects(exc, CONSTANT, FIXTURE) == [
-        ("<module>", ("edited right before this began to fail",)),
-        ("db", ("added right before this began to fail", "it raised the exception")),
+        ("<module>", ("edited before run 4",)),
+        ("db", ("added before run 4", "it raised the exception")),
     ]
 
 
@@ -169,17 +169,17 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
         (
             raised("AttributeError", details={"name": "tax", "owner": "Cart"}),
             Edit(file=SRC, function="Cart.tax", change="removed"),
-            ("Cart.tax", "removed right before this began to fail"),
+            ("Cart.tax", "removed before run 4"),
         ),
         (
             raised("NameError", details={"name": "tax"}),
             Edit(file=SRC, function="tax", change="moved", moved_to=(SRC, "vat")),
-            ("tax", "moved to vat right before this began to fail"),
+            ("tax", "moved to vat before run 4"),
         ),
         (
             raised("ImportError", details={"name": "tax", "owner": "shop.cart"}),
             Edit(file=SRC, function="tax", change="moved", moved_to=("src/shop/tax.py", "tax")),
-            ("tax", "moved to tax in src/shop/tax.py right before this began to fail"),
+            ("tax", "moved to tax in src/shop/tax.py before run 4"),
         ),
         (
             raised("ModuleNotFoundError", bases=("ImportError",), details={"name": "shop.tax"}),
@@ -189,12 +189,12 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
                 change="moved",
                 moved_to=("src/shop/basket.py", "rate"),
             ),
-            ("<module>", "moved to src/shop/basket.py right before this began to fail"),
+            ("<module>", "moved to src/shop/basket.py before run 4"),
         ),
         (
             raised("FixtureLookupError", details={"fixture": "cart"}),
             Edit(file=CONFTEST, function="cart", change="removed"),
-            ("cart", "removed right before this began to fail"),
+            ("cart", "removed before run 4"),
         ),
     ],
 )
@@ -313,5 +313,5 @@ NO_TAX = "Cart.__init__() got an unexpected keyword argument 'tax'"
 def test_a_function_whose_parameters_were_edited_comes_before_its_callers(message, function, diff, expected):
     exc = raised("TypeError", message, [in_test(), frame(SRC, "checkout")])
     found = suspects(exc, Edit(file=SRC, function=function, diff=diff), phase="call")
-    reason = "its parameters were edited right before this began to fail"
+    reason = "its parameters were edited before run 4"
     assert (found[0][0] == function and found[0][1][0] == reason) is expected

@@ -1,0 +1,339 @@
+"""A root cause as paragraphs: the probable place, why, its source, the proof, other places, the tests."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from loop_close import lazy
+from loop_close.causes.clues import swallowed_for
+from loop_close.detectors import DEFAULT_DETECTORS, Detector
+from loop_close.facts import failure_place, file_of, is_shown, package_differences, sides, test_function
+from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
+from loop_close.prompt import line_of, safe, span, spans
+from loop_close.prompt.compose import Paragraph, Rank
+from loop_close.prompt.failure import (
+    brief,
+    generated_lines,
+    message_rows,
+    missing_lines,
+    number_in,
+    other_kinds,
+    relative_lines,
+    value_lines,
+)
+from loop_close.prompt.loop import past_lines
+from loop_close.prompt.place import (
+    LEAST_SHOWN,
+    ProbablePlace,
+    failures_of,
+    frames_of,
+    name_of,
+    percent,
+    probable_place,
+    representative,
+)
+from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
+from loop_close.text import code, fence, listed, one_line
+
+#: Root causes shown as blocks; the others get a line each.
+MAX_BLOCKS = 10
+LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
+# Lines around one that cannot be parsed: an open bracket is mostly near.
+_SYNTAX = 9
+# So many further places have their source shown.
+_MORE_SOURCES = 2
+_MAX_FINDINGS = 3
+_MAX_SOURCES = 6
+_MAX_SWALLOWED = 2
+_MAX_CALLERS = 4
+_MAX_NAMED = 3
+_WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
+
+
+def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[Paragraph]:
+    """The paragraphs of all root causes, each below its heading; of a single one the title says what a heading does.
+
+    :param advisers: by kind of evidence, the detectors whose advice is worth its words.
+    """
+    shown: dict[tuple[str, int], int] = {}
+    for number, cause in enumerate(report.causes[:MAX_BLOCKS], 1):
+        of = number if len(report.causes) > 1 else 0
+        if of:
+            heading = f"## {number}. {_headline(cause, report)}"
+            rank = Rank.FIRST_CAUSE if number == 1 else Rank.HEADING
+            yield Paragraph(lines=("", heading), rank=rank, name="root causes", cause=of)
+        for rank, name, lines in _parts(number, cause, report, advisers, shown):
+            if kept := tuple(filter(None, lines)):
+                yield Paragraph(lines=kept, rank=rank, name=name, cause=of)
+    above: tuple[str, ...] = ("", f"{len(report.causes) - MAX_BLOCKS} more, in a line each:", "")
+    for number, cause in enumerate(report.causes[MAX_BLOCKS:], MAX_BLOCKS + 1):
+        line = f"{number}. {_headline(cause, report)}: {brief(representative(cause))}"
+        yield Paragraph(lines=(*above, line), rank=Rank.MORE_CAUSES, name="root causes")
+        above = ()
+
+
+_Part = tuple[Rank, str, Iterable[str]]
+
+
+def _parts(
+    number: int,
+    cause: RootCause,
+    report: Report,
+    advisers: Mapping[str, Detector],
+    shown: dict[tuple[str, int], int],
+) -> Iterator[_Part]:
+    """What a root cause has to say, in the order in which it is read, as (rank, name, lines).
+
+    :param shown: by file and first line of a function, the number of the root cause that shows its source.
+    """
+    first = number == 1
+    rank = Rank.FIRST_CAUSE if first else Rank.OTHER_CAUSES
+    source_rank = Rank.FIRST_SOURCE if first else Rank.OTHER_SOURCES
+    more = Rank.FIRST_CAUSE if first else Rank.DETAILS
+    failure, at = representative(cause), probable_place(cause, report.loop)
+    source = _source_of(cause, at)
+    earlier = shown.setdefault((at.file, source.start), number) if source is not None else number
+    same = [f"The source is in section {earlier}."] if earlier != number else []
+    yield rank, "reasons", [*_where(cause, report), *_why(cause), *_findings(cause), *same]
+    if source is not None and not same:
+        yield source_rank, "source", _source(source, cause, at, report)
+    missing = _missing(failure.raised) if failure.raised is not None else ()
+    yield rank, "failing statements", [*_proof(failure), *missing]
+    yield more, "values", value_lines(failure)
+    yield rank, "other places", _others(cause)
+    yield more, "tracebacks", _raised_at(failure.raised, at)
+    yield more, "other exceptions", _beside(cause, report)
+    yield more, "advice", _advice(cause, advisers)
+    yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
+    for each in cause.suspects[1 : 1 + _MORE_SOURCES]:
+        if _is_likely(each) and each.source is not None and (each.file, each.source.start) not in shown:
+            shown[each.file, each.source.start] = number
+            named = f"Source of {span(each.constant or each.function, 80)}:"
+            rows = function_rows(each.source, marked=each.odd[0], ran=_lines_run(cause, each, report))
+            yield Rank.FINDINGS, "source of other places", [named, *_with_legend(rows)]
+
+
+def _is_likely(suspect: Suspect) -> bool:
+    return suspect.score >= LEAST_SHOWN
+
+
+def _headline(cause: RootCause, report: Report) -> str:
+    at = probable_place(cause, report.loop)
+    if at.score is not None:
+        return f"{f'{span(at.called, 80)} at ' if at.called else ''}{span(at.where)} ({percent(at.score)} probable)"
+    where = f" at {span(at.where)}" if at.file else ""
+    return f"{span(name_of(cause), 60)}{where}{f' in {span(at.called, 80)}' if at.called else ''}"
+
+
+# --- why
+
+
+def all_reasons(suspect: Suspect) -> Iterator[str]:
+    """Why it is suspected, in a few words each: the counts first."""
+    (failed, all_failed), (passed, all_passed) = suspect.failed, suspect.passed
+    passing = f" and {passed:,} of {all_passed:,} passing" if all_passed else ""
+    tests = "test" if all_failed == 1 and not passing else "tests"
+    counts = [f"run by {failed:,} of {all_failed:,} failing{passing} {tests}"] if all_failed else []
+    if suspect.constant:  # the counts are those of the function that loads it
+        first, *rest = suspect.reasons
+        yield from (", ".join([first, *counts]), *rest)
+        return
+    yield from counts
+    line, failed, passed = suspect.odd
+    if line:
+        yield f"line {line} by {failed:,} failing and {passed:,} passing"
+    yield from suspect.reasons
+
+
+def _why(cause: RootCause) -> Iterator[str]:
+    """The reasons for the first suspect, in one sentence, and passing tests that run it."""
+    for suspect in cause.suspects[:1]:
+        reasons = "; ".join(map(_contained, all_reasons(suspect)))
+        yield f"{reasons[:1].upper()}{reasons[1:]}." if reasons else ""
+        if suspect.guards:
+            guards = [*suspect.guards, *[""] * (suspect.guard_count - len(suspect.guards))]
+            yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
+
+
+def _contained(reason: str) -> str:
+    """A reason as part of a sentence; one with signs that may mean something in markdown, from a name, as code."""
+    shown = one_line(safe(reason), 300)
+    return shown if _WORDS.fullmatch(shown) else code(shown, 300)
+
+
+def _where(cause: RootCause, report: Report) -> Iterator[str]:
+    """Of several sources, those in which it fails, and those that ran its tests and in which they pass."""
+    if not report.sources:
+        return
+    failing, passing = sides(cause, report)
+    passes = f"; passes on {spans([each.source for each in passing], _MAX_SOURCES)}" if passing else ""
+    yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{passes}."
+    if passing and (packages := package_differences(failing, passing)):
+        yield f"Installed only where it fails: {', '.join(map(_contained, packages))}."
+
+
+def _findings(cause: RootCause) -> Iterator[str]:
+    """What checkers found in the functions that may be at fault."""
+    for each in cause.findings[:_MAX_FINDINGS]:
+        if (failure := each.failure) is not None:
+            rule = f" ({span(failure.code, 40)})" if failure.code else ""
+            at = span(f"{each.file}:{each.line}")
+            yield f"{span(failure.tool, 20)} at {at}: {line_of(failure.message, 200)}{rule}"
+    if (more := len(cause.findings) - _MAX_FINDINGS) > 0:
+        yield f"… and {more} more findings there."
+
+
+# --- the source
+
+
+def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
+    """The function's lines: as they were read from the file, else as the traceback has them.
+
+    None for the function of the test whose statement is shown as the proof.
+    """
+    raised = representative(cause).raised
+    test = _test_frame(raised)
+    if test is not None and test.source is not None and (test.file, test.function) == (at.file, at.function):
+        return None
+    known = cause.suspects[0].source if cause.suspects else None
+    if known is not None and (not at.mark or at.mark in known.numbers):
+        return known
+    site = [raised.site.frame] if raised is not None and raised.site is not None else []
+    frames = (f for f in (*frames_of(raised), *site) if f.file == at.file and at.function in ("", f.function))
+    return next((f.source for f in frames if f.source is not None and at.line in f.source.numbers), None)
+
+
+def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Report) -> list[str]:
+    """The rows of the place, with marks."""
+    raised = representative(cause).raised
+    if not cause.suspects and raised is not None and "text" in raised.details:
+        column = number_in(raised, "column")
+        return function_rows(source, marked=at.mark, most=_SYNTAX, column=column)
+    ran = _lines_run(cause, cause.suspects[0], report) if cause.suspects else ()
+    return _with_legend(function_rows(source, marked=at.mark, ran=ran))
+
+
+def _with_legend(rows: list[str]) -> list[str]:
+    return [*rows, LEGEND] if any(row.startswith(NOT_RUN) for row in rows) else rows
+
+
+def _lines_run(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[int]:
+    """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
+    calls = report.observation.calls
+    tests = {failure.nodeid for failure in failures_of(cause)}
+    if calls is None or not tests <= calls.failed.keys():
+        return frozenset()
+    lines = range(suspect.line, max(suspect.end_line, suspect.line) + 1)
+    own = {n for n, each in enumerate(calls.functions) if each.file == suspect.file and each.line in lines}
+    return frozenset(line for test in tests for index, line in calls.failed[test] if index in own)
+
+
+# --- the proof
+
+
+def _proof(failure: Failure) -> Iterator[str]:
+    """One failing test: its name, its statement, what it got."""
+    test, said = _test_frame(failure.raised), message_rows(failure)
+    when = [failure.phase] if failure.phase in ("setup", "teardown", "collect") else []
+    line = [f"line {test.line}"] if test is not None and test.line else []
+    if test is not None and test.file != failure.file:
+        line = [span(f"{test.file}:{test.line}")]
+    if failure.nodeid:
+        about = f" ({', '.join([*when, *line])})" if when or line else ""
+        case = f" {span(failure.subtest, 60)}" if failure.subtest else ""
+        yield f"Shown by {span(failure.nodeid, 160)}{case}{about}:"
+    statement = statement_rows(test.source, test.line) if test is not None and test.source is not None else []
+    rows = [*statement, *(f"E  {row}" for row in said)] if statement else said
+    yield from fence("\n".join(rows), "python" if statement else "text")
+
+
+def _test_frame(raised: Raised | None) -> Frame | None:
+    """The line of the test that failed, nearest to the exception."""
+    if raised is None:
+        return None
+    site = raised.site.frame if raised.site is not None else None
+    if site is not None and site.is_test:
+        return site
+    return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
+
+
+def _others(cause: RootCause) -> Iterator[str]:
+    """The other places, in one line; of a file that the one before has too the line alone."""
+    file, shown = "", []
+    for each in filter(_is_likely, cause.suspects[1:]):
+        line = each.odd[0] or each.line
+        where = f"{'' if each.file == file else each.file}:{line}" if line else each.file
+        shown.append(f"{span(where)} {span(each.constant or each.function, 80)} ({percent(each.score)})")
+        file = each.file
+    if shown:
+        yield f"Other places: {', '.join(shown)}."
+
+
+# --- exceptions
+
+
+def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
+    """Where in the code under test it was raised, and what called that, the nearest first; unless it is the place."""
+    frames = [frame for frame in reversed(frames_of(raised)) if not frame.is_test and is_shown(frame)]
+    if not frames or all((f.file, f.function) == (at.file, at.function) for f in frames):
+        return
+    first, *callers = (f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames)
+    text = f": {line_of(_text_of(frames[0]))}" if _text_of(frames[0]) else ""
+    called = f"; called from {listed(callers, _MAX_CALLERS)}" if callers else ""
+    yield f"Raised at {first}{text}{called}."
+
+
+def _text_of(frame: Frame) -> str:
+    source = frame.source
+    return source.lines[frame.line - source.start].strip() if source and frame.line in source.numbers else ""
+
+
+def _missing(raised: Raised) -> list[str]:
+    """What is missing, code without a file, and the exceptions that it holds or came from."""
+    return [*generated_lines(raised), *missing_lines(raised), *relative_lines(raised)]
+
+
+def _beside(cause: RootCause, report: Report) -> Iterator[str]:
+    """Exceptions that were handled, and other failures of the same cause."""
+    for each in swallowed_for(cause, report.observation.calls)[:_MAX_SWALLOWED]:
+        said = f"{each.type}: {each.message}" if each.message else each.type
+        caught = f", caught at {span(each.caught)}" if each.caught else ""
+        tests = f"{len(each.failed):,} failing and {each.passed:,} passing tests"
+        yield f"Handled: {line_of(said)} at {span(f'{each.file}:{each.line}')}{caught}; in {tests}."
+    yield from other_kinds(failures_of(cause))
+
+
+def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:
+    """General advice if it fits this very failure; that of others after their detector's name for it."""
+    detector = advisers.get(cause.kind)
+    hint = detector.hint_for(cause.evidence[0]) if detector is not None else ""
+    if detector is not None and hint:
+        is_ours = any(each.kind == cause.kind for each in DEFAULT_DETECTORS)
+        named = "" if is_ours else f"{detector.count_of(cause.evidence[:1])}: "
+        yield one_line(f"{named}{hint}", 500)
+
+
+# --- the tests
+
+
+def _tests(failures: Sequence[Failure]) -> Iterator[str]:
+    """Which other tests fail of the same cause; cases of one test function are counted. Without tests, other places."""
+    if not failures[0].nodeid:
+        places = dict.fromkeys(f"{file}:{line}" for file, line, _ in map(failure_place, failures) if file)
+        if len(places) > 1:
+            yield f"Also at {spans([*places][1:], _MAX_NAMED)}."
+        return
+    others = dict.fromkeys((each.nodeid, each.subtest) for each in failures)
+    del others[failures[0].nodeid, failures[0].subtest]
+    ids = {test_function(nodeid): nodeid for nodeid, _ in others}
+    counts = Counter(test_function(nodeid) for nodeid, _ in others)
+    few = sorted(counts.items())[:_MAX_NAMED]
+    start = f"{file_of(failures[0].nodeid)}::"  # the test that is shown has the file
+    shown = [(name if n > 1 else ids[name]).removeprefix(start) for name, n in few]
+    cases = [f" ({n} cases)" * (n > 1) for _, n in few]
+    named = [f"{span(name, 160)}{number}" for name, number in zip(shown, cases, strict=True)]
+    more = len(others) - sum(number for _, number in few)
+    if named:
+        yield f"{len(others):,} more failing: {', '.join(named)}{f' and {more:,} more' if more else ''}"
