@@ -87,17 +87,6 @@ def test_generated_code():
     assert list(generated_lines(exc)) == ["Raised in generated code `<template>:3 in root`."]
 
 
-def test_text_that_cannot_be_parsed():
-    exc = raised("SyntaxError", details={"path": "<string>", "line": "2", "text": "x = (\n", "column": "5"})
-    assert list(generated_lines(exc)) == [
-        "The text that cannot be parsed, `<string>`:",
-        "```python",
-        ">   2 x = (",
-        "          ^",
-        "```",
-    ]
-
-
 @settings(max_examples=50)
 @given(exceptions)
 def test_any_exception(exc):

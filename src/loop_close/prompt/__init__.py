@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loop_close import lazy
 from loop_close.text import code, cut_apart, listed, one_line
@@ -59,12 +59,6 @@ def safe_lines(lines: Sequence[str]) -> tuple[str, ...]:
 # Files, functions and tests come again and again in thousands of failures; long messages twice in a row.
 _safe_name = lru_cache(maxsize=16_384)(_safe)
 _safe_text = lru_cache(maxsize=64)(_safe)
-
-
-def plain_values(record: object, *names: str) -> dict[str, Any]:
-    """Fields of a record by name, as plain values for JSON, texts made safe."""
-    values = ((name, getattr(record, name)) for name in names)
-    return {name: safe(value) if isinstance(value, str) else value for name, value in values}
 
 
 def span(text: str, limit: int = 120) -> str:

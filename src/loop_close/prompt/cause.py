@@ -37,8 +37,8 @@ from loop_close.prompt.place import (
 from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
 from loop_close.text import code, fence, listed, one_line
 
-#: Root causes shown as blocks; the others get a line each.
-MAX_BLOCKS = 10
+#: Root causes shown as blocks; of the others so many get a line each.
+MAX_BLOCKS, MAX_LINES = 10, 100
 LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
@@ -67,11 +67,15 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
         for rank, name, lines in _parts(number, cause, report, advisers, shown):
             if kept := tuple(filter(None, lines)):
                 yield Paragraph(lines=kept, rank=rank, name=name, cause=of)
-    above: tuple[str, ...] = ("", f"{len(report.causes) - MAX_BLOCKS} more, in a line each:", "")
-    for number, cause in enumerate(report.causes[MAX_BLOCKS:], MAX_BLOCKS + 1):
+    others = len(report.causes) - MAX_BLOCKS
+    above: tuple[str, ...] = ("", f"{others} more, in a line each:", "")
+    for number, cause in enumerate(report.causes[MAX_BLOCKS : MAX_BLOCKS + MAX_LINES], MAX_BLOCKS + 1):
         line = f"{number}. {_headline(cause, report)}: {brief(representative(cause))}"
         yield Paragraph(lines=(*above, line), rank=Rank.MORE_CAUSES, name="root causes")
         above = ()
+    if others > MAX_LINES:
+        line = f"… and {others - MAX_LINES} more root causes."
+        yield Paragraph(lines=("", line), rank=Rank.MORE_CAUSES, name="number of the others")
 
 
 _Part = tuple[Rank, str, Iterable[str]]
@@ -198,7 +202,7 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
     if test is not None and test.source is not None and (test.file, test.function) == (at.file, at.function):
         return None
     known = cause.suspects[0].source if cause.suspects else None
-    if known is not None and (not at.mark or at.mark in known.numbers):
+    if known is not None and (not at.line or at.line in known.numbers):
         return known
     site = [raised.site.frame] if raised is not None and raised.site is not None else []
     frames = (f for f in (*frames_of(raised), *site) if f.file == at.file and at.function in ("", f.function))
@@ -210,9 +214,9 @@ def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Re
     raised = representative(cause).raised
     if not cause.suspects and raised is not None and "text" in raised.details:
         column = number_in(raised, "column")
-        return function_rows(source, marked=at.mark, most=_SYNTAX, column=column)
+        return function_rows(source, marked=at.line, most=_SYNTAX, column=column)
     ran = _lines_run(cause, cause.suspects[0], report) if cause.suspects else ()
-    return _with_legend(function_rows(source, marked=at.mark, ran=ran))
+    return _with_legend(function_rows(source, marked=at.line, ran=ran))
 
 
 def _with_legend(rows: list[str]) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from loop_close.facts import differences, import_cycle, innermost, is_a, is_about_a_file, links, values
-from loop_close.keys import comparison
+from loop_close.facts import differences, import_cycle, innermost, is_a, links, values
 from loop_close.model import Difference, Failure, Raised
 from loop_close.prompt import MAX_LINE, line_of, safe, short, span, spans
-from loop_close.text import MAX_MESSAGE, cut_apart, fence, one_line
+from loop_close.text import MAX_MESSAGE, cut_apart, one_line
 
 #: Characters of a message beside others.
 BRIEF = 120
@@ -23,8 +22,6 @@ _SHORT = 5
 _MOST_NAMES = 3
 _MOST_FILES = 8
 _MOST_RELATIVES = 4
-_LONGEST = 160
-_MARGIN = 6  # what is in front of a source line: the mark, the number, a space
 
 # --- the message
 
@@ -36,37 +33,16 @@ def message_rows(failure: Failure) -> list[str]:
     """
     raised, found = failure.raised, differences(failure)
     lines = [line.rstrip() for line in safe(failure.message).splitlines() if line.strip()] or [""]
-    lines = [comparison_row(lines[0], failure), *map(short, lines[1:])]
     if raised is not None and (raised.type != "AssertionError" or not lines[0]):
         lines[0] = f"{one_line(safe(raised.type), 100)}{': ' * bool(lines[0])}{lines[0]}"
+    lines = [*map(short, lines)]
     # Of values that differ as a whole a short message says it all.
     if any(each.path for each in found) or (found and len(lines) > 2):
         lines = [lines[0], *(difference_row(each) for each in found if not _is_said(each, lines[0]))]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
         lines = [*lines[: _MESSAGE_LINES - 1], f"… {more} more lines", lines[-1]]
-    return [short(line) for line in lines if line] or ["(no message)"]
-
-
-def comparison_row(line: str, failure: Failure, limit: int = MAX_LINE) -> str:
-    """A bounded line of a message; of one that is a comparison both sides, cut around what differs in them."""
-    statement = failure.raised.site.statement if failure.raised is not None and failure.raised.site else ""
-    found = comparison(line, statement) if len(line) > limit else None
-    if found is None:
-        return one_line(line, limit)
-    before, _, rest = line.partition(found.left)
-    between, _, after = rest.rpartition(found.right)
-    return _side_by_side((before, found.left, between, found.right, after), limit)
-
-
-def _side_by_side(parts: tuple[str, str, str, str, str], limit: int) -> str:
-    """Two values with what stands around them: if that is too long, both are cut around what differs in them."""
-    before, left, between, right, after = parts
-    room = limit - len(before) - len(between) - len(after)
-    if room < limit // 2 or len(left) + len(right) <= room:
-        return one_line("".join(parts), limit)
-    left, right = cut_apart([left, right], max(room // 2, room - min(len(left), len(right))))
-    return f"{before}{left}{between}{right}{after}"
+    return [*filter(None, lines)] or ["(no message)"]
 
 
 def _is_said(found: Difference, message: str) -> bool:
@@ -75,15 +51,17 @@ def _is_said(found: Difference, message: str) -> bool:
     return not found.path and [side.strip() for side in both] == [found.left, found.right]
 
 
-def difference_row(found: Difference, limit: int = 500) -> str:
+def difference_row(found: Difference, limit: int = MAX_LINE) -> str:
     """Where two values differ, as ``left["a"]: 3 != 4``.
 
-    :param limit: the most characters; what is shown of path and values without it is less.
+    :param limit: the most characters of each value; both are cut around what differs in them.
     """
-    path, left, right = (one_line(safe(text), 160) for text in (found.path, found.left, found.right))
+    path, left, right = (one_line(safe(text), MAX_MESSAGE) for text in (found.path, found.left, found.right))
     if not left or not right:
-        return one_line(f"only in the {'left' if left else 'right'} value: {path} = {left or right}", limit)
-    return _side_by_side((f"left{path}: ", left, " != ", right, ""), limit)
+        return one_line(
+            f"only in the {'left' if left else 'right'} value: {path} = {left or right}", 2 * limit
+        )
+    return f"left{one_line(path, limit)}: {' != '.join(cut_apart([left, right], limit))}"
 
 
 def brief(failure: Failure) -> str:
@@ -92,8 +70,8 @@ def brief(failure: Failure) -> str:
     Instead of pytest's diff the first difference.
     """
     found = next((each for each in differences(failure) if each.path), None)
-    message = one_line(safe(failure.message).strip().partition("\n")[0], MAX_MESSAGE)
-    row = difference_row(found, BRIEF) if found is not None else comparison_row(message, failure, BRIEF)
+    message = safe(failure.message).strip().partition("\n")[0]
+    row = difference_row(found, BRIEF // 3) if found is not None else message
     kind = [span(failure.raised.type, 60)] if failure.raised is not None else []
     said = " ".join([*kind, *([span(row, BRIEF)] if row else [])]) or "(no message)"
     raised = failure.raised
@@ -147,18 +125,9 @@ def _kind_and_home(raised: Raised) -> tuple[str, str]:
 
 
 def generated_lines(raised: Raised) -> Iterator[str]:
-    """The code without a file that raised the exception, and the line of it that cannot be parsed."""
-    details = raised.details
-    if "generated" in details:
-        yield f"Raised in generated code {span(details['generated'], 160)}."
-    text = details.get("text", "").split("\n")[0].rstrip()
-    if is_a(raised, "SyntaxError") and not is_about_a_file(raised) and text:
-        line, column = (number_in(raised, key) for key in ("line", "column"))
-        path = f", {span(details['path'])}" if "path" in details else ""
-        yield f"The text that cannot be parsed{path}:"
-        row = f">{line or 1:4} {safe(text)[:_LONGEST]}"
-        caret = [" " * (_MARGIN + column - 1) + "^"] if 0 < column <= _LONGEST else []
-        yield from fence("\n".join([row, *caret]), "python")
+    """The code without a file that raised the exception, such as a template."""
+    if "generated" in raised.details:
+        yield f"Raised in generated code {span(raised.details['generated'], 160)}."
 
 
 def number_in(raised: Raised, key: str) -> int:

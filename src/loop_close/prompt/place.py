@@ -48,7 +48,7 @@ def name_of(cause: RootCause) -> str:
 class ProbablePlace(Record, frozen=True):
     """Where to look first for a root cause.
 
-    :ivar line: the line to look at, 0 if it is unknown; ``mark`` the same if it is more than the first of a function.
+    :ivar line: the line to look at, 0 if it is unknown.
     :ivar function: the qualified name; empty if none is known.
     :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
     :ivar constant: what a statement outside of functions binds; empty for others.
@@ -58,7 +58,6 @@ class ProbablePlace(Record, frozen=True):
     line: int
     function: str
     score: float | None = None
-    mark: int = 0
     constant: str = ""
 
     @property
@@ -78,24 +77,22 @@ def probable_place(cause: RootCause, loop: Loop | None = None) -> ProbablePlace:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if not cause.suspects:
         file, line, function = failure_place(representative(cause))
-        return ProbablePlace(file=file, line=line, function=function, mark=line)
+        return ProbablePlace(file=file, line=line, function=function)
     first = cause.suspects[0]
-    line = _telling_line(first, representative(cause), loop)
     return ProbablePlace(
         file=first.file,
-        line=line or first.line,
+        line=_telling_line(first, representative(cause), loop),
         function=first.function,
         score=first.score,
-        mark=line,
         constant=first.constant,
     )
 
 
 def _telling_line(suspect: Suspect, failure: Failure, loop: Loop | None) -> int:
-    """The line of a suspect that counts, 0 for none.
+    """The line of a suspect that counts.
 
     The first that is known of these: the line that raised the exception, the edited line, the line that sets the
-    failing tests apart, the line on the traceback.
+    failing tests apart, the line on the traceback, its first line.
     """
     if suspect.constant:
         return suspect.line
@@ -107,7 +104,8 @@ def _telling_line(suspect: Suspect, failure: Failure, loop: Loop | None) -> int:
     at = edited_in(source.lines, suspect, loop) if source is not None else None
     if at is not None and source is not None and suspect.function != MODULE:
         return source.start + at
-    return suspect.odd[0] or (suspect.line if suspect.function == MODULE else own[-1].line if own else 0)
+    is_on_traceback = own and suspect.function != MODULE
+    return suspect.odd[0] or (own[-1].line if is_on_traceback else suspect.line)
 
 
 def frames_of(raised: Raised | None) -> Sequence[Frame]:

@@ -23,53 +23,72 @@ from loop_close.model import (
     SourceResult,
     Suspect,
 )
-from loop_close.prompt import plain_values, safe
+from loop_close.prompt import safe
 from loop_close.prompt.cause import all_reasons
 from loop_close.prompt.loop import attempts_at
-from loop_close.prompt.place import representative
+from loop_close.prompt.place import failures_of, representative
 from loop_close.records import Loop, State
 
 SCHEMA = "loop-close.report/1"
 _MAX_REJECTED = 20
 
 
-def _location(record: Any) -> dict[str, Any]:
-    return plain_values(record, "file", "line", "function")
-
-
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
-    """The report as plain values, as ``schema/report-1.json`` describes them."""
+    """The report as plain values, as ``schema/report-1.json`` describes them; every text of it made safe."""
     causes = {
         id(evidence): cause.id for cause in report.causes for evidence in (*cause.evidence, *cause.findings)
     }
-    return {
+    seen, ran = report.observation, report.edits_run
+    rejected = [f"{name} was not read: {why}" for name, why in report.rejected[:_MAX_REJECTED]]
+    document = {
         "schema": SCHEMA,
-        "source": safe(report.observation.source),
+        "source": seen.source,
         "number": report.run,
-        "run": _run(report.observation),
-        "exit_code": report.observation.exit_code,
+        "run": _run(seen),
+        "exit_code": seen.exit_code,
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        "incomplete": safe("; ".join(filter(None, [report.observation.incomplete, *_rejected(report)]))),
-        "exit_reason": safe(report.observation.exit_reason),
-        "next_prompt": next_prompt,
-        "counts": asdict(report.observation.counts),
+        "incomplete": "; ".join(filter(None, [seen.incomplete, *rejected])),
+        "exit_reason": seen.exit_reason,
+        "next_prompt": "",
+        "counts": asdict(seen.counts),
         "loop": _values(report.loop),
         "signals": _values(report.signals),
         "state": _values(report.state),
         "since": _values(report.since),
-        **_edits_run(report),
+        "edited_functions": ran.edited if ran is not None else None,
+        "edits_not_run": [
+            {"file": file, "function": function}
+            for file, function in (ran.not_run if ran is not None else ())
+        ],
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
-        "calls": _calls(report.observation),
+        "calls": _calls(seen),
         "root_causes": [_cause(c, report) for c in report.causes],
-        "shared": shared_document(report),
+        "shared": _shared(report),
         "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }
+    return {**_safe_values(document), "next_prompt": next_prompt}
 
 
-def _rejected(report: Report) -> Iterator[str]:
-    yield from (f"{name} was not read: {why}" for name, why in report.rejected[:_MAX_REJECTED])
+def _safe_values(value: Any) -> Any:
+    """Plain values with every text in them made safe."""
+    match value:
+        case str():
+            return safe(value)
+        case dict():
+            return {key: _safe_values(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_safe_values(each) for each in value]
+    return value
+
+
+def _fields(record: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
+def _location(record: object) -> dict[str, Any]:
+    return _fields(record, "file", "line", "function")
 
 
 def _run(observation: Observation) -> dict[str, Any]:
@@ -77,36 +96,34 @@ def _run(observation: Observation) -> dict[str, Any]:
     made = observation.provenance
     index, of = made.shard
     return {
-        **plain_values(made, "runner", "environment", "interpreter", "platform", "agent"),
-        "selection": safe(observation.selection),
+        **_fields(made, "runner", "environment", "interpreter", "platform", "agent", "commit"),
+        "selection": observation.selection,
         "shard": {"index": index, "of": of} if of else None,
-        "id": safe(made.run_id),
-        "commit": safe(made.commit),
+        "id": made.run_id,
         "collected": {"number": made.collected, "digest": made.digest},
     }
 
 
 def _source_result(each: SourceResult) -> dict[str, Any]:
     return {
-        **plain_values(each, "source", "verdict"),
+        **_fields(each, "source", "verdict"),
         "counts": asdict(each.observation.counts),
-        "root_causes": list(each.causes),
-        "failed": sorted({safe(f.nodeid) for f in each.observation.failures if f.nodeid}),
-        "incomplete": safe(each.observation.incomplete),
+        "root_causes": each.causes,
+        "failed": sorted({f.nodeid for f in each.observation.failures if f.nodeid}),
+        "incomplete": each.observation.incomplete,
         "run": _run(each.observation),
         "rerun": "" if each.verdict == "green" else each.observation.rerun,
     }
 
 
 def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
-    failure = representative(cause)
+    failure, tests = representative(cause), [each.nodeid for each in failures_of(cause)]
     file, line, function = failure_place(failure)
-    tests = [safe(e.failure.nodeid) for e in cause.evidence if e.failure is not None]
     return {
-        **plain_values(cause, "id", "kind"),
-        "exception": safe(failure.raised.type) if failure.raised is not None else "",
-        "message": safe(failure.message),
-        "location": {"file": safe(file), "line": line, "function": safe(function)},
+        **_fields(cause, "id", "kind"),
+        "exception": failure.raised.type if failure.raised is not None else "",
+        "message": failure.message,
+        "location": {"file": file, "line": line, "function": function},
         "tests": sorted(set(tests)),
         "count": len(tests),
         "attempts": attempts_at(cause, report.loop),
@@ -117,19 +134,18 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
 
 
 def _suspect(suspect: Suspect) -> dict[str, Any]:
-    place = plain_values(suspect, "file", "line", "end_line", "function", "score")
-    constant = {"constant": safe(suspect.constant)} if suspect.constant else {}
-    return {**place, **constant, "reasons": [safe(reason) for reason in all_reasons(suspect)]}
+    place = _fields(suspect, "file", "line", "end_line", "function", "score")
+    constant = {"constant": suspect.constant} if suspect.constant else {}
+    return {**place, **constant, "reasons": [*all_reasons(suspect)]}
 
 
 def _swallowed(each: Swallowed) -> dict[str, Any]:
     """An exception that was handled and never reached the tests of the cause."""
     return {
-        "exception": safe(each.type),
-        "message": safe(each.message),
+        **_fields(each, "message", "caught"),
+        "exception": each.type,
         "location": _location(each),
-        "caught": safe(each.caught),
-        "tests": sorted(map(safe, each.failed)),
+        "tests": sorted(each.failed),
         "passing": each.passed,
     }
 
@@ -138,12 +154,10 @@ def _calls(observation: Observation) -> dict[str, Any]:
     """How many tests were looked at for the calls that they made, and why none were."""
     calls = observation.calls or Calls()
     return {
+        **_fields(calls, "omitted", "passed_over", "remembered"),
         "failing": len(calls.failed),
-        "omitted": calls.omitted,
-        "passed_over": calls.passed_over,
         "passing": calls.passed,
-        "remembered": calls.remembered,
-        "why_off": safe(observation.why_no_calls),
+        "why_off": observation.why_no_calls,
     }
 
 
@@ -153,23 +167,23 @@ def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
     :param causes: the ids of root causes by the identity of their evidence, which cannot be hashed.
     """
     failure = evidence.failure
-    found = plain_values(evidence, "kind", "file", "line", "label", "snippet")
+    found = _fields(evidence, "kind", "file", "line", "label", "snippet")
     if failure is not None:
-        found |= {"test": safe(failure.nodeid), **plain_values(failure, "phase", "subtest")}
+        found |= {"test": failure.nodeid, **_fields(failure, "phase", "subtest")}
         found["cause"] = causes.get(id(evidence), "")
         found["chain"] = [_link(link) for link in links(failure.raised)]
-        found["differences"] = [plain_values(each, "path", "left", "right") for each in differences(failure)]
-        found["values"] = [{"name": safe(name), "value": safe(value)} for name, value in values(failure)]
+        found["differences"] = [asdict(each) for each in differences(failure)]
+        found["values"] = [{"name": name, "value": value} for name, value in values(failure)]
     return found
 
 
 def _link(raised: Raised) -> dict[str, Any]:
     frame = innermost(raised)
     return {
-        "exception": safe(raised.type),
-        "message": safe(raised.message),
+        "exception": raised.type,
+        "message": raised.message,
         **(_location(frame) if frame is not None else {"file": "", "line": 0, "function": ""}),
-        "nearest": [safe(name) for name in raised.nearest],
+        "nearest": raised.nearest,
         "members": [_link(member) for member in raised.members],
     }
 
@@ -192,18 +206,6 @@ def _items(values: list[Any]) -> Iterator[str]:
     for number, item in enumerate(values):
         yield f"{',' if number else '['}\n{json.dumps(item, ensure_ascii=False)}"
     yield "\n]"
-
-
-def _edits_run(report: Report) -> dict[str, Any]:
-    """How many functions were edited, and which of them no test ran."""
-    ran = report.edits_run
-    return {
-        "edited_functions": ran.edited if ran is not None else None,
-        "edits_not_run": [
-            {"file": safe(file), "function": safe(function)}
-            for file, function in (ran.not_run if ran is not None else ())
-        ],
-    }
 
 
 def _values(record: object) -> Any:
@@ -243,26 +245,19 @@ def _loop_in_short(loop: Loop) -> dict[str, Any]:
 # --- what only a shared history can say of a root cause
 
 
-def shared_document(report: Report) -> dict[str, Any] | None:
+def _shared(report: Report) -> dict[str, Any] | None:
     """What other agents' runs say of each root cause; None without a shared history."""
     shared = report.shared
     if shared is None:
         return None
     names = ("file", "function", "before", "after")
-    return {
-        "machine": safe(shared.machine),
-        "attempts": [
-            {
-                **_plain(each),
-                "edits": [dict(zip(names, map(safe, edit), strict=True)) for edit in each.edits],
-            }
-            for each in shared.attempts
-        ],
-        "machines": [_plain(each) for each in shared.machines],
-    }
+    attempts = [
+        {**_plain(each), "edits": [dict(zip(names, edit, strict=True)) for edit in each.edits]}
+        for each in shared.attempts
+    ]
+    return {"machine": shared.machine, "attempts": attempts, "machines": [*map(_plain, shared.machines)]}
 
 
 def _plain(record: OtherAttempt | MachineCount) -> dict[str, Any]:
-    """The fields by the names that the report has for them, texts made safe."""
-    values = {name.removeprefix("is_"): value for name, value in asdict(record).items()}
-    return {name: safe(value) if isinstance(value, str) else value for name, value in values.items()}
+    """The fields by the names that the report has for them."""
+    return {name.removeprefix("is_"): value for name, value in asdict(record).items()}
