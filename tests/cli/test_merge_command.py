@@ -68,7 +68,7 @@ def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(proje
     assert prompt.startswith("# 1 test fails, 5 pass: ")
     assert "--group" not in prompt
     assert "test_shop.py::test_total[3]" in prompt
-    counted = "Run by 1 of 1 failing and 5 of 5 passing"  # also by those of green shards, without a history
+    counted = "run by 1 of 1 failing and 5 of 5 passing"  # also by those of green shards, without a history
     assert counted in prompt or not hasattr(sys, "monitoring")
     report = json.loads((project / "merged.json").read_text())
     assert (report["counts"]["passed"], report["counts"]["failed"]) == (5, 1)

@@ -184,7 +184,7 @@ def test_the_reasons_are_one_sentence_and_those_of_a_constant_have_the_counts_of
         WRONG, suspects=[replace(TOTAL, reasons=("on it",))], number=2
     )
     why = "RATES is loaded in line 10 of total(), run by 3 of 3 failing and 1 of 806 passing tests."
-    assert why in text(WRONG, suspects=[RATES])
+    assert f"`RATES`: {why}" in text(WRONG, suspects=[RATES])
     assert ">   3 RATES = {" in text(WRONG, suspects=[RATES])
 
 

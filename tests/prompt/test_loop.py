@@ -468,11 +468,11 @@ def test_what_is_new_has_no_past():
             BOTH,
             "Failing since run 3 (1), run 4 (1). Got `7` (run 1), `5` (run 2) (`t.py::test_other`).",
         ),
-        ([known(since=5, had_passed=True)], CAUSE, "1 of 1 test passed in an earlier run."),
+        ([known(since=5, had_passed=True)], CAUSE, "1 of 1 passed in an earlier run."),
         (
             [known(since=3, had_passed=True), known("t.py::test_other", since=3)],
             BOTH,
-            "Failing since run 3. 1 of 2 tests passed in an earlier run.",
+            "Failing since run 3. 1 of 2 passed in an earlier run.",
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_function_that_was_edited_is_not_compared_with_the_old_counts(loop):
     assert counts(done) == (1, 7)
     assert passed(done, "discount") is None
     assert ": discount() in shop.py:" in done.title
-    assert "Run by 1 of 1 failing test; edited before run 2" in done.prompt
+    assert "run by 1 of 1 failing test; edited before run 2" in done.prompt
 
 
 def test_functions_that_moved_are_the_same(loop):

@@ -44,9 +44,7 @@ LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 _SYNTAX = 9
 # So many further places have their source shown.
 _MORE_SOURCES = 2
-_MAX_FINDINGS = 3
 _MAX_SOURCES = 6
-_MAX_SWALLOWED = 2
 _MAX_CALLERS = 4
 _MAX_NAMED = 3
 _WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
@@ -100,27 +98,26 @@ def _parts(
     source = _source_of(cause, at)
     earlier = shown.setdefault((at.file, source.start), number) if source is not None else number
     same = [f"The source is in section {earlier}."] if earlier != number else []
-    yield rank, "reasons", [*_where(cause, report), *_why(cause), *_findings(cause), *same]
+    # Of a single cause the heading is the title, which is far above.
+    subject = f"{span(at.called or at.where, 80)}: " if len(report.causes) == 1 else ""
+    yield rank, "reasons", [*_where(cause, report), *_why(cause, subject), *_findings(cause), *same]
     if source is not None and not same:
         yield source_rank, "source", _source(source, cause, at, report)
     missing = _missing(failure.raised) if failure.raised is not None else ()
     yield rank, "failing statements", [*_proof(failure), *missing]
     yield more, "values", value_lines(failure)
-    yield rank, "other places", _others(cause)
+    others = [each for each in cause.suspects[1:] if each.score >= LEAST_SHOWN]
+    yield rank, "other places", _others(others)
     yield more, "tracebacks", _raised_at(failure.raised, at)
     yield more, "other exceptions", _beside(cause, report)
     yield more, "advice", _advice(cause, advisers)
     yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
-    for each in cause.suspects[1 : 1 + _MORE_SOURCES]:
-        if _is_likely(each) and each.source is not None and (each.file, each.source.start) not in shown:
+    for each in others[:_MORE_SOURCES]:
+        if each.source is not None and (each.file, each.source.start) not in shown:
             shown[each.file, each.source.start] = number
             named = f"Source of {span(each.constant or each.function, 80)}:"
             rows = function_rows(each.source, marked=each.odd[0], ran=_lines_run(cause, each, report))
             yield Rank.FINDINGS, "source of other places", [named, *_with_legend(rows)]
-
-
-def _is_likely(suspect: Suspect) -> bool:
-    return suspect.score >= LEAST_SHOWN
 
 
 def _headline(cause: RootCause, report: Report) -> str:
@@ -151,11 +148,14 @@ def all_reasons(suspect: Suspect) -> Iterator[str]:
     yield from suspect.reasons
 
 
-def _why(cause: RootCause) -> Iterator[str]:
-    """The reasons for the first suspect, in one sentence, and passing tests that run it."""
+def _why(cause: RootCause, subject: str) -> Iterator[str]:
+    """The reasons for the first suspect, in one sentence, and passing tests that run it.
+
+    :param subject: what the sentence begins with; empty below a heading that names the place.
+    """
     for suspect in cause.suspects[:1]:
         reasons = "; ".join(map(_contained, all_reasons(suspect)))
-        yield f"{reasons[:1].upper()}{reasons[1:]}." if reasons else ""
+        yield f"{subject or reasons[:1].upper()}{reasons[0 if subject else 1 :]}." if reasons else ""
         if suspect.guards:
             guards = [*suspect.guards, *[""] * (suspect.guard_count - len(suspect.guards))]
             yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
@@ -180,12 +180,12 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
 
 def _findings(cause: RootCause) -> Iterator[str]:
     """What checkers found in the functions that may be at fault."""
-    for each in cause.findings[:_MAX_FINDINGS]:
+    for each in cause.findings[:_MAX_NAMED]:
         if (failure := each.failure) is not None:
             rule = f" ({span(failure.code, 40)})" if failure.code else ""
             at = span(f"{each.file}:{each.line}")
             yield f"{span(failure.tool, 20)} at {at}: {line_of(failure.message, 200)}{rule}"
-    if (more := len(cause.findings) - _MAX_FINDINGS) > 0:
+    if (more := len(cause.findings) - _MAX_NAMED) > 0:
         yield f"… and {more} more findings there."
 
 
@@ -263,10 +263,10 @@ def _test_frame(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
 
 
-def _others(cause: RootCause) -> Iterator[str]:
+def _others(suspects: Sequence[Suspect]) -> Iterator[str]:
     """The other places, in one line; of a file that the one before has too the line alone."""
     file, shown = "", []
-    for each in filter(_is_likely, cause.suspects[1:]):
+    for each in suspects:
         line = each.odd[0] or each.line
         where = f"{'' if each.file == file else each.file}:{line}" if line else each.file
         shown.append(f"{span(where)} {span(each.constant or each.function, 80)} ({percent(each.score)})")
@@ -301,7 +301,7 @@ def _missing(raised: Raised) -> list[str]:
 
 def _beside(cause: RootCause, report: Report) -> Iterator[str]:
     """Exceptions that were handled, and other failures of the same cause."""
-    for each in swallowed_for(cause, report.observation.calls)[:_MAX_SWALLOWED]:
+    for each in swallowed_for(cause, report.observation.calls):
         said = f"{each.type}: {each.message}" if each.message else each.type
         caught = f", caught at {span(each.caught)}" if each.caught else ""
         tests = f"{len(each.failed):,} failing and {each.passed:,} passing tests"

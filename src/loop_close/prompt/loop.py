@@ -96,9 +96,8 @@ def _diff(edits: Sequence[Edit]) -> list[str]:
     for edit in shown[:_MAX_NAMED]:
         kept = safe(edit.diff).split("\n")[:room]
         cut = cut_apart([row[1:] for row in kept], _WIDTH)
-        rows += [f"@@ {one_line(safe(edit.file), 100)} {one_line(safe(edit.function), 60)} @@"] * (
-            len(shown) > 1
-        )
+        name = one_line(safe(f"{edit.file} {edit.function}"), 160)
+        rows += [f"@@ {name} @@"] * (len(shown) > 1)
         rows += [f"{row[:1]}{text}" for row, text in zip(kept, cut, strict=True)]
     more = sum(edit.diff.count("\n") + 1 for edit in shown) - sum(not row.startswith("@@ ") for row in rows)
     rest = [f"… {more} more line{'s' * (more != 1)}"] if more > 0 else []
@@ -300,7 +299,7 @@ def past_lines(cause: RootCause, loop: Loop | None) -> Iterator[str]:
         test = f" ({span(known.test, 160)})" if len(tests) > 1 else ""
         parts.append(f"{_values(known)[1:-1]}{test}.{want}")
     if passed := sum(each.had_passed for each in tests):
-        parts.append(f"{passed} of {number_of(len(tests), 'test', 'tests')} passed in an earlier run.")
+        parts.append(f"{passed} of {len(tests)} passed in an earlier run.")
     if parts:
         yield " ".join(parts)
 
