@@ -29,14 +29,14 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     assert done.title == f"# 1 file cannot be collected: {cause}"
     assert done.report["stall_reason"] == f"1 {kind} detected"
     assert done.says(
-        "File: `test_a.py`\n", "(`1 error during collection`): 1 test of other files did not run."
+        "Shown by `test_a.py` (collect", "(`1 error during collection`): 1 test of other files did not run."
     )
     assert done.report["verdict"] == "red"
 
 
 def test_syntax_error_is_shown_with_its_line_and_column(run):
     done = run({"test_a.py": "x = 1\ndef test_x(:\n    pass\n"})
-    assert done.says(">   2 def test_x(:\n                 ^\n          pass", "test_a.py:2")
+    assert done.says(">   2 def test_x(:\n                 ^\n    3     pass", "test_a.py:2")
 
 
 def test_collection_error_stands_beside_failing_tests(run):
@@ -69,7 +69,7 @@ def test_parameters_that_do_not_fit_are_a_collection_error(run):
     source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
     done = run({"test_a.py": source})
     assert done.title.startswith("# 1 file cannot be collected: ")
-    assert done.says("File: `test_a.py`\n")
+    assert done.says("Shown by `test_a.py` (collect")
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,13 @@ def test_unittest_classes_fail_where_they_fail(run):
     done = run({"test_a.py": UNITTEST})
     assert done.says(
         "`RuntimeError` at `test_a.py:6` in `Server.setUpClass()`",
-        "2 tests (setup): `test_a.py::Server::test_one`, `Server::test_two`",
+        "Shown by `test_a.py::Server::test_one` (setup",
         "`ValueError` at `test_a.py:11` in `Own.setUp()`",
         "`OSError` at `test_a.py:16` in `Stop.tearDownClass()`",
         "`AssertionError` at `test_a.py:20` in `Plain.test_equal()`",
         "{'a': 1} != {'a': 2}",
         "ValueError not raised",
-        "Test: `test_a.py::Plain::test_unexpected`",
+        "Shown by `test_a.py::Plain::test_unexpected`",
     )
     assert (done.report["counts"]["skipped"], done.report["counts"]["xfailed"]) == (1, 1)
     assert len(done.causes) == 6
@@ -152,7 +152,7 @@ def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
     done = run({"test_a.py": "async def test_a(): pass\n"})
     assert done.ret == (1 if pytest.version_tuple >= (8, 4) else 0)
     if done.ret:
-        assert done.says("async def functions are not natively supported", "Test: `test_a.py::test_a`\n")
+        assert done.says("async def functions are not natively supported", "Shown by `test_a.py::test_a`")
     else:
         assert done.title == "# No test ran (exit 0)"
 
