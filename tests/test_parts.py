@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from records import failure, raised
 
-from loop_close.calls import Calls, ImportEffect, Swallowed
+from loop_close.calls import Calls
 from loop_close.model import Counts, Observation
 from loop_close.parts import (
     Part,
@@ -37,8 +37,6 @@ SEEN = Observation(
         functions=(called(passed=2, lines={0: 2}),),
         failed={NODE: ((0, 10),)},
         modules=frozenset({"src/shop/cart.py"}),
-        import_effects=(ImportEffect("src/shop/cart.py", 1, ran=frozenset({0})),),
-        swallowed=(Swallowed("src/shop/cart.py", 3, "total", "OSError", failed=frozenset({NODE})),),
         like_tests={NODE: ((0, 0.5),)},
     ),
     tests=(NODE,),

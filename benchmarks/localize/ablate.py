@@ -122,11 +122,6 @@ def _without_weight(name: str) -> Iterator[None]:
         yield
 
 
-def _without_imports(calls: Calls) -> Calls:
-    functions = tuple(each._replace(at_import=(), named=0, uses=frozenset()) for each in calls.functions)
-    return calls._replace(functions=functions, import_effects=(), uses={})
-
-
 def _without_none(calls: Calls) -> Calls:
     functions = tuple(each._replace(returned_none=0, none_before=False) for each in calls.functions)
     return calls._replace(functions=functions, returned_none={})
@@ -134,8 +129,6 @@ def _without_none(calls: Calls) -> Calls:
 
 #: What tracking records beside the lines of each test.
 _PARTS: Mapping[str, Callable[[Calls], Calls]] = {
-    "effects of imports": _without_imports,
-    "handled exceptions": lambda calls: calls._replace(swallowed=()),
     "returned None": _without_none,
     "constants": lambda calls: calls._replace(constants=()),
     "words of tests": lambda calls: calls._replace(like_tests={}),

@@ -18,7 +18,6 @@ from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.replay import scene_in, with_sources
 from loop_close.causes.candidates import Candidate
 from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
-from loop_close.causes.spectrum import Counted
 from loop_close.facts import base_name
 from loop_close.judge import report_of
 from loop_close.model import Observation
@@ -67,8 +66,7 @@ def _choices(
     observation: Observation, fault: Fault, names: Sequence[str], *, is_counted: bool
 ) -> Iterator[Choice]:
     """A choice for each root cause. The last candidate is that none of the others is the right one."""
-    counted = Counted(observation.calls) if observation.calls is not None else None
-    every = [found_for(cause, counted) for cause in report_of(observation).causes]
+    every = [found_for(cause, observation.calls) for cause in report_of(observation).causes]
     known = [found for found in every if found and any(c.spectrum for c in found) == is_counted]
     for found in known:
         rows = [([c.features.get(name, 0.0) for name in names], _is_it(fault, c)) for c in found]

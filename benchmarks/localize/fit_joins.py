@@ -19,7 +19,6 @@ from loop_close.calls import Calls
 from loop_close.causes.clues import is_named
 from loop_close.causes.locate import CauseEvidence, agreement, evidence_of, joint_less_apart
 from loop_close.causes.rank import found_for
-from loop_close.causes.spectrum import Counted
 from loop_close.model import RootCause
 
 _PAIRS, _MOST_CAUSES = 2_000, 25
@@ -66,7 +65,7 @@ def _of(causes: Sequence[RootCause], calls: Calls, own: int) -> list[tuple[float
 
 
 def _told(cause: RootCause, calls: Calls) -> CauseEvidence | None:
-    return None if is_named(cause) else evidence_of(cause, found_for(cause, Counted(calls)), calls)
+    return None if is_named(cause) else evidence_of(cause, found_for(cause, calls), calls)
 
 
 def _known(one: CauseEvidence, other: CauseEvidence) -> tuple[float, float, float]:

@@ -139,13 +139,9 @@ def _clean_calls(calls: Calls) -> Calls:
     """Names of files and functions stay: only node ids and messages hold values."""
     tables: dict[str, Any] = {
         name: {_clean(test): value for test, value in getattr(calls, name).items()}
-        for name in ("failed", "returned_none", "uses", "like_tests")
+        for name in ("failed", "returned_none", "like_tests")
     }
-    swallowed = tuple(
-        each._replace(message=_clean(each.message), failed=frozenset(map(_clean, each.failed)))
-        for each in calls.swallowed
-    )
-    return calls._replace(swallowed=swallowed, **tables)
+    return calls._replace(**tables)
 
 
 # --- parts as files

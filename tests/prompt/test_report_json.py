@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from records import any_text, failure, failures, frame, hostile, observed, raised
 
 import loop_close
-from loop_close.calls import Calls, Swallowed
 from loop_close.judge import report_of
 from loop_close.model import Counts, Difference, EditsRun, Site
 from loop_close.prompt.report_json import SCHEMA, dump, report_document, state_document
@@ -207,28 +206,3 @@ def test_edited_functions_that_no_test_ran():
     VALIDATOR.validate(document)
     assert document["edited_functions"] == 2
     assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]
-
-
-def test_exceptions_that_were_handled():
-    lost = Swallowed(
-        file="src/shop/cart.py",
-        line=9,
-        function="read",
-        type="KeyError",
-        message="'eu'",
-        caught="src/shop/cart.py:12",
-        failed=frozenset([failure().nodeid]),
-    )
-    calls = Calls(failed={failure().nodeid: ()}, swallowed=(lost,), passed=4)
-    document = report_document(report_of(observed(failure(), calls=calls)), "")
-    VALIDATOR.validate(document)
-    assert document["root_causes"][0]["swallowed"] == [
-        {
-            "exception": "KeyError",
-            "message": "'eu'",
-            "location": {"file": "src/shop/cart.py", "line": 9, "function": "read"},
-            "caught": "src/shop/cart.py:12",
-            "tests": [failure().nodeid],
-            "passing": 0,
-        }
-    ]

@@ -15,7 +15,6 @@ from loop_close.causes.clues import (
     MAY,
     Clue,
     NoneBefore,
-    SwallowedIn,
     failing_classes,
     handing_on,
     is_about_none,
@@ -23,7 +22,7 @@ from loop_close.causes.clues import (
     maker_share,
 )
 from loop_close.causes.edits import written_name
-from loop_close.causes.spectrum import Spectrum, SpectrumCounts, ochiai
+from loop_close.causes.spectrum import Spectrum, ochiai, passed_of, traces_of
 from loop_close.facts import Name, base_name
 from loop_close.model import Failure
 from loop_close.records import Record
@@ -74,7 +73,6 @@ class Candidate(Record, frozen=True, kw_only=True):
     """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
 
     :ivar none_before: the function, if it returned None before the tests and the failures are about None.
-    :ivar swallowed: an exception that was raised in it and never reached the tests.
     :ivar is_about_none: the messages of the failures contain None.
     :ivar at_import: the failures are of modules that cannot be imported, so no other test need have passed.
     :ivar loaded: if it is a statement outside of functions, what it binds and where that is loaded. Then ``function``
@@ -86,8 +84,8 @@ class Candidate(Record, frozen=True, kw_only=True):
         from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (it returned None).
         Of the clues: ``raised``, ``once_raised``, ``missing``, ``framed``, ``judged``, ``edited``, ``outside`` (edited,
         calls not counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls
-        by itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``,
-        ``swallowed``. ``constant``: it is a statement outside of functions.
+        by itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``.
+        ``constant``: it is a statement outside of functions.
     """
 
     file: str
@@ -96,7 +94,6 @@ class Candidate(Record, frozen=True, kw_only=True):
     clue: Clue | None
     features: Mapping[str, float]
     none_before: NoneBefore | None = None
-    swallowed: SwallowedIn | None = None
     is_about_none: bool = False
     at_import: bool = False
     loaded: Loaded | None = None
@@ -108,16 +105,14 @@ def candidates(
     failures: Sequence[Failure],
     known: ExecutedCode | None = None,
     none_before: Mapping[Name, NoneBefore] | None = None,
-    swallowed: Mapping[Name, SwallowedIn] | None = None,
 ) -> list[Candidate]:
     """Every function that failing tests ran, that is on a traceback, that was edited, or that returned None.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
     :param none_before: functions that returned None before the tests, where that is evidence.
-    :param swallowed: functions in which exceptions were raised that never reached the tests.
     """
-    none_before, swallowed = none_before or {}, swallowed or {}
+    none_before = none_before or {}
     known = known or ExecutedCode()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
@@ -130,7 +125,7 @@ def candidates(
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         if _follows((file, function), clue, given_on, failures):
             continue
-        before, unseen = none_before.get((file, function)), swallowed.get((file, function))
+        before = none_before.get((file, function))
         features = {
             **_by_spectrum(spectrum),
             "lost": _lost(spectrum, is_about_none=about_none),
@@ -139,7 +134,6 @@ def candidates(
             "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
             "none_before": before.share if before is not None else 0.0,
-            "swallowed": unseen.share if unseen is not None else 0.0,
             "constant": 0.0,
         }
         found.append(
@@ -150,7 +144,6 @@ def candidates(
                 clue=clue,
                 features=features,
                 none_before=before,
-                swallowed=unseen,
                 is_about_none=about_none,
                 at_import=at_import,
             )
@@ -266,13 +259,13 @@ def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
 _OF_FUNCTIONS = frozenset(
     (
         *("name", "words", "special", "maker", "large", "lost"),
-        *("swallowed", "none_before", "edited", "outside", "framed", "judged"),
+        *("none_before", "edited", "outside", "framed", "judged"),
     )
 )
 
 
 def constants_loaded(
-    found: Collection[Candidate], counts: SpectrumCounts, weights: Mapping[str, float]
+    found: Collection[Candidate], calls: Calls, tests: Collection[str], weights: Mapping[str, float]
 ) -> list[Candidate]:
     """Statements whose values the candidates load in lines that the failing tests ran; one of each module or class.
 
@@ -281,13 +274,14 @@ def constants_loaded(
     passing tests load.
 
     :param found: the functions, with all their features.
+    :param tests: node ids of the failing tests of the cause.
     """
-    calls = counts.calls
-    ran = Counter(hit for trace in counts.traces for hit in trace.hits)
+    traces = traces_of(calls, tests)
+    ran = Counter(hit for trace in traces for hit in trace)
     classes = {(calls.functions[i].file, class_of(calls.functions[i].function)) for i, _ in ran}
     lines: dict[tuple[str, int], list[tuple[float, int]]] = {}
     for (index, line), failed in ran.items():
-        score = ochiai(failed, counts.passed_line((index, line)), len(counts.traces))
+        score = ochiai(failed, passed_of(calls, (index, line)), len(traces))
         lines.setdefault((calls.functions[index].file, line), []).append((score, index))
     own = {(c.file, c.function): c for c in found}
     sums = {name: sum(weights.get(k, 0.0) * v for k, v in c.features.items()) for name, c in own.items()}
@@ -328,7 +322,6 @@ def _constant(
         clue=None,
         features={**features(likeliest), "constant": 1.0},
         none_before=None,
-        swallowed=None,
         loaded=loaded,
     )
 

@@ -25,7 +25,7 @@ from loop_close.causes.clues import (
 )
 from loop_close.causes.grouping import miscalled
 from loop_close.causes.rank import LEAST_FIRST, NONE, Scored, found_for, is_odd, scored, suspects_among
-from loop_close.causes.spectrum import Counted, Hit, ochiai, passed_of
+from loop_close.causes.spectrum import Hit, ochiai, passed_of
 from loop_close.facts import Name, base_name, innermost, is_assertion, links, origins
 from loop_close.model import Evidence, Failure, RootCause, Suspect
 from loop_close.records import Loop, Record
@@ -47,11 +47,9 @@ def joined(causes: Sequence[RootCause], calls: Calls | None) -> list[RootCause]:
     if calls is None or len(causes) < 2:
         return list(causes)
 
-    counted = Counted(calls)
-
     def evidence(group: Group) -> CauseEvidence:
         whole = _joined(causes, group)
-        return evidence_of(whole, found_for(whole, counted), calls)
+        return evidence_of(whole, found_for(whole, calls), calls)
 
     # with more root causes, those with most failures
     by_size = sorted(_able(causes, calls), key=lambda i: (-len(causes[i].evidence), causes[i].id))
@@ -104,11 +102,10 @@ def _explained(cause: RootCause) -> float:
 
 def _scores(causes: Sequence[RootCause], calls: Calls | None, loop: Loop | None) -> Iterator[Scored]:
     """The candidates of each, those of one that may be one with others judged by the failures of these as well."""
-    counted = Counted(calls) if calls is not None else None
 
     @cache
     def scores(group: Group) -> Scored:
-        return scored(found_for(_joined(causes, group), counted, loop))
+        return scored(found_for(_joined(causes, group), calls, loop))
 
     near = _near(causes, calls, scores)
     for i in range(len(causes)):

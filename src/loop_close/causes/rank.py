@@ -17,8 +17,8 @@ from loop_close.causes.candidates import (
     with_relative_rank,
     with_words,
 )
-from loop_close.causes.clues import clues, is_named, none_before_tests, swallowed_in
-from loop_close.causes.spectrum import Counted, Spectrum, spectra
+from loop_close.causes.clues import clues, is_named, none_before_tests
+from loop_close.causes.spectrum import Spectrum, spectra
 from loop_close.facts import base_name, is_syntax_error
 from loop_close.model import RootCause, Suspect
 from loop_close.records import Loop
@@ -32,8 +32,7 @@ NONE = "none"
 #: How much each clue weighs where calls are counted. Fitted, as a choice of one function among those that the failing
 #: tests ran, to the tuning half of the faults of `python -m benchmarks.localize`. Edits are not fitted: one is set to
 #: outweigh all but the plainest of the clues, and what is edited and not counted weighs as much as what is edited and
-#: counted. Neither is a place on the traceback, None before the tests, nor a swallowed exception, which too
-#: few faults give.
+#: counted. Neither is a place on the traceback, nor None before the tests, which too few faults give.
 WEIGHTS: Mapping[str, float] = {
     "line_score": 1.9,
     "function": 0.3,
@@ -57,7 +56,6 @@ WEIGHTS: Mapping[str, float] = {
     "outside": 6.5,
     "none_before": 12.0,
     NONE: 5.6,
-    "swallowed": 1.5,
     "constant": -1.0,
 }
 #: The same where no passing test is counted: all that ran is then as odd, and the traceback says more.
@@ -139,7 +137,7 @@ def is_odd(spectrum: Spectrum) -> bool:
     return 2 * spectrum.failed >= spectrum.of_failed and tells_apart
 
 
-def found_for(cause: RootCause, counted: Counted | None, loop: Loop | None = None) -> list[Candidate]:
+def found_for(cause: RootCause, calls: Calls | None, loop: Loop | None = None) -> list[Candidate]:
     """All candidates for the failures of a cause, by place; none where Python says which line it cannot parse."""
     failures = [e.failure for e in cause.evidence if e.failure is not None]
     if all(is_syntax_error(failure.raised) for failure in failures):
@@ -149,18 +147,16 @@ def found_for(cause: RootCause, counted: Counted | None, loop: Loop | None = Non
     found = clues(failures, loop)
     unwound = {name for name, clue in found.items() if clue.framed}
     counted_tests = tests - about_modules if is_named(cause) else tests
-    spectrum = spectra(counted, counted_tests, unwound) if counted is not None else []
-    calls = counted.calls if counted is not None else None
+    spectrum = spectra(calls, counted_tests, unwound) if calls is not None else []
     is_known = calls is not None and bool(tests) and tests <= calls.failed.keys()
     known = _known(calls) if spectrum or is_known else None
     before = none_before_tests(failures, calls)
-    swallowed = swallowed_in(cause, calls)
-    functions = candidates(spectrum, found, failures, known, before, swallowed)
+    functions = candidates(spectrum, found, failures, known, before)
     functions = with_names(with_relative_rank(functions), tests)
     functions = with_words(functions, calls or Calls(), tests)
-    if counted is None or not counted.calls.constants:
+    if calls is None or not calls.constants:
         return functions
-    return [*functions, *constants_loaded(functions, counted.of(counted_tests), WEIGHTS)]
+    return [*functions, *constants_loaded(functions, calls, counted_tests, WEIGHTS)]
 
 
 def _known(calls: Calls | None) -> ExecutedCode:
@@ -250,13 +246,9 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield f"returned None{wanted}{tests}"
     if spectrum is not None and candidate.at_import and not clue:
         yield "ran before the import failed"
-    if spectrum is not None and spectrum.made and not candidate.at_import:
-        yield _made(spectrum)
     if candidate.none_before is not None:
         wanted = ", where a value is expected" if candidate.none_before.function.returns_value else ""
         yield f"returned None at import or before the tests{wanted}"
-    if candidate.swallowed is not None:
-        yield candidate.swallowed.reason
     if clue is None:
         return
     if clue.edited:
@@ -274,12 +266,6 @@ def _loaded(candidate: Candidate, loaded: Loaded) -> str:
     is_part = (loaded.where, loaded.line) in loaded.constant.parts
     how = "part of what is loaded" if is_part else "loaded"
     return f"{loaded.constant.name} is {how} in line {loaded.line} of {loaded.by}(){where}"
-
-
-def _made(spectrum: Spectrum) -> str:
-    if spectrum.made == spectrum.failed:
-        return "it ran at import, and the failing tests use its result"
-    return f"{spectrum.made} of the failing ones use its result from import"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from loop_close import lazy
-from loop_close.causes.clues import swallowed_for
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place, file_of, is_shown, package_differences, sides, test_function
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
@@ -109,7 +108,7 @@ def _parts(
     others = [each for each in cause.suspects[1:] if each.score >= LEAST_SHOWN]
     yield rank, "other places", _others(others)
     yield more, "tracebacks", _raised_at(failure.raised, at)
-    yield more, "other exceptions", _beside(cause, report)
+    yield more, "other exceptions", other_kinds(failures_of(cause))
     yield more, "advice", _advice(cause, advisers)
     yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
     for each in others[:_MORE_SOURCES]:
@@ -297,16 +296,6 @@ def _text_of(frame: Frame) -> str:
 def _missing(raised: Raised) -> list[str]:
     """What is missing, code without a file, and the exceptions that it holds or came from."""
     return [*generated_lines(raised), *missing_lines(raised), *relative_lines(raised)]
-
-
-def _beside(cause: RootCause, report: Report) -> Iterator[str]:
-    """Exceptions that were handled, and other failures of the same cause."""
-    for each in swallowed_for(cause, report.observation.calls):
-        said = f"{each.type}: {each.message}" if each.message else each.type
-        caught = f", caught at {span(each.caught)}" if each.caught else ""
-        tests = f"{len(each.failed):,} failing and {each.passed:,} passing tests"
-        yield f"Handled: {line_of(said)} at {span(f'{each.file}:{each.line}')}{caught}; in {tests}."
-    yield from other_kinds(failures_of(cause))
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:

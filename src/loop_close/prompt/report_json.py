@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from loop_close.calls import Calls, Swallowed
-from loop_close.causes.clues import swallowed_for
+from loop_close.calls import Calls
 from loop_close.facts import differences, failure_place, innermost, links, values
 from loop_close.model import (
     Evidence,
@@ -129,7 +128,6 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
         "attempts": attempts_at(cause, report.loop),
         "suspects": [_suspect(suspect) for suspect in cause.suspects],
         "findings": [_evidence(each, {id(each): cause.id}) for each in cause.findings],
-        "swallowed": [_swallowed(each) for each in swallowed_for(cause, report.observation.calls)],
     }
 
 
@@ -137,17 +135,6 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
     place = _fields(suspect, "file", "line", "end_line", "function", "score")
     constant = {"constant": suspect.constant} if suspect.constant else {}
     return {**place, **constant, "reasons": [*all_reasons(suspect)]}
-
-
-def _swallowed(each: Swallowed) -> dict[str, Any]:
-    """An exception that was handled and never reached the tests of the cause."""
-    return {
-        **_fields(each, "message", "caught"),
-        "exception": each.type,
-        "location": _location(each),
-        "tests": sorted(each.failed),
-        "passing": each.passed,
-    }
 
 
 def _calls(observation: Observation) -> dict[str, Any]:

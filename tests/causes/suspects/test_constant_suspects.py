@@ -7,7 +7,6 @@ from records import failure, verdict
 from loop_close.calls import Constant
 from loop_close.causes.locate import blame
 from loop_close.causes.rank import found_for, scored, suspects_among
-from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
@@ -27,7 +26,7 @@ def known(*constants, functions=(TAX, TOTAL), ran=((0, 1), (1, 1), (1, 2))):
 
 
 def found(*constants, **fields):
-    return found_for(cause(), Counted(known(*constants, **fields)))
+    return found_for(cause(), known(*constants, **fields))
 
 
 def constants(candidates):
@@ -89,7 +88,7 @@ def test_attributes_count_where_a_method_of_the_class_ran():
 
 def test_an_edited_module_is_a_suspect_by_that():
     so_far = loop(step(1, edits=edited("<module>", CART)), failing=[failing(nodeid("test_a"))])
-    first = suspects_among(scored(found_for(cause(), Counted(known(RATES)), so_far)))[0]
+    first = suspects_among(scored(found_for(cause(), known(RATES), so_far)))[0]
     assert (first.function, first.constant, first.edited) == ("<module>", "", 1)
 
 

@@ -7,7 +7,6 @@ from records import SRC, TEST, failure, frame, in_test, observed, raised, source
 from loop_close.calls import Calls
 from loop_close.causes.clues import edited_before
 from loop_close.causes.rank import found_for, scored, suspects_among
-from loop_close.causes.spectrum import Counted
 from loop_close.judge import report_of
 from loop_close.records import Edit
 
@@ -159,7 +158,7 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
     """Its calls are known: there are none."""
     exc = raised("AssertionError", frames=[in_test()])
     assert suspects(exc, Edit(file=SRC, function="total")) != []
-    known = Counted(Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ()}))
+    known = Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ()})
     assert suspects(exc, Edit(file=SRC, function="total"), known_calls=known) == []
 
 
@@ -199,7 +198,7 @@ def test_what_the_failing_test_did_not_run_is_not_suspected_though_it_ran_nothin
     ],
 )
 def test_what_is_missed_and_was_removed_comes_first(exc, edit, expected):
-    known = Counted(Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ((0, 1),)}))
+    known = Calls(passed=3, functions=(called("total", 10, 3),), failed={NODEID: ((0, 1),)})
     for known_calls in (None, known):
         function, reasons = suspects(exc, edit, CONSTANT, phase="call", known_calls=known_calls)[0]
         assert (function, reasons[0]) == expected

@@ -7,7 +7,6 @@ from records import failure, verdict
 from loop_close.causes.candidates import Candidate, with_names
 from loop_close.causes.clues import Clue
 from loop_close.causes.rank import found_for, scored
-from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause
 
 
@@ -139,7 +138,7 @@ def test_between_nothing_and_all_whatever_the_names(functions, tests):
 def test_of_functions_that_ran_alike_the_one_that_the_tests_are_called_after_is_first():
     known = calls(called("parse"), called("total", 30), passed=9, test_total=[(0, 1), (1, 1)])
     cause = RootCause(id="1", kind="test-failure", evidence=(of_total(),))
-    ranked = scored(found_for(cause, Counted(known)))
+    ranked = scored(found_for(cause, known))
     assert [each.function for _, each in ranked] == ["total", "parse"]
 
 

@@ -15,7 +15,6 @@ from loop_close.causes.rank import (
     scored,
     suspects_among,
 )
-from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, Origin, RootCause, SourceLines
 from loop_close.records import Edit
 
@@ -30,11 +29,11 @@ def cause(*failures):
 
 
 def suspects_of(cause, known=None, *more):
-    return suspects_among(scored(found_for(cause, Counted(known) if known is not None else None, *more)))
+    return suspects_among(scored(found_for(cause, known, *more)))
 
 
 def ranked(cause, known=None, *more):
-    found = found_for(cause, Counted(known) if known is not None else None, *more)
+    found = found_for(cause, known, *more)
     return [candidate.function for _, candidate in scored(found)]
 
 
@@ -83,7 +82,7 @@ def test_at_most_five():
 
 def test_the_probabilities_leave_some_for_none_of_the_candidates():
     known = calls(TAX, TOTAL, passed=40, test_a=[(0, 1), (1, 1), (1, 2)])
-    found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
+    found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
     assert 0.9 < sum(probability for probability, _ in scored(found)) < 1
     assert sum(share for share, _ in scored(found, without=(NONE,))) == pytest.approx(1)
 
@@ -175,9 +174,7 @@ def test_why_what_was_edited_is_suspected():
 
 def test_every_feature_has_a_weight():
     one = cause(failure(WRONG, nodeid("test_a")))
-    found = found_for(
-        one, Counted(calls(TOTAL, passed=9, test_a=[(0, 1)])), after(Edit(file=CART, function="total"))
-    )
+    found = found_for(one, calls(TOTAL, passed=9, test_a=[(0, 1)]), after(Edit(file=CART, function="total")))
     (first,) = found
     assert set(first.features) == {*WEIGHTS, *UNCOUNTED} - {NONE}
     assert all(-1 <= value <= 1 for value in first.features.values())
@@ -210,7 +207,7 @@ def test_of_two_alike_the_one_that_lost_its_value():
     known = calls(*alike, passed=40, test_a=[(0, 1), (1, 1)])._replace(
         returned_none={nodeid("test_a"): frozenset({0, 1})}
     )
-    found = found_for(cause(failure(WRONG, nodeid("test_a"))), Counted(known))
+    found = found_for(cause(failure(WRONG, nodeid("test_a"))), known)
     assert [round(each.features["lost"], 2) for each in found] == [0.5, 0.71]
     assert names(suspects_among(scored(found))) == ["g", "f"]
 
@@ -221,7 +218,7 @@ OF_NONE = raised("TypeError", "'NoneType' object is not callable", [in_test("tes
 @pytest.mark.parametrize(("wrong", "names"), [(OF_NONE, ["marked.<locals>.mark"]), (WRONG, [])])
 def test_what_gave_none_before_the_tests(wrong, names):
     lost = called("marked.<locals>.mark", 30, in_import=True, none_before=True, returns_value=True)
-    found = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(calls(lost, passed=3, test_a=[])))
+    found = found_for(cause(failure(wrong, nodeid("test_a"))), calls(lost, passed=3, test_a=[]))
     assert [each.function for each in found] == names
 
 
@@ -242,7 +239,7 @@ def test_what_need_not_give_a_value_in_failures_that_speak_of_none(wrong, expect
     known = calls(called("f", 10, passed=3), passed=40, test_a=[(0, 1)])._replace(
         returned_none={nodeid("test_a"): frozenset({0})},
     )
-    (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), Counted(known))
+    (found,) = found_for(cause(failure(wrong, nodeid("test_a"))), known)
     assert found.features["lost"] == expected
     assert [reason for reason in reasons_of(found) if "None" in reason] == ["returned None"][: int(expected)]
 

@@ -4,7 +4,7 @@ from called import called, calls, nodeid
 from loop_close.causes.candidates import Candidate
 from loop_close.causes.clues import Clue, NoneBefore
 from loop_close.causes.rank import odd_line, reasons_of
-from loop_close.causes.spectrum import Counted, spectra
+from loop_close.causes.spectrum import spectra
 
 
 def candidate(**fields):
@@ -44,7 +44,7 @@ def test_no_clue_no_reason():
 )
 def test_odd_line(passed, lines, odd):
     known = calls(called("f", 10, passed=passed, lines=lines), passed=9, test_a=[(0, 1)])
-    (spectrum,) = spectra(Counted(known), [nodeid("test_a")])
+    (spectrum,) = spectra(known, [nodeid("test_a")])
     assert odd_line(candidate(spectrum=spectrum)) == odd
 
 
@@ -52,7 +52,7 @@ def test_a_line_that_not_all_of_them_ran():
     known = calls(
         called("f", 10, passed=9, lines={1: 9, 2: 0}), passed=9, test_a=[(0, 1)], test_b=[(0, 1), (0, 2)]
     )
-    (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])
+    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
     assert odd_line(candidate(spectrum=spectrum)) == (0, 0, 0)
 
 
@@ -66,7 +66,7 @@ def test_none_where_a_value_is_wanted(returns_value, reasons):
     )._replace(
         returned_none={nodeid("test_a"): frozenset({0})},
     )
-    (spectrum,) = spectra(Counted(known), [nodeid("test_a"), nodeid("test_b")])
+    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
     said = "returned None where a value is expected (1 of 2 failing tests)"
     assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons
 

@@ -2,7 +2,7 @@ import pytest
 from called import called, calls, nodeid
 
 from loop_close.causes.candidates import candidates, with_relative_rank
-from loop_close.causes.spectrum import Counted, spectra
+from loop_close.causes.spectrum import spectra
 
 TAX = "src/shop/tax.py"
 
@@ -10,7 +10,7 @@ TAX = "src/shop/tax.py"
 def standing(*functions, **failed):
     """The two clues of each function."""
     made = calls(*functions, passed=15, **failed)
-    found = with_relative_rank(candidates(spectra(Counted(made), [*map(nodeid, failed)]), {}, []))
+    found = with_relative_rank(candidates(spectra(made, [*map(nodeid, failed)]), {}, []))
     return {c.function: (c.features["contrast_rank"], round(c.features["file"], 2)) for c in found}
 
 

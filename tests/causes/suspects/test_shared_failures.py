@@ -6,7 +6,6 @@ from records import failure, frame, in_test, raised, verdict
 
 from loop_close.causes.locate import agreement, evidence_of, joined, odds
 from loop_close.causes.rank import found_for
-from loop_close.causes.spectrum import Counted
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
@@ -26,7 +25,7 @@ def placed(message="one", function="total", **fields):
 
 
 def group(known, cause):
-    return evidence_of(cause, found_for(cause, Counted(known)), known)
+    return evidence_of(cause, found_for(cause, known), known)
 
 
 def pairs(causes, known=BOTH):

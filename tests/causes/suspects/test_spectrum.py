@@ -5,7 +5,7 @@ from called import called, calls, nodeid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.causes.spectrum import Counted, ochiai, spectra
+from loop_close.causes.spectrum import ochiai, spectra
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0, 3: 2})
 TAX = called("tax", 30, passed=1, lines={1: 1})
@@ -29,13 +29,13 @@ def test_ochiai_is_a_share(failed, passed, of):
 
 
 def test_nothing_is_known_of_a_test_that_was_not_looked_at():
-    assert spectra(Counted(calls(TOTAL, passed=3)), [nodeid("test_a")]) == []
+    assert spectra(calls(TOTAL, passed=3), [nodeid("test_a")]) == []
 
 
 def test_counts_of_a_function():
     found = by_name(
         spectra(
-            Counted(calls(TOTAL, TAX, passed=9, test_a=[(0, 1), (1, 1)], test_b=[(0, 1)])),
+            calls(TOTAL, TAX, passed=9, test_a=[(0, 1), (1, 1)], test_b=[(0, 1)]),
             [*map(nodeid, ("test_a", "test_b"))],
         )
     )
@@ -46,20 +46,20 @@ def test_counts_of_a_function():
 
 
 def test_the_line_that_only_failing_tests_ran():
-    (found,) = spectra(Counted(calls(TOTAL, passed=9, test_a=[(0, 1), (0, 2), (0, 3)])), [nodeid("test_a")])
+    (found,) = spectra(calls(TOTAL, passed=9, test_a=[(0, 1), (0, 2), (0, 3)]), [nodeid("test_a")])
     assert (found.line, found.line_score, found.line_failed, found.line_passed) == (12, 1.0, 1, 0)
 
 
 def test_the_line_that_only_failing_tests_left_out():
     function = called("total", passed=4, lines={1: 4, 2: 4})
-    (found,) = spectra(Counted(calls(function, passed=9, test_a=[(0, 1)])), [nodeid("test_a")])
+    (found,) = spectra(calls(function, passed=9, test_a=[(0, 1)]), [nodeid("test_a")])
     assert found.left_out_score == 1.0
 
 
 def test_what_an_exception_cut_short_was_not_left_out():
     function = called("total", passed=4, lines={1: 4, 2: 4})
     (found,) = spectra(
-        Counted(calls(function, passed=9, test_a=[(0, 1)])),
+        calls(function, passed=9, test_a=[(0, 1)]),
         [nodeid("test_a")],
         {(function.file, function.function)},
     )
@@ -69,28 +69,28 @@ def test_what_an_exception_cut_short_was_not_left_out():
 def test_contrast_is_that_of_the_line_that_tells_most():
     function = called("total", passed=9, lines={1: 9, 2: 4})
     made = calls(function, passed=15, test_a=[(0, 1), (0, 2)], test_b=[(0, 1)])
-    (found,) = spectra(Counted(made), [*map(nodeid, ("test_a", "test_b"))])
+    (found,) = spectra(made, [*map(nodeid, ("test_a", "test_b"))])
     assert found.contrast == 1 - 0.75  # of both failing tests and nine of fifteen; the other one: 1/2 - 1/2
 
 
 def test_failing_tests_of_other_causes_count_neither_way():
     one = calls(TOTAL, passed=9, test_a=[(0, 1)])
     both = calls(TOTAL, passed=9, test_a=[(0, 1)], test_b=[(0, 2)])
-    assert spectra(Counted(one), [nodeid("test_a")]) == spectra(Counted(both), [nodeid("test_a")])
+    assert spectra(one, [nodeid("test_a")]) == spectra(both, [nodeid("test_a")])
 
 
 def test_a_test_that_ran_nothing():
-    assert spectra(Counted(calls(TOTAL, passed=9, test_a=[])), [nodeid("test_a")]) == []
+    assert spectra(calls(TOTAL, passed=9, test_a=[]), [nodeid("test_a")]) == []
 
 
 def test_the_odd_line_that_calls_what_is_odd_as_well():
     later = called("later", 50)
     known = calls(TOTAL, later, passed=9, test_a=[(0, 1), (0, 2), (1, 1), (0, 3)])
-    found = by_name(spectra(Counted(known), [nodeid("test_a")]))
+    found = by_name(spectra(known, [nodeid("test_a")]))
     assert (found["total"].calls_odd, found["later"].calls_odd) == (1.0, 0.0)
 
 
 def test_an_odd_line_after_which_its_own_function_goes_on():
     known = calls(TOTAL, called("later", 50), passed=9, test_a=[(0, 2), (0, 3), (1, 1)])
-    found = by_name(spectra(Counted(known), [nodeid("test_a")]))
+    found = by_name(spectra(known, [nodeid("test_a")]))
     assert (found["total"].line_score, found["total"].calls_odd) == (1.0, pytest.approx(ochiai(1, 2, 1)))
