@@ -1,7 +1,6 @@
 """What tests ran, for tests: short to write."""
 
 from loop_close.calls import Called, Calls
-from loop_close.monitor.executions import RETURNED_NONE, Execution
 
 CART = "src/shop/cart.py"
 
@@ -24,12 +23,3 @@ def calls(*functions, passed=0, **failed):
 
 def nodeid(name):
     return f"tests/test_cart.py::{name}"
-
-
-def ran(functions, *lines):
-    """What ran in a test, by pairs of (number of the function, line or mark)."""
-    masks = {}
-    for number, line in lines:
-        masks[number] = masks.get(number, 0) | functions[number].bit(line)
-    nothing = frozenset(number for number, line in lines if line == RETURNED_NONE)
-    return Execution(masks, {each: None for each in lines if each[1] != RETURNED_NONE}, nothing)

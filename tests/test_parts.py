@@ -37,7 +37,6 @@ SEEN = Observation(
         functions=(called(passed=2, lines={0: 2}),),
         failed={NODE: ((0, 10),)},
         modules=frozenset({"src/shop/cart.py"}),
-        like_tests={NODE: ((0, 0.5),)},
     ),
     tests=(NODE,),
 )
@@ -89,7 +88,7 @@ def test_no_credential_is_written_and_no_control_character():
         SEEN,
         failures=(broken,),
         tests=(test,),
-        calls=SEEN.calls._replace(failed={test: ((0, 10),)}, like_tests={}),
+        calls=SEEN.calls._replace(failed={test: ((0, 10),)}, guards={test: 1}),
     )
     found = decode(encode(Part(observation=made, outcomes={test: "failed"})))
     assert SECRET not in repr(found)

@@ -122,16 +122,9 @@ def _without_weight(name: str) -> Iterator[None]:
         yield
 
 
-def _without_none(calls: Calls) -> Calls:
-    functions = tuple(each._replace(returned_none=0, none_before=False) for each in calls.functions)
-    return calls._replace(functions=functions, returned_none={})
-
-
 #: What tracking records beside the lines of each test.
 _PARTS: Mapping[str, Callable[[Calls], Calls]] = {
-    "returned None": _without_none,
     "constants": lambda calls: calls._replace(constants=()),
-    "words of tests": lambda calls: calls._replace(like_tests={}),
 }
 
 

@@ -89,7 +89,6 @@ def together(one: Calls, other: Calls) -> Calls:
         test: tuple((places[index], line) for index, line in ran if places[index] is not None)
         for test, ran in other.failed.items()
     }
-    owing = {place for place, f in zip(places, other.functions, strict=True) if f.returns_value}
     lines = Counter(hit for ran in failed.values() for hit in set(ran))
     functions = Counter(index for ran in failed.values() for index in {index for index, _ in ran})
     return Calls(
@@ -98,31 +97,8 @@ def together(one: Calls, other: Calls) -> Calls:
             function._replace(
                 passed=max(0, function.passed - functions[index]),
                 lines={line: max(0, n - lines[index, line]) for line, n in function.lines.items()},
-                returns_value=function.returns_value or index in owing,
             )
             for index, function in enumerate(one.functions)
         ),
         failed={**one.failed, **failed},
-        returned_none={**one.returned_none, **_returned_none(other, places)},
-        import_effects=one.import_effects,
-        uses={**one.uses, **_uses(other, one)},
     )
-
-
-def _uses(other: Calls, one: Calls) -> dict[str, frozenset[int]]:
-    """What the failing tests of one fault use, as positions in what was made with the other one in."""
-    positions = {
-        (each.file, each.line, each.column): number for number, each in enumerate(one.import_effects)
-    }
-    places = [positions.get((each.file, each.line, each.column)) for each in other.import_effects]
-    return {
-        test: frozenset(place for number in each if (place := places[number]) is not None)
-        for test, each in other.uses.items()
-    }
-
-
-def _returned_none(other: Calls, places: Sequence[int | None]) -> dict[str, frozenset[int]]:
-    return {
-        test: frozenset(place for index in each if (place := places[index]) is not None)
-        for test, each in other.returned_none.items()
-    }

@@ -27,7 +27,6 @@ from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.settings import DEFAULT_BUDGET
 from loop_close.syntax import SourceIndex, index_source
 from loop_close.syntax.constants import constants_of
-from loop_close.syntax.vocabulary import functions_like_tests
 
 
 def replay(folder: Path, cache: Path, faults: Sequence[Fault]) -> Iterator[Score]:
@@ -68,7 +67,6 @@ def with_sources(observation: Observation, scene: Scene) -> Observation:
 
     calls = observation.calls._replace(
         constants=constants_of(observation.calls, index_of),
-        like_tests=functions_like_tests(observation.calls, index_of),
     )
     return replace(observation, calls=calls)
 

@@ -361,7 +361,6 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
         return part
     from loop_close.causes.spectrum import merge_baseline
     from loop_close.syntax.constants import constants_of
-    from loop_close.syntax.vocabulary import functions_like_tests
 
     kept = store.calls(source) if store is not None else None
     if kept is not None:
@@ -371,9 +370,7 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
     def indexed(file: str):  # type: ignore[no-untyped-def]
         return index_of(str(root / file))
 
-    calls = calls._replace(
-        constants=constants_of(calls, indexed), like_tests=functions_like_tests(calls, indexed)
-    )
+    calls = calls._replace(constants=constants_of(calls, indexed))
     return msgspec.structs.replace(part, observation=replace(seen, calls=calls))
 
 

@@ -16,10 +16,10 @@ from loop_close.calls import Calls
 from loop_close.facts import LINTERS, failure_order, passing_tests, with_other_ids
 from loop_close.judge import report_of
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
-from loop_close.monitor.wire import merge_calls
 from loop_close.parts import Part
 from loop_close.text import digest, listed
 from loop_close.text.redact import MARK
+from loop_close.trace.counts import merge_calls
 
 _NAMED = 3
 _NO_TESTS = 5

@@ -139,9 +139,10 @@ def _clean_calls(calls: Calls) -> Calls:
     """Names of files and functions stay: only node ids and messages hold values."""
     tables: dict[str, Any] = {
         name: {_clean(test): value for test, value in getattr(calls, name).items()}
-        for name in ("failed", "returned_none", "like_tests")
+        for name in ("failed", "guards")
     }
-    return calls._replace(**tables)
+    functions = tuple(each._replace(guards=tuple(map(_clean, each.guards))) for each in calls.functions)
+    return calls._replace(functions=functions, **tables)
 
 
 # --- parts as files

@@ -141,7 +141,7 @@ def test_faults_are_measured_kept_and_replayed(chosen, tmp_path, capsys):
     run(tmp_path, "--half=tune", "--tool=loop-close", f"--keep={kept}", f"--out={out}", "--by=kind")
     scores = [json.loads(line) for line in out.read_text().splitlines()]
     assert {score["fault"] for score in scores} == {fault.id for fault in chosen}
-    assert [score["rank"] for score in scores if score["kind"] == "function"] == [1]
+    assert [score["rank"] <= 3 for score in scores if score["kind"] == "function"] == [True]
     assert sorted(path.stem for path in kept.iterdir()) == sorted(fault.id for fault in chosen)
     run(tmp_path, "--half=tune", f"--replay={kept}", "--by=tests")
     assert [line.split()[1:3] for line in capsys.readouterr().out.splitlines() if " loop-close  " in line][

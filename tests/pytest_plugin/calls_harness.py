@@ -23,13 +23,13 @@ import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure(config):
-    from loop_close.monitor.wire import to_wire
+    from loop_close.trace.counts import encode
     from loop_close.pytest_plugin.calls import collected
 
     if not hasattr(config, "workerinput"):
         calls, why = collected(config)
         with open(config.rootpath / "calls.json", "w") as file:
-            json.dump([to_wire(calls) if calls else None, why], file)
+            json.dump([encode(calls).hex() if calls else None, why], file)
 """
 OTHERS = (
     *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
@@ -64,12 +64,12 @@ class Counted:
 
 def read(folder: Path, output: str = "") -> Counted:
     """Read calls.json."""
-    from loop_close.monitor.wire import from_wire
+    from loop_close.trace.counts import decode
 
     sent, why = json.loads((folder / "calls.json").read_text(encoding="utf-8"))
     if sent is None:
         return Counted(passed=0, functions={}, failed={}, why=why, output=output)
-    calls = from_wire(sent)
+    calls = decode(bytes.fromhex(sent))
     names = [each.function for each in calls.functions]
     failed = {
         nodeid: [f"{names[index]}:{line - calls.functions[index].line}" for index, line in ran]

@@ -7,10 +7,10 @@ pytestmark = needs_monitoring
 
 # No test is tracked for what it may cost.
 NO_BUDGET = """
-from loop_close import monitor
+from loop_close.trace import budget
 from loop_close.pytest_plugin import again
 
-monitor.SHARE = monitor.SHARE_AFTER_FAILURE = monitor.ALLOWANCE = 0
+budget.SHARE = budget.SHARE_AFTER_FAILURE = budget.ALLOWANCE = 0
 again.LIMIT = {limit}
 """
 SHOP = {
@@ -66,7 +66,7 @@ def test_its_lines_are_known_and_nothing_else_is_changed(tmp_path):
     )
     assert counted.failed == {
         "test_shop.py::test_total": ["total:1", "total:2"],
-        "test_shop.py::test_mean": ["mean:1", "total:1", "total:2"],
+        "test_shop.py::test_mean": ["total:1", "total:2", "mean:1"],
     }
     assert (counted.passed, counted.why) == (0, "")  # the one that passed was not tracked either
     assert "2 failed, 1 passed" in counted.output

@@ -187,7 +187,7 @@ def test_still_has():
 def test_ids_that_others_take(tmp_path, files, arguments, why):
     counted = count(tmp_path, {**SHOP, **files}, *arguments)
     assert counted.why == why
-    assert f"Call data is missing or partial: `{why}" in (tmp_path / "nextprompt.md").read_text(
+    assert f"Call data is missing or partial: `{why}`" in (tmp_path / "nextprompt.md").read_text(
         encoding="utf-8"
     )
     assert counted.passed == 0
@@ -196,7 +196,7 @@ def test_ids_that_others_take(tmp_path, files, arguments, why):
 
 
 FAULTS = """
-from loop_close.monitor import {module}
+from loop_close.trace import {module}
 
 def fault(*arguments, **more):
     raise {error}
@@ -208,15 +208,15 @@ def fault(*arguments, **more):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("watch", "LineTracker.start"),
-        ("watch", "LineTracker.take"),
-        ("executions", "codes_in"),
-        ("session", "Attribution.begin_test"),
-        ("session", "Attribution.saw"),
-        ("session", "Attribution.end_test"),
-        ("session", "Attribution.begin_setup"),
-        ("session", "Attribution.torn_down"),
-        ("count", "calls_of"),
+        ("lines", "LineTracker.start"),
+        ("lines", "LineTracker.take"),
+        ("lines", "codes_in"),
+        ("session", "Budget.allows"),
+        ("session", "Budget.failed"),
+        ("session", "Counts.add"),
+        ("lines", "LineTracker.turn"),
+        ("lines", "LineTracker.cut"),
+        ("session", "Counts.calls"),
         ("session", "Ownership"),
     ],
 )
@@ -232,7 +232,7 @@ def test_fault_of_ours_costs_nothing_but_the_counts(tmp_path, module, name):
 LIMITED = """
 import signal
 import pytest
-from loop_close.monitor import executions
+from loop_close.trace import lines
 from shop import core
 
 class LateError(Exception):
@@ -248,8 +248,8 @@ def test_limit(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return before(code)
 
-    before = executions.codes_in
-    monkeypatch.setattr(executions, "codes_in", working)
+    before = lines.codes_in
+    monkeypatch.setattr(lines, "codes_in", working)
     handler = signal.signal(signal.SIGINT, Limit())
     try:
         with pytest.raises(LateError):
@@ -281,7 +281,7 @@ def test_other():
 
 
 def test_ctrl_c_in_the_monitor_ends_the_run(tmp_path):
-    plug = FAULTS.format(module="session", name="Attribution.begin_test", error="KeyboardInterrupt")
+    plug = FAULTS.format(module="session", name="Budget.allows", error="KeyboardInterrupt")
     counted = count(tmp_path, {**SHOP, "plug.py": plug}, "-pplug")
     assert "KeyboardInterrupt" in counted.output
     assert "no tests ran" in counted.output
@@ -299,7 +299,7 @@ def test_nested(tmp_path):
     core.add(1, 1)
     asked = ["--loop-close", "--loop-close-history=off", "-pno:cacheprovider", f"--rootdir={tmp_path}"]
     assert pytest.main([*asked, "-c", str(tmp_path / "pytest.ini"), "-pinner_dump", str(tmp_path)]) == 1
-    assert '"sell"' in (tmp_path / "calls.json").read_text()
+    assert b"sell".hex() in (tmp_path / "calls.json").read_text()
     core.single()
 """
 

@@ -1,4 +1,4 @@
-"""Much of everything: code that is loaded again and again, more functions and failing tests than are looked at."""
+"""Much of everything: more functions and failing tests than are looked at."""
 
 import json
 
@@ -7,72 +7,12 @@ from calls_harness import count, needs_monitoring
 
 pytestmark = needs_monitoring
 
-CORE = """
-def add(a, b):
-    return (lambda: a + b)()
-"""
 TEN = {
     "shop/__init__.py": "",
     "shop/core.py": "".join(f"def f{n}():\n    return {n}\n\n" for n in range(10))
     + f"ALL = [{', '.join(f'f{n}' for n in range(10))}]\n",
 }
-FEW = "from loop_close.monitor import count, executions\n\nexecutions._FIRST_RELEASE = 20\n"
-
-RELOADS = """
-import gc
-import importlib
-import weakref
-import pytest
-from shop import core
-
-codes = []
-
-@pytest.mark.parametrize("turn", range(5))
-def test_reload(turn):
-    for _ in range(100):
-        importlib.reload(core)
-        codes.append(weakref.ref(core.add.__code__))
-        assert core.add(1, turn) == 1 + turn
-
-@pytest.mark.parametrize("turn", range(5))
-def test_exec(turn):
-    for _ in range(100):
-        space = {"__name__": "made"}
-        exec(compile(SOURCE, core.__file__, "exec"), space)
-        codes.append(weakref.ref(space["add"].__code__))
-        assert space["add"](1, turn) == 1 + turn
-
-@pytest.mark.parametrize("turn", range(5))
-def test_broken_import(turn):
-    for _ in range(100):
-        with pytest.raises(ZeroDivisionError):
-            import shop.broken
-
-def test_what_is_left():
-    gc.collect()
-    for _ in range(20):
-        exec(compile(SOURCE, core.__file__, "exec"), {"__name__": "made"})
-        gc.collect()
-    assert sum(code() is not None for code in codes) < 100
-    assert core.add(1, 2) == 4
-"""
-
-
-def test_code_made_again_and_again_is_released(tmp_path):
-    files = {
-        "plug.py": FEW,
-        "shop/__init__.py": "",
-        "shop/core.py": CORE,
-        "shop/broken.py": "def halve(n):\n    return n / 0\n\nhalve(1)\n",
-        "tests/test_reload.py": RELOADS.replace("SOURCE", repr(CORE)),
-    }
-    counted = count(tmp_path, files, "-pplug")
-    assert counted.why == ""
-    assert "1 failed, 15 passed" in counted.output
-    assert {name: row.passed for name, row in counted.functions.items()} == {"add": 10, "halve": 5}
-    assert list(counted.failed.values()) == [["add:1"]]
-    assert counted.lines("add") == [10]
-
+FEW = "from loop_close.trace import counts, lines, session\n"
 
 MANY = """
 from shop import core
@@ -91,7 +31,7 @@ def test_more_functions_than_are_followed(tmp_path, arguments):
     if arguments:
         pytest.importorskip("xdist")
     files = {
-        "plug.py": f"{FEW}executions.MAX_FUNCTIONS = 5\n",
+        "plug.py": f"{FEW}lines.MOST_CODES = session.MOST_CODES = 5\n",
         **TEN,
         "tests/test_many.py": MANY,
     }
@@ -117,7 +57,7 @@ def test_wrong(n):
 def test_same_failing_tests_are_looked_at_in_workers(tmp_path):
     pytest.importorskip("xdist")
     files = {
-        "plug.py": f"{FEW}count.MAX_FAILED = 4\n",
+        "plug.py": f"{FEW}counts.MOST_FAILED = 4\n",
         **TEN,
         "tests/back.py": "def pytest_collection_modifyitems(items):\n    items.reverse()\n",
         "tests/test_wrong.py": FAILING,

@@ -126,7 +126,7 @@ def counted(tmp_path_factory):
     ],
 )
 def test_failing(counted, name, expected):
-    assert counted.failed[f"tests/test_it.py::{name}"] == expected
+    assert sorted(counted.failed[f"tests/test_it.py::{name}"]) == sorted(expected)
 
 
 def test_telling_that_ends_by_an_exception_counts(counted):
@@ -144,4 +144,5 @@ def test_after_a_failed_subtest(tmp_path):
         pytest.skip("pytest tells of no subtests")
     files = {"shop/__init__.py": "", "shop/core.py": CORE, "tests/test_it.py": SUBTESTS}
     counted = count(tmp_path, files)
-    assert counted.failed["tests/test_it.py::TestUnit::test_subtests"] == [*PRICE, "late:1", "add:1"]
+    ran = counted.failed["tests/test_it.py::TestUnit::test_subtests"]
+    assert {*ran} == {*PRICE, "late:1", "add:1"}

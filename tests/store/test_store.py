@@ -220,7 +220,7 @@ def function(name, passed, **fields):
 
 
 def test_calls_come_back_without_what_holds_for_one_run(store):
-    ran = function("f", 3, lines={11: 3, 12: 1}, returned_none=2)
+    ran = function("f", 3, lines={11: 3, 12: 1}, guards=("test_b",))
     calls = Calls(passed=4, functions=(ran, function("g", 0)), failed={"test_a": ((0, 11),)})
     assert store.calls("pytest") is None
     store.keep_calls("pytest", calls, ["test_a", "test_b"])

@@ -12,12 +12,9 @@ from msgspec.structs import replace
 from loop_close import lazy
 from loop_close.calls import Calls, Constant, sample
 from loop_close.causes.clues import (
-    MAY,
     Clue,
-    NoneBefore,
     failing_classes,
     handing_on,
-    is_about_none,
     is_of_the_exception,
     maker_share,
 )
@@ -70,10 +67,8 @@ class Loaded(NamedTuple):
 
 
 class Candidate(Record, frozen=True, kw_only=True):
-    """A function with its clues; at least one of ``spectrum``, ``clue`` and ``none_before`` is there.
+    """A function with its clues; at least one of ``spectrum`` and ``clue`` is there.
 
-    :ivar none_before: the function, if it returned None before the tests and the failures are about None.
-    :ivar is_about_none: the messages of the failures contain None.
     :ivar at_import: the failures are of modules that cannot be imported, so no other test need have passed.
     :ivar loaded: if it is a statement outside of functions, what it binds and where that is loaded. Then ``function``
         is the class, or the module, and the counts are those of the function that loads it, or of a method of the
@@ -81,10 +76,10 @@ class Candidate(Record, frozen=True, kw_only=True):
     :ivar features: the evidence for it, most from 0 to 1.
 
         Of the spectrum: ``function``, ``line_score`` (of the oddest line, run or left out), ``naish`` (Naish's measure,
-        from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``, ``lost`` (it returned None).
+        from -1), ``calls_odd``, ``late``, ``all`` (every failing test ran it), ``large``.
         Of the clues: ``raised``, ``once_raised``, ``missing``, ``framed``, ``judged``, ``edited``, ``outside`` (edited,
         calls not counted). Of its name: ``maker`` (of the objects that fail), ``special`` (a method that Python calls
-        by itself). By comparison with others: ``contrast_rank``, ``file``, ``name``, ``words``. Also ``none_before``.
+        by itself). By comparison with others: ``contrast_rank``, ``file``, ``name``.
         ``constant``: it is a statement outside of functions.
     """
 
@@ -93,8 +88,6 @@ class Candidate(Record, frozen=True, kw_only=True):
     spectrum: Spectrum | None
     clue: Clue | None
     features: Mapping[str, float]
-    none_before: NoneBefore | None = None
-    is_about_none: bool = False
     at_import: bool = False
     loaded: Loaded | None = None
 
@@ -104,36 +97,30 @@ def candidates(
     clues: Mapping[Name, Clue],
     failures: Sequence[Failure],
     known: ExecutedCode | None = None,
-    none_before: Mapping[Name, NoneBefore] | None = None,
 ) -> list[Candidate]:
-    """Every function that failing tests ran, that is on a traceback, that was edited, or that returned None.
+    """Every function that failing tests ran, that is on a traceback or that was edited.
 
     :param failures: those of the cause.
     :param known: what ran at all; None where that is not known.
-    :param none_before: functions that returned None before the tests, where that is evidence.
     """
-    none_before = none_before or {}
     known = known or ExecutedCode()
     ran = {(s.function.file, base_name(s.function.function)): s for s in spectra}
     named = {name for name, clue in clues.items() if clue.framed or _is_edited(clue, ran.get(name), known)}
     named |= {name for name, clue in clues.items() if clue.judged and not ran}
-    classes, about_none = failing_classes(failures), is_about_none(failures)
+    classes = failing_classes(failures)
     at_import = all(failure.phase == "collect" for failure in failures)
     given_on = handing_on(failures)
     found = []
-    for file, function in sorted({*ran, *named, *none_before} - _tests_themselves(failures, clues)):
+    for file, function in sorted({*ran, *named} - _tests_themselves(failures, clues)):
         spectrum, clue = ran.get((file, function)), clues.get((file, function))
         if _follows((file, function), clue, given_on, failures):
             continue
-        before = none_before.get((file, function))
         features = {
             **_by_spectrum(spectrum),
-            "lost": _lost(spectrum, is_about_none=about_none),
             **_by_clue(clue),
             "outside": _edited(clue) if clue is not None and _is_outside(clue, spectrum, known) else 0.0,
             "maker": maker_share(function, classes),
             "special": float(_is_special(function)),
-            "none_before": before.share if before is not None else 0.0,
             "constant": 0.0,
         }
         found.append(
@@ -143,8 +130,6 @@ def candidates(
                 spectrum=spectrum,
                 clue=clue,
                 features=features,
-                none_before=before,
-                is_about_none=about_none,
                 at_import=at_import,
             )
         )
@@ -189,13 +174,6 @@ def _by_spectrum(spectrum: Spectrum | None) -> dict[str, float]:
         "all": float(spectrum.failed == spectrum.of_failed),
         "large": min(1.0, log2(1 + size) / log2(_LARGE)),
     }
-
-
-def _lost(spectrum: Spectrum | None, *, is_about_none: bool) -> float:
-    if spectrum is None:
-        return 0.0
-    share = ochiai(spectrum.returned_none, spectrum.function.returned_none, spectrum.of_failed)
-    return share if spectrum.function.returns_value or is_about_none else MAY * share
 
 
 def _by_clue(clue: Clue | None) -> dict[str, float]:
@@ -258,8 +236,8 @@ def with_relative_rank(found: Collection[Candidate]) -> list[Candidate]:
 # Clues of a function that are not those of the constants that it loads.
 _OF_FUNCTIONS = frozenset(
     (
-        *("name", "words", "special", "maker", "large", "lost"),
-        *("none_before", "edited", "outside", "framed", "judged"),
+        *("name", "special", "maker", "large"),
+        *("edited", "outside", "framed", "judged"),
     )
 )
 
@@ -321,7 +299,6 @@ def _constant(
         function=loaded.constant.owner or MODULE,
         clue=None,
         features={**features(likeliest), "constant": 1.0},
-        none_before=None,
         loaded=loaded,
     )
 
@@ -373,24 +350,3 @@ def _test_name(nodeid: str) -> str:
     file, _, name = nodeid.partition("::")
     name = name.partition("[")[0].replace("::", ".")
     return "" if name == file.rpartition("/")[2] or ":" in name else name
-
-
-def with_words(found: Sequence[Candidate], calls: Calls, tests: Collection[str]) -> list[Candidate]:
-    """The candidates of one cause with one more clue, ``words``: the source has words that distinguish the tests.
-
-    It is 1 for the function that has most of them, where there are few failing tests.
-
-    :param tests: node ids of the failing tests.
-    """
-    known = [calls.like_tests[test] for test in tests if test in calls.like_tests]
-    shares: dict[Name, list[float]] = {}
-    for scores in known:
-        for index, score in scores:
-            called = calls.functions[index]
-            shares.setdefault((called.file, called.function), []).append(score / len(known))
-    sums = {name: fsum(each) for name, each in shares.items()}  # exact, in whatever order the tests are
-    most = max(max(sums.values(), default=0.0), _LOW) * (1 if len(tests) <= _FEW else 2)
-    return [
-        replace(each, features={**each.features, "words": sums.get((each.file, each.function), 0.0) / most})
-        for each in found
-    ]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loop_close import lazy
-from loop_close.calls import Called, Calls
 from loop_close.causes.edits import edited_before, is_raised_by, raising_frame
 from loop_close.causes.grouping import missing_thing
-from loop_close.causes.spectrum import ochiai
 from loop_close.conventions import is_test_file
 from loop_close.facts import (
     TURNING,
@@ -213,51 +209,3 @@ def maker_share(function: str, classes: Mapping[str, float]) -> float:
 
 def _class_of(function: str) -> str:
     return last_name(function.rpartition(".")[0])
-
-
-# --- faults before the failing statement: a None that was returned earlier
-
-
-_NONE = lazy.pattern(r"\bNone(Type)?\b")
-# Python says the type where it cannot do with a value what is asked; a test that compares values says None itself, and
-# may well mean it.
-_USED = lazy.pattern(r"\bNoneType\b")
-# With more passing tests, a function that may return None is likelier.
-_LEAST_NONE = 0.3
-#: A function that returns None and may do so is less likely at fault than one that must return a value, by this factor.
-MAY = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class NoneBefore:
-    """A function that returned None before the tests, and the weight of that as evidence, from 0 to 1."""
-
-    function: Called
-    share: float
-
-
-def is_about_none(failures: Collection[Failure]) -> bool:
-    """Whether at least half of the failures have a message that speaks of None."""
-    return _say(_NONE, failures)
-
-
-def _say(pattern: re.Pattern[str], failures: Collection[Failure]) -> bool:
-    said = (any(pattern.search(raised.message) for raised in links(each.raised)) for each in failures)
-    return 2 * sum(said) >= max(1, len(failures))
-
-
-def none_before_tests(failures: Sequence[Failure], calls: Calls | None) -> dict[Name, NoneBefore]:
-    """The functions that returned None before the tests, where at least half of the failures are about the use of None.
-
-    What they say is Ochiai's measure as if all tests had run them. Of a module that cannot be imported those that pass
-    say nothing: they do not use it.
-    """
-    if calls is None or not _say(_USED, failures):
-        return {}
-    passed = 0 if all(failure.phase == "collect" for failure in failures) else calls.passed
-    share = ochiai(len(failures), passed, len(failures))
-    return {
-        (each.file, base_name(each.function)): NoneBefore(each, share if each.returns_value else MAY * share)
-        for each in calls.functions
-        if each.none_before and share >= _LEAST_NONE
-    }

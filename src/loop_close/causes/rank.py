@@ -15,9 +15,8 @@ from loop_close.causes.candidates import (
     constants_loaded,
     with_names,
     with_relative_rank,
-    with_words,
 )
-from loop_close.causes.clues import clues, is_named, none_before_tests
+from loop_close.causes.clues import clues, is_named
 from loop_close.causes.spectrum import Spectrum, spectra
 from loop_close.facts import base_name, is_syntax_error
 from loop_close.model import RootCause, Suspect
@@ -32,7 +31,7 @@ NONE = "none"
 #: How much each clue weighs where calls are counted. Fitted, as a choice of one function among those that the failing
 #: tests ran, to the tuning half of the faults of `python -m benchmarks.localize`. Edits are not fitted: one is set to
 #: outweigh all but the plainest of the clues, and what is edited and not counted weighs as much as what is edited and
-#: counted. Neither is a place on the traceback, nor None before the tests, which too few faults give.
+#: counted. A place on the traceback is not either: too few faults give it.
 WEIGHTS: Mapping[str, float] = {
     "line_score": 1.9,
     "function": 0.3,
@@ -48,13 +47,10 @@ WEIGHTS: Mapping[str, float] = {
     "late": 0.9,
     "calls_odd": -0.7,
     "special": -0.3,
-    "lost": 1.8,
     "name": 1.1,
-    "words": 1.0,
     "framed": 0.1,
     "edited": 8.0,
     "outside": 6.5,
-    "none_before": 12.0,
     NONE: 5.6,
     "constant": -1.0,
 }
@@ -70,7 +66,6 @@ UNCOUNTED: Mapping[str, float] = {
     "name": 1.8,
     "edited": 8.0,
     "outside": 6.5,
-    "none_before": 9.0,
     NONE: 3.0,
 }
 #: Where even the likeliest is less probable, the evidence is weak, and nothing is said.
@@ -123,7 +118,6 @@ def _explains(candidate: Candidate) -> bool:
     is_called = spectrum is not None and (candidate.at_import or is_odd(spectrum))
     return (
         is_called
-        or candidate.none_before is not None
         or (clue is not None and (clue.framed > 0 or clue.edited > 0))
         or (clue is not None and clue.judged > 0)
     )
@@ -150,10 +144,8 @@ def found_for(cause: RootCause, calls: Calls | None, loop: Loop | None = None) -
     spectrum = spectra(calls, counted_tests, unwound) if calls is not None else []
     is_known = calls is not None and bool(tests) and tests <= calls.failed.keys()
     known = _known(calls) if spectrum or is_known else None
-    before = none_before_tests(failures, calls)
-    functions = candidates(spectrum, found, failures, known, before)
+    functions = candidates(spectrum, found, failures, known)
     functions = with_names(with_relative_rank(functions), tests)
-    functions = with_words(functions, calls or Calls(), tests)
     if calls is None or not calls.constants:
         return functions
     return [*functions, *constants_loaded(functions, calls, counted_tests, WEIGHTS)]
@@ -187,8 +179,6 @@ def scored(found: Collection[Candidate], without: Collection[str] = ()) -> Score
 def _suspect(candidate: Candidate, score: float) -> Suspect:
     spectrum, loaded = candidate.spectrum, candidate.loaded
     called = spectrum.function if spectrum is not None else None
-    if called is None and candidate.none_before is not None:
-        called = candidate.none_before.function
     line, end_line = (called.line, called.end_line) if called is not None else (_line(candidate), 0)
     if loaded is not None:
         line, end_line = loaded.constant.line, loaded.constant.end_line
@@ -237,18 +227,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         return
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    returns_value = spectrum is not None and spectrum.function.returns_value
-    is_evidence = returns_value or candidate.is_about_none
-    if spectrum is not None and spectrum.returned_none and candidate.none_before is None and is_evidence:
-        wanted = " where a value is expected" if returns_value else ""
-        is_all = spectrum.returned_none == spectrum.of_failed
-        tests = "" if is_all else f" ({spectrum.returned_none} of {spectrum.of_failed} failing tests)"
-        yield f"returned None{wanted}{tests}"
     if spectrum is not None and candidate.at_import and not clue:
         yield "ran before the import failed"
-    if candidate.none_before is not None:
-        wanted = ", where a value is expected" if candidate.none_before.function.returns_value else ""
-        yield f"returned None at import or before the tests{wanted}"
     if clue is None:
         return
     if clue.edited:

@@ -47,7 +47,6 @@ class Spectrum(Record, frozen=True, kw_only=True):
         time that is about as odd: where it calls what the fault may be in.
     :ivar late: how near to the failure its last line came that ran for the first time, from 0 to 1: the mean over the
         failing tests that ran it of that line's place among all of them.
-    :ivar returned_none: in how many of the failing tests it returned None.
     """
 
     function: Called
@@ -64,7 +63,6 @@ class Spectrum(Record, frozen=True, kw_only=True):
     contrast: float
     calls_odd: float
     late: float
-    returned_none: int = 0
 
 
 def spectra(
@@ -86,7 +84,6 @@ def spectra(
     contrasts = _contrasts(lines, calls, number)
     calls_odd = _calls_odd(traces, scores)
     places = _last_places(traces)
-    returned_none = Counter(index for test in tests for index in calls.returned_none.get(test, ()))
     found = []
     for index, count in sorted(ran.items()):
         called = calls.functions[index]
@@ -112,7 +109,6 @@ def spectra(
                 contrast=contrasts[index],
                 calls_odd=calls_odd.get(index, 0.0),
                 late=places[index] / count,
-                returned_none=returned_none[index],
             )
         )
     return found
@@ -194,8 +190,7 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
     """This run's calls with the passing counts of the earlier run, where that is the fuller one.
 
     They are taken for functions that did not change since. A test that passed then and fails now is in them. It is
-    taken out again, with the lines that it runs now and the functions that return None in it: its earlier trace is not
-    known.
+    taken out again, with the lines that it runs now: its earlier trace is not known.
 
     :param not_passed: node ids of tests that fail now and did not pass then: they failed, or were not there.
     :returns: ``now`` as it is where it has at least as many passing tests.
@@ -208,14 +203,13 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
     own = _unambiguous(now.functions)
     names = {_name(each) for each in before.functions}
     less = _counted(traces.values())
-    returned_none = Counter(index for nodeid in traces for index in now.returned_none.get(nodeid, ()))
     functions = list(now.functions)
     for index, each in enumerate(functions):
         key = _key(each)
         if key in own and key in then:
-            functions[index] = _with_counts(
-                each, then[key], less.get(index, {}), returned_none[index], passed
-            )
+            more = _with_counts(each, then[key], less.get(index, {}), passed)
+            guards = each.guards or tuple(test for test in then[key].guards if test not in now.failed)
+            functions[index] = more._replace(guards=guards)
         elif _name(each) in names and not each.passed:
             functions[index] = each._replace(is_changed=True)
     return now._replace(passed=passed, functions=tuple(functions), remembered=passed)
@@ -245,12 +239,9 @@ def _unambiguous(functions: Iterable[Called]) -> dict[Key, Called]:
     return {_key(each): each for each in functions if each.digest and count[_key(each)] == 1}
 
 
-def _with_counts(
-    now: Called, before: Called, less: Mapping[int, int], returned_none: int, most: int
-) -> Called:
+def _with_counts(now: Called, before: Called, less: Mapping[int, int], most: int) -> Called:
     """The function with the earlier counts less those of tests that fail now, and no less than its own.
 
-    :param returned_none: in how many of those tests it returned None.
     :param most: how many passing tests are counted in all.
     """
     moved = now.line - before.line
@@ -261,6 +252,4 @@ def _with_counts(
         count = max(lines.get(number, 0), min(then - less.get(number, 0), passed))
         if count > 0:
             lines[number] = count
-    most = max(now.returned_none, min(before.returned_none - returned_none, passed))
-    lines = dict(sorted(lines.items()))
-    return now._replace(passed=passed, lines=lines, returned_none=most)
+    return now._replace(passed=passed, lines=dict(sorted(lines.items())))

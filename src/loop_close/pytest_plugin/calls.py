@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from loop_close.files import UnusablePathError, read_failed
-from loop_close.monitor.imports import TestCode
 from loop_close.pytest_plugin.command import settings_table
 from loop_close.settings import AUTO, OFF, ON
 
 if TYPE_CHECKING:
     from loop_close.calls import Calls
-    from loop_close.monitor.session import Monitor
     from loop_close.pytest_plugin.session import Recorder
+    from loop_close.trace.session import Monitor
 
 
-#: What a worker calls its counts in ``workeroutput``, or the reason why there are none.
+#: What a worker calls its counts in ``workeroutput``, with the reason why these are missing or not complete.
 _OUTPUT = "loop_close_calls"
-_WHY = "why"
 _NAME = "loop-close-calls"
 
 
@@ -45,7 +41,7 @@ def start_monitor(config: pytest.Config) -> None:
 
 
 def _watch(config: pytest.Config, *, is_whole: bool) -> None:
-    from loop_close.monitor.session import Monitor
+    from loop_close.trace.session import Monitor
 
     likely: list[str] = []
     with contextlib.suppress(OSError, ValueError):
@@ -81,19 +77,16 @@ def collected(config: pytest.Config) -> tuple[Calls | None, str]:
 
 def send(config: Any) -> None:
     """From a worker to the controller, at the end of its session: the counts, or why there are none."""
-    calls, sent = collected(config)
+    calls, why_not = collected(config)
+    data = b""
     if calls is not None:
-        from loop_close.monitor.wire import to_wire
+        from loop_close.trace.counts import encode
 
-        plain = {**to_wire(calls), _WHY: sent}
         try:
-            repr(plain).encode("utf-8")
-        except UnicodeEncodeError:  # the whole output of the worker would be lost
-            sent = "a file or function name is not a string"
-        else:
-            config.workeroutput[_OUTPUT] = plain
-            return
-    config.workeroutput[_OUTPUT] = sent
+            data = encode(calls)
+        except UnicodeEncodeError:
+            why_not = "a file or function name is not a string"
+    config.workeroutput[_OUTPUT] = data, why_not
 
 
 class DisabledCalls:
@@ -114,8 +107,8 @@ class CallMerger:
     """On the controller of xdist: adds up what the workers counted."""
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []
-        self._reasons: list[str] = []
+        self._parts: list[bytes] = []
+        self._reasons: set[str] = set()
         self._workers = 0
 
     @pytest.hookimpl(optionalhook=True)
@@ -124,22 +117,20 @@ class CallMerger:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        sent = getattr(node, "workeroutput", {}).pop(_OUTPUT, "")
-        if isinstance(sent, str):
-            self._reasons += [sent] if sent else []
-        else:
-            self._parts.append(sent)
+        data, why_not = getattr(node, "workeroutput", {}).pop(_OUTPUT, (b"", ""))
+        self._parts += [data] if data else []
+        self._reasons |= {why_not} - {""}
 
     def collected(self) -> tuple[Calls | None, str]:
         """The sum; of a worker that died, or was stopped with the run, nothing is known."""
-        from loop_close.monitor.wire import from_wire, merge_calls
+        from loop_close.trace.counts import decode, merge_calls
 
-        reasons = sorted({*self._reasons, *(part[_WHY] for part in self._parts)} - {""})
+        reasons = sorted(self._reasons)
         lost = self._workers - len(self._parts)
         if not self._parts and reasons:
             return None, reasons[0]  # the same as without workers
         said = [f"{lost} of {self._workers} workers sent no call data"] if lost else []
-        calls = merge_calls(map(from_wire, self._parts)) if self._parts else None
+        calls = merge_calls(map(decode, self._parts)) if self._parts else None
         return calls, ": ".join([*said, *reasons[:1]])
 
 
@@ -149,20 +140,19 @@ class CallRecorder:
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
         self._items: list[pytest.Item] = []
-        self._again: list[dict[str, Any]] = []
+        self._again: list[Calls] = []
         self.saw = monitor.saw
         self.stop = monitor.stop
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and why that is not all; None with the reason where the monitor failed."""
-        is_part = "PYTEST_XDIST_WORKER" in os.environ or bool(self._again)
-        calls = self._monitor.calls(ItemCodes(self._items).of, is_part=is_part)
+        calls = self._monitor.calls()
         if calls is not None and self._again:
-            from loop_close.monitor.wire import from_wire, merge_calls
+            from loop_close.trace.counts import merge_calls
 
             number = len(self._again)
             own = calls._replace(omitted=calls.omitted - number, passed_over=calls.passed_over - number)
-            calls = merge_calls([own, *map(from_wire, self._again)])
+            calls = merge_calls([own, *self._again])
         return calls, self._monitor.why_off or self._monitor.why_not_all
 
     @pytest.hookimpl(tryfirst=True)
@@ -185,8 +175,7 @@ class CallRecorder:
             without_own_frame(error)
             raise
         finally:
-            used = fixtures_of(item, request) if monitor.tests.is_sharing else ()
-            monitor.end_test(item.nodeid, used)
+            monitor.end_test(fixtures_of(item, request) if monitor.is_sharing else ())
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -200,10 +189,10 @@ class CallRecorder:
         except BaseException as error:
             without_own_frame(error)
             if is_shared:
-                monitor.end_setup(fixturedef, True)
+                monitor.end_setup(fixturedef, is_broken=True)
             raise
         if is_shared:
-            monitor.end_setup(fixturedef, False)
+            monitor.end_setup(fixturedef, is_broken=False)
         else:
             monitor.mark()
         return result
@@ -222,21 +211,22 @@ class CallRecorder:
 
     def _run_again(self, session: pytest.Session, exitstatus: int) -> None:
         from loop_close.pytest_plugin.again import each_alone, is_wanted
+        from loop_close.trace.counts import decode
 
         if is_wanted(session, exitstatus):
             items = {item.nodeid: item for item in self._items}
             untracked = [items[nodeid] for nodeid in self._monitor.untracked if nodeid in items]
-            found = each_alone(untracked, self._calls_in_copy)
-            self._again += [each for each in found if each["failed"]]  # and does not pass when it is alone
+            found = map(decode, each_alone(untracked, self._calls_in_copy))
+            self._again += [each for each in found if each.failed]  # and does not pass when it is alone
 
-    def _calls_in_copy(self, item: pytest.Item) -> dict[str, Any]:
+    def _calls_in_copy(self, item: pytest.Item) -> bytes:
         from loop_close.calls import Calls
-        from loop_close.monitor.wire import to_wire
         from loop_close.pytest_plugin.again import run_quietly
+        from loop_close.trace.counts import encode
 
         self._monitor.start_over()
         run_quietly(item, self.saw)
-        return to_wire(self._monitor.calls(ItemCodes([item]).of, is_part=True) or Calls())
+        return encode(self._monitor.calls() or Calls())
 
 
 def without_own_frame(error: BaseException) -> None:
@@ -266,54 +256,6 @@ def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:
             yield from ((each, False) for each in visible.get(name, ())[-1:])
 
 
-# --- the code of tests with that of their fixtures, found without calling anything
-
-#: What sets up the tests of a class.
-_SETUPS = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class")
-
-
-class ItemCodes:
-    """Looks tests up by their node ids."""
-
-    def __init__(self, items: Iterable[pytest.Item]) -> None:
-        self._all = items
-        self._known: dict[Any, TestCode] = {}
-
-    @cached_property
-    def _items(self) -> dict[str, pytest.Item]:
-        return {item.nodeid: item for item in self._all}  # not asked for where all is green
-
-    def of(self, nodeid: str) -> TestCode | None:
-        """The code of a test; None if it is not a collected test."""
-        item = self._items.get(nodeid)
-        if item is None:
-            return None
-        names = getattr(item, "fixturenames", ())
-        key = item.parent, getattr(item, "originalname", None) or item.name, tuple(names)
-        if key not in self._known:
-            self._known[key] = TestCode(str(item.path), tuple(_codes(item, key[1])))
-        return self._known[key]
-
-
-def _codes(item: Any, name: str) -> Iterator[CodeType]:
-    from loop_close.capture.objects import unwrap  # late: a green run has no use for it
-
-    cls: Any = getattr(item, "cls", None)
-    module: Any = getattr(item, "module", None)
-    found = [_named(cls, each) for each in (name, *_SETUPS)] if issubclass(type(cls), type) else []
-    found += [vars(module).get(name)] if not found and issubclass(type(module), ModuleType) else []
-    fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-    found += [each.func for several in fixtures.values() for each in several[-1:]]
-    for each in found:
-        function = unwrap(each)
-        if type(function) is FunctionType:
-            yield function.__code__
-
-
-def _named(cls: type, name: str) -> Any:
-    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
-
-
 # --- what the tests called
 
 
@@ -325,12 +267,13 @@ def collect_calls(recorder: Recorder) -> tuple[Calls | None, str]:
     try:
         calls, why_not = collected(recorder.config)
         if calls is None and why_not and recorder.failures:
-            from loop_close.monitor.contexts import calls_from_contexts, data_file
+            from loop_close.trace.contexts import calls_from_contexts, data_file
 
             root = str(recorder.config.rootpath)
             failed = {failure.nodeid for failure in recorder.failures} - {""}
-            calls, reason = calls_from_contexts(data_file(root, os.environ), root, failed)
-            why_not = "" if calls is not None else "; ".join(filter(None, (why_not, reason)))
+            if (path := data_file(root, os.environ)).is_file():
+                calls, reason = calls_from_contexts(path, root, failed)
+                why_not = "" if calls is not None else f"{why_not}; {reason}"
         return calls, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text

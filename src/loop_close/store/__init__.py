@@ -393,7 +393,7 @@ def _reduced(calls: Calls) -> Calls:
             digest=each.digest,
             passed=each.passed,
             lines={line - each.line: passed for line, passed in each.lines.items()},
-            returned_none=each.returned_none,
+            guards=each.guards,
         )
         for each in calls.functions
         if each.passed and each.digest

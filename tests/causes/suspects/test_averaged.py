@@ -132,15 +132,3 @@ def test_what_is_told_by_a_name_has_no_others():
     (alone,) = located([cause("a", "a", exc=missing)], known)
     both = {each.id: each for each in located([cause("a", "a", exc=missing), cause("b", "b")], known)}
     assert both["a"].suspects == alone.suspects != ()
-
-
-def test_what_is_explained_by_itself_has_no_others():
-    """A None that the failing statement uses comes from what it calls, whatever the setup of all failing tests is."""
-    none = raised("TypeError", "'NoneType' object is not subscriptable", [in_test()], site=None)
-    functions = called("init", 5, 2, {1: 2}), called("add", 10, 1, {1: 1}), called("total", 30, 1, {1: 1})
-    cheapest = called("cheapest", 50, returns_value=True)
-    ran = {name: [(0, 1), (1, 1), (2, 1)] for name in ("a", "c")}
-    known = calls(*functions, cheapest, passed=2, **ran, b=[(0, 1), (1, 1), (3, 1)])
-    known = known._replace(returned_none={nodeid("b"): (3,)})
-    found = located([cause("a", "a", "c"), cause("b", "b", exc=none)], known)
-    assert {each.id: each.suspects[0].function for each in found}["b"] == "cheapest"

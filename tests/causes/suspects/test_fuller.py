@@ -39,23 +39,6 @@ def test_line_that_a_test_ran_twice_is_taken_out_once():
     assert merge_baseline(twice, before, ()).functions[0].lines == {11: 3}
 
 
-@pytest.mark.parametrize(("not_passed", "gives_now", "expected"), [
-    ({"t"}, {0}, 3), ((), {0}, 2), ((), (), 3),
-])  # fmt: skip
-def test_what_gave_none_then(not_passed, gives_now, expected):
-    """Less the test that fails now, if it passed then and gives None now."""
-    before = calls(5, called(line=0, passed=4, returned_none=3))
-    now = ALONE._replace(returned_none={"t": frozenset(gives_now)})
-    assert merge_baseline(now, before, not_passed).functions[0].returned_none == expected
-
-
-def test_what_gave_none_is_within_what_passed():
-    before = calls(2, called(line=0, passed=2, returned_none=2))
-    now = ALONE._replace(failed={"t": ((0, 11),)}, returned_none={})
-    (found,) = merge_baseline(now, before, ()).functions
-    assert (found.passed, found.returned_none) == (1, 1)
-
-
 def test_fuller_run_is_returned_as_it_is():
     now = calls(4, called(passed=2, lines={11: 2}), failed={"t": ((0, 11),)})
     same = calls(4, called(line=0, passed=4, lines={1: 4}))

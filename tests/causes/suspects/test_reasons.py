@@ -2,7 +2,7 @@ import pytest
 from called import called, calls, nodeid
 
 from loop_close.causes.candidates import Candidate
-from loop_close.causes.clues import Clue, NoneBefore
+from loop_close.causes.clues import Clue
 from loop_close.causes.rank import odd_line, reasons_of
 from loop_close.causes.spectrum import spectra
 
@@ -54,24 +54,3 @@ def test_a_line_that_not_all_of_them_ran():
     )
     (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
     assert odd_line(candidate(spectrum=spectrum)) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(("returns_value", "reasons"), [(True, 1), (False, 0)])
-def test_none_where_a_value_is_wanted(returns_value, reasons):
-    known = calls(
-        called("f", 10, passed=9)._replace(returns_value=returns_value),
-        passed=9,
-        test_a=[(0, 1)],
-        test_b=[(0, 1)],
-    )._replace(
-        returned_none={nodeid("test_a"): frozenset({0})},
-    )
-    (spectrum,) = spectra(known, [nodeid("test_a"), nodeid("test_b")])
-    said = "returned None where a value is expected (1 of 2 failing tests)"
-    assert reasons_of(candidate(spectrum=spectrum)) == (said,) * reasons
-
-
-@pytest.mark.parametrize(("returns_value", "more"), [(True, ", where a value is expected"), (False, "")])
-def test_none_before_the_tests(returns_value, more):
-    lost = NoneBefore(called("f", 10, none_before=True, returns_value=returns_value), 0.5)
-    assert reasons_of(candidate(none_before=lost)) == (f"returned None at import or before the tests{more}",)

@@ -202,13 +202,6 @@ def test_agreement_is_a_chance(one, other):
         assert found == 0
 
 
-def test_what_gave_none_before_all_tests_joins_nothing():
-    """Their tests ran nothing else: it may be behind both, one or none."""
-    lost = called("mark", 10, in_import=True, none_before=True, returns_value=True)
-    none = [raised(message=f"'NoneType' object {words}", frames=[in_test()]) for words in ("x", "y")]
-    assert pairs([cause("a", exc=none[0]), cause("b", exc=none[1])], calls(lost, passed=2, a=[], b=[])) == []
-
-
 def test_names_of_tests_do_not_keep_root_causes_of_one_fault_apart():
     ran = [(0, 1), (1, 1)]
     known = calls(called("parse"), called("total", 30), passed=9, test_total=ran, test_parse=ran)

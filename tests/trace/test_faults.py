@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from loop_close.monitor.codes import is_program_exception
+from loop_close.trace.faults import is_program_exception
 
 OURS = """
 def working():
@@ -59,7 +59,7 @@ HANDLERS = [
 
 @pytest.fixture
 def ours():
-    space = {"__name__": "loop_close.monitor.imports"}
+    space = {"__name__": "loop_close.trace.lines"}
     exec(OURS, space)
     return space
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from loop_close.capture import ProjectCode
-from loop_close.monitor.codes import Ownership
+from loop_close.trace.code import Ownership
 
 
 @pytest.fixture
@@ -69,32 +69,3 @@ def test_interpreter_in_the_root(root, monkeypatch):
     ownership = Ownership(str(root))
     assert ownership.file_of(str(root / "env/bin/activate_this.py")) is None
     assert ownership.file_of(str(root / "environment.py")) == "environment.py"
-
-
-@pytest.mark.parametrize(
-    ("filename", "is_test"),
-    [
-        ("ROOT/tests/test_core.py", True),
-        ("ROOT/conftest.py", True),
-        ("ROOT/src/shop/core.py", False),
-        ("ROOT/tests/page.html", False),
-        ("/elsewhere/tests/test_core.py", False),
-    ],
-)
-def test_files_of_tests(root, filename, is_test):
-    assert Ownership(str(root)).is_test(filename.replace("ROOT", str(root))) == is_test
-
-
-def test_time_limit_while_the_file_system_is_asked(root, monkeypatch):
-    monkeypatch.chdir(root)
-
-    def stat(path):
-        def handler(number, frame):
-            raise TimeoutError
-
-        handler(14, sys._getframe())
-
-    ownership = Ownership(str(root))
-    ownership._stat = stat
-    with pytest.raises(TimeoutError):
-        ownership.file_of("core.py")

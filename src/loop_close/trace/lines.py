@@ -1,0 +1,327 @@
+"""The lines of the code under test that run, as ``sys.monitoring`` reports them (Python 3.12 and later)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter, thread_time
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from loop_close.trace.budget import Budget
+from loop_close.trace.code import Ownership, Place, codes_in, lines_of
+from loop_close.trace.faults import TakenError, is_program_exception
+
+#: What ran between two points: a mask of lines by the function. A function is known by the ``id`` of its first code
+#: object, because hashing a code object hashes all its contents; it is kept alive, so that no id is used again. The
+#: lowest bit of a mask is the function's first line.
+Ran = dict[int, int]
+
+#: Tool ids to try. Only optimizers use one of them by name (5), and these are rare. Hypothesis and other tools that
+#: take any free id begin with 3.
+FREE_IDS = (5, 4)
+#: At most this many code objects are tracked, so that tests that keep making functions do not exhaust the memory.
+MOST_CODES = 100_000
+#: Bytes of ``co_linetable``. To find the line of an instruction, Python walks this table from its start. Reporting all
+#: lines of a function therefore takes quadratic time. Of one with a longer table only the return is reported.
+_LONGEST_TABLE = 16_384
+# Python 3.13.0 reports no line for ``def f(): return 1``; there its return is asked for as well.
+_HIDES_LINES = sys.version_info[:3] == (3, 13, 0)
+# Functions that make a repr for a failure message, with the only calling module for which they do, if there is one. A
+# ``__repr__`` that they call is not under test. Where a pytest version lacks one, what its reprs run counts.
+_REPRS = (
+    ("pytest", "ExceptionInfo.getrepr", ""),
+    ("_pytest.assertion.rewrite", "_saferepr", ""),
+    ("_pytest.assertion.rewrite", "_call_reprcompare", ""),
+    ("unittest.util", "safe_repr", ""),
+    ("pprint", "pformat", "unittest.case"),
+)
+_ID, _FRAME = id, sys._getframe  # tests may patch them
+# The budget is of CPU time: on a busy machine, other processes run within a measured time. Windows counts CPU time in
+# steps of 16 ms.
+_CLOCK = perf_counter if sys.platform == "win32" else thread_time
+
+
+class LineTracker:
+    """Reports each line of the code under test once, until :meth:`take` arms the functions again that ran.
+
+    A loop costs only once. ``sys.monitoring.restart_events`` would arm all functions for all tools, coverage.py and
+    debuggers among them. While :attr:`is_on` is false nothing is armed again.
+
+    :param budget: gets the CPU time that it takes.
+    :ivar functions: the first code object of each function, by its ``id``. Functions with the same file, first line
+        and qualified name are one function, such as those of a module that tests reload.
+    :ivar modules: files whose modules ran; ``in_imports`` are the functions that ran while these were imported.
+    :ivar is_on: whether what runs is tracked.
+    :ivar is_full: there were more functions than are tracked.
+    :ivar fault: an error that could not be raised where it occurred; empty if there is none.
+    """
+
+    def __init__(self, ownership: Ownership, budget: Budget) -> None:
+        self.functions: dict[int, CodeType] = {}
+        self.modules: set[str] = set()
+        self.in_imports: set[int] = set()
+        self.is_on = True
+        self.is_full = False
+        self.fault = ""
+        self._ownership = ownership
+        self._budget = budget
+        self._monitoring: Any = None
+        self._tool = -1
+        self._name = f"loop-close {id(self):x}"
+        self._hits: list[tuple[CodeType, int]] = []
+        # By the ``id`` of a code object, with its events; the function that it belongs to, and the first line of that.
+        self._codes: dict[int, CodeType] = {}
+        self._events: dict[int, int] = {}
+        self._owners: dict[int, tuple[int, int]] = {}
+        self._places: dict[Place, int] = {}
+        # Code objects with lines that are not reported again until they are armed.
+        self._due: set[int] = set()
+        # The modules that are being imported, each with the number of hits before.
+        self._imports: dict[int, int] = {}
+        # Functions that make a repr; the outermost call of these, with the number of hits before.
+        self._reprs = _repr_functions()
+        self._repr: tuple[FrameType, int] | None = None
+
+    def start(self) -> str:
+        """Start tracking; functions are found when their module runs, or when they are first called.
+
+        :returns: why that is not possible; empty if it is.
+        """
+        monitoring: Any = getattr(sys, "monitoring", None)
+        if monitoring is None:
+            return "run with Python 3.12 or newer to get the function named"
+        free = [tool for tool in FREE_IDS if monitoring.get_tool(tool) is None]
+        if not free:
+            return "the tool ids of sys.monitoring that loop-close may use (5 and 4) are in use"
+        self._monitoring, self._tool = monitoring, free[0]
+        monitoring.use_tool_id(self._tool, self._name)
+        for event, callback in self._callbacks().items():
+            monitoring.register_callback(self._tool, event, callback)
+        for code, _ in self._reprs.values():
+            monitoring.set_local_events(self._tool, code, monitoring.events.PY_RETURN)
+        monitoring.set_events(self._tool, monitoring.events.PY_START)
+        return ""
+
+    def _callbacks(self) -> Mapping[int, Callable[..., Any]]:
+        events, disable = self._monitoring.events, self._monitoring.DISABLE
+        append, id, files = self._hits.append, _ID, self._ownership.files
+        reprs, imports = self._reprs, self._imports
+
+        def on_line(code: CodeType, line: int) -> Any:
+            append((code, line))
+            return disable
+
+        def on_start(code: CodeType, offset: int) -> Any:
+            try:
+                if id(code) in reprs:
+                    return self._begin_repr(_FRAME(1))
+                if files.get(code.co_filename, "") is not None:
+                    self._discover(code, _FRAME(1))
+            except RecursionError:  # the program has used up its stack; the next call will do
+                return None
+            except Exception as fault:
+                self._take_fault(fault)
+            return disable
+
+        def on_return(code: CodeType, offset: int, value: object) -> Any:
+            try:
+                if id(code) in reprs:
+                    return self._end_repr(_FRAME(1))
+                if id(code) in imports:
+                    self._end_import(code)
+                else:
+                    append((code, code.co_firstlineno))
+            except RecursionError:  # the next return will do
+                return None
+            except Exception as fault:
+                self._take_fault(fault)
+            return disable
+
+        return {
+            events.LINE: on_line,
+            events.PY_START: on_start,
+            events.PY_RETURN: on_return,
+            events.PY_YIELD: on_return,
+        }
+
+    def _take_fault(self, fault: Exception) -> None:
+        """Record an error of a callback, or pass on an exception that the program raised, as in a signal handler."""
+        if is_program_exception(fault):
+            raise fault
+        self.fault = f"{type(fault).__name__}: {fault}"
+
+    # --- code that runs for the first time
+
+    def _discover(self, code: CodeType, frame: FrameType) -> None:
+        """Track the functions of a code object that runs for the first time."""
+        file = self._ownership.file_of(code.co_filename)
+        if file is None:
+            return
+        if code.co_name == "<module>":
+            self.modules.add(file)
+            if _is_import(frame.f_globals):
+                self._codes[_ID(code)] = code
+                self._imports[_ID(code)] = len(self._hits)
+                self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_RETURN)
+        # As a list: after a RecursionError either all of it is tracked, or nothing.
+        for inner, owner in list(codes_in(code)):
+            if owner is not None and _ID(inner) not in self._codes:
+                self._follow(inner, self._ownership.place_of(owner), owner)
+
+    def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
+        if len(self._owners) >= MOST_CODES:
+            self.is_full = True
+            return
+        number, events, own = _ID(code), self._monitoring.events, lines_of(code)
+        if min(own, default=owner.co_firstlineno) < owner.co_firstlineno:
+            return  # made by hand or by a template: its lines are not those of the file
+        self._codes[number] = code
+        function = self._places.setdefault(place, _ID(owner))
+        self._owners[number] = function, owner.co_firstlineno
+        self.functions.setdefault(function, owner)
+        ends = events.PY_RETURN | events.PY_YIELD
+        if len(code.co_linetable) > _LONGEST_TABLE:
+            self._events[number] = ends
+        elif _HIDES_LINES and len(own) == 1:
+            self._events[number] = ends | events.LINE
+        else:
+            self._events[number] = events.LINE
+        self._monitoring.set_local_events(self._tool, code, self._events[number])
+
+    def _end_import(self, code: CodeType) -> None:
+        """What a module ran does not belong to the test that imported it first.
+
+        A failing import does not return. What it ran counts for the test that fails by it.
+        """
+        before = self._imports.pop(_ID(code))
+        self._monitoring.set_local_events(self._tool, code, 0)
+        self.in_imports |= self.cut(before).keys()
+
+    # --- reprs for failure messages: a call that ends by an exception does not return, and what it ran counts
+
+    def _begin_repr(self, frame: FrameType) -> None:
+        caller = self._reprs[_ID(frame.f_code)][1]
+        above = frame.f_back.f_globals.get("__name__") if frame.f_back is not None else ""
+        if self._repr is None and caller in ("", above):
+            self._repr = frame, len(self._hits)
+
+    def _end_repr(self, frame: FrameType) -> None:
+        if self._repr is not None and self._repr[0] is frame:
+            (_, before), self._repr = self._repr, None
+            self.cut(before)
+
+    # --- what ran
+
+    def turn(self, *, is_on: bool) -> None:
+        """Set whether what runs from now on is tracked."""
+        self.is_on = is_on
+        self._arm()
+
+    @property
+    def mark(self) -> int:
+        """The point that is reached now, for :meth:`cut`."""
+        return len(self._hits)
+
+    def take(self) -> Ran:
+        """What ran since the last call; its lines are reported again if what runs is tracked.
+
+        :raises TakenError: when the program took our tool id.
+        """
+        self._repr = None
+        return self.cut(0)
+
+    def cut(self, mark: int) -> Ran:
+        """What ran since this point, as :meth:`take`."""
+        if len(self._hits) <= mark:
+            return {}
+        start = _CLOCK()
+        hits = self._hits[mark:]
+        del self._hits[mark : mark + len(hits)]  # not to the end: other threads may have added more
+        ran = self._masks(hits)
+        self._arm()
+        self._budget.spend(_CLOCK() - start)
+        return ran
+
+    def _masks(self, hits: Iterable[tuple[CodeType, int]]) -> Ran:
+        found: Ran = {}
+        last, function, first, mask = None, 0, 0, 0
+        for code, line in hits:  # every line of every test: most follow another line of the same function
+            if code is not last:
+                found[function] = mask
+                last = code
+                self._due.add(_ID(code))
+                function, first = self._owners[_ID(code)]
+                mask = found.get(function, 0)
+            mask |= 1 << line - first
+        found[function] = mask
+        found.pop(0, None)  # of the initial values, which belong to no function
+        return found
+
+    def _arm(self) -> None:
+        """Report the lines again of the functions that ran, if what runs is tracked."""
+        if self._monitoring is None or not (self.is_on and self._due):
+            return
+        if not self._is_ours():
+            raise TakenError
+        arm, tool, codes, events = self._monitoring.set_local_events, self._tool, self._codes, self._events
+        for number in list(self._due):
+            arm(tool, codes[number], 0)
+            arm(tool, codes[number], events[number])
+            self._due.discard(number)  # last: a time limit may end this at any point
+
+    def _is_ours(self) -> bool:
+        return self._monitoring is not None and self._monitoring.get_tool(self._tool) == self._name
+
+    def stop(self) -> None:
+        """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
+        if self._monitoring is None:
+            return
+        monitoring, tool, is_ours = self._monitoring, self._tool, self._is_ours()
+        if monitoring.get_tool(tool) is None:
+            # The program freed the id. Our events are still set and would be those of the id's next user.
+            monitoring.use_tool_id(tool, self._name)
+        if self._is_ours():
+            is_ours &= monitoring.get_events(tool) == monitoring.events.PY_START
+            monitoring.set_events(tool, 0)
+            for code in (*self._codes.values(), *(code for code, _ in self._reprs.values())):
+                monitoring.set_local_events(tool, code, 0)
+            for event in self._callbacks():
+                monitoring.register_callback(tool, event, None)
+            monitoring.free_tool_id(tool)
+        self._monitoring = None
+        if not is_ours and not self.fault:
+            self.fault = f"TakenError: {TakenError()}"
+
+
+def _is_import(names: Mapping[str, Any]) -> bool:
+    """Whether the body of a module runs because of an import, and not as a program (``runpy``) or by ``exec``.
+
+    :param names: the globals that the body runs with.
+    """
+    name = str(names.get("__name__"))
+    module = sys.modules.get(name)
+    return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names
+
+
+def _repr_functions() -> dict[int, tuple[CodeType, str]]:
+    """By the ``id`` of their code objects, with the calling module."""
+    found = {}
+    for module, path, caller in _REPRS:
+        function: Any = sys.modules.get(module)
+        for name in path.split("."):
+            function = getattr(function, name, None)
+        if isinstance(function, FunctionType):
+            found[id(function.__code__)] = function.__code__, caller
+    return found
+
+
+def merge(ran: Ran, more: Ran) -> None:
+    """Add to what ran what else ran."""
+    for function, mask in more.items():
+        ran[function] = ran.get(function, 0) | mask
+
+
+def lines_in(mask: int, first: int) -> list[int]:
+    """The lines of a mask, by the first line of its function."""
+    return [first + place for place, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]

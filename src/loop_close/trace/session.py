@@ -1,0 +1,262 @@
+"""Tracking in a session: attributes the lines that ran to tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Concatenate, ParamSpec
+
+from loop_close.calls import Calls, sample_key
+from loop_close.trace.budget import Budget
+from loop_close.trace.code import Ownership
+from loop_close.trace.counts import Counts
+from loop_close.trace.faults import is_program_exception
+from loop_close.trace.lines import MOST_CODES, LineTracker, Ran, merge
+
+_P = ParamSpec("_P")
+_NOT_SHARED: tuple[Ran, bool] = {}, False
+
+
+def _guarded(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
+    """Decorate a step so that an error in it ends tracking and nothing else."""
+
+    def guarded(self: Monitor, /, *arguments: _P.args, **more: _P.kwargs) -> None:
+        if not self.why_off:
+            try:
+                step(self, *arguments, **more)
+            except Exception as fault:
+                if is_program_exception(fault):  # as for a time limit, or Ctrl-C
+                    raise
+                self._give_up(fault)
+
+    return guarded
+
+
+class _Test:
+    """A test that is running.
+
+    :ivar ran: what it ran so far; ``teardown`` is what tore down fixtures of wider scope.
+    :ivar set_up: the fixtures of wider scope that were set up for it.
+    :ivar outcome: as pytest names it, empty until reported.
+    :ivar is_failure_reported: from then on it only tears down, which has no part in the failure.
+    """
+
+    def __init__(self, nodeid: str, *, is_tracked: bool) -> None:
+        self.nodeid = nodeid
+        self.is_tracked = is_tracked
+        self.ran: Ran = {}
+        self.teardown: Ran = {}
+        self.set_up: list[Any] = []
+        self.outcome = ""
+        self.failed_in_teardown = False
+        self.is_failure_reported = False
+
+
+class Monitor:
+    """Counts which lines of the code under test each test runs; starts when it is made.
+
+    What the setup of a fixture of wider scope ran counts for all tests that use the fixture. What its teardown ran
+    counts for no test, unless a test fails in that teardown. So the counts do not depend on the order of the tests.
+
+    :param root: absolute path of the project's root.
+    :param likely: node ids of tests that are likely to fail: these are always tracked.
+    :param is_whole: track all tests, regardless of the cost.
+    :ivar why_off: why tracking is off, empty while it works.
+    """
+
+    def __init__(self, root: str, likely: Collection[str] = (), *, is_whole: bool = False) -> None:
+        self.why_off = ""
+        self._ownership = Ownership(root)
+        self._budget = Budget(likely, is_unlimited=is_whole)
+        self._tracker = LineTracker(self._ownership, self._budget)
+        self._counts = Counts(self._tracker.functions)
+        self._test: _Test | None = None
+        # Of the fixtures of wider scope that are being set up, the innermost last.
+        self._setups: list[Ran] = []
+        # What the setup of each such fixture ran, and whether it raised.
+        self._shared: dict[Any, tuple[Ran, bool]] = {}
+        self._torn_down: list[Any] = []
+        # What runs from here on belongs to the fixture that is torn down next, if any.
+        self._mark = 0
+        self._start()
+
+    @_guarded
+    def _start(self) -> None:
+        self.why_off = self._tracker.start()
+
+    def _give_up(self, fault: Exception) -> None:
+        self.why_off = f"call tracking failed: {type(fault).__name__}: {fault}"
+        self.stop()
+
+    def _take(self) -> None:
+        """Attribute what ran since the last call to the fixture that is being set up, else to the test."""
+        ran = self._tracker.take()
+        self._mark = 0
+        if self._setups:
+            merge(self._setups[-1], ran)
+        elif self._test is None:
+            self._add_outside(ran)
+        elif not self._test.is_failure_reported:
+            merge(self._test.ran, ran)
+
+    def _add_outside(self, ran: Ran) -> None:
+        self._counts.outside |= ran.keys()
+
+    @_guarded
+    def collected(self, nodeid: str, *, is_failed: bool) -> None:
+        """End the collection of a module; if it failed, what the module ran counts as that of a test."""
+        if self._test is None:
+            ran = self._tracker.take()
+            self._add_outside(ran)
+            if is_failed:
+                self._counts.add(nodeid, ran, "failed")
+
+    @_guarded
+    def begin_test(self, nodeid: str) -> None:
+        """Begin a test: what ran before belongs to no test."""
+        self._take()
+        self._test = _Test(nodeid, is_tracked=self._budget.allows(nodeid))
+        self._tracker.turn(is_on=self._test.is_tracked)
+
+    @_guarded
+    def mark(self) -> None:
+        """A fixture of the test was set up."""
+        self._mark = self._tracker.mark
+
+    @_guarded
+    def saw(self, report: Any) -> None:
+        """Take a report of the running test, which failed if any of its phases or subtests failed.
+
+        A test that failed, was rerun and then passed counts as neither passed nor failed.
+        """
+        self._mark = self._tracker.mark
+        test, outcome, when = self._test, report.outcome, report.when
+        if test is None:
+            return
+        if outcome == "failed":
+            test.outcome = outcome
+            test.failed_in_teardown |= when == "teardown"
+            self._budget.failed(test.nodeid)
+            if not hasattr(report, "context"):  # after a failing subtest the test continues
+                self._take()
+                test.is_failure_reported = True
+        elif outcome not in ("passed", "skipped"):  # pytest-rerunfailures: "rerun"
+            test.outcome = test.outcome or outcome
+        elif test.outcome in ("", "passed", "skipped") and (
+            when == "call" or (when == "setup" and outcome == "skipped")
+        ):
+            test.outcome = "xfailed" if hasattr(report, "wasxfail") else outcome
+
+    @_guarded
+    def end_test(self, fixtures: Iterable[tuple[Any, bool]]) -> None:
+        """End the test: count what it ran, and what the setup of its fixtures ran before.
+
+        :param fixtures: those that it used, each with whether it got the value. If it did not, the fixture
+            may be why the test failed. Only iterated where a fixture of wider scope was set up.
+        """
+        if self._tracker.fault:
+            raise RuntimeError(self._tracker.fault)
+        self._take()
+        test, self._test = self._test, None
+        if test is None:
+            return
+        for ran in self._used(test, fixtures) if self._shared else ():
+            merge(test.ran, ran)
+        if test.failed_in_teardown:
+            merge(test.ran, test.teardown)
+        else:
+            self._add_outside(test.teardown)
+        self._counts.add(test.nodeid, test.ran, test.outcome, is_tracked=test.is_tracked)
+        while self._torn_down:
+            self._shared.pop(self._torn_down.pop(), None)
+
+    def _used(self, test: _Test, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Ran]:
+        left = dict.fromkeys(test.set_up)
+        for fixture, has_value in fixtures:
+            ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
+            if has_value or is_broken:
+                left.pop(fixture, None)
+                yield ran
+        yield from (self._shared[fixture][0] for fixture in left if fixture in self._shared)
+
+    @property
+    def is_sharing(self) -> bool:
+        """Whether the fixtures that the test uses are needed."""
+        return bool(self._shared)
+
+    @_guarded
+    def begin_setup(self) -> None:
+        """Begin the setup of a fixture of wider scope; always tracked, as tracked tests may use it later."""
+        self._take()
+        self._tracker.turn(is_on=True)
+        self._setups.append({})
+
+    @_guarded
+    def end_setup(self, fixture: Any, *, is_broken: bool) -> None:
+        """End the setup of a fixture of wider scope; if it is broken, all tests that request it fail alike."""
+        self._take()
+        ran = self._setups.pop()
+        if self._setups:  # another fixture requested it in its own setup
+            merge(self._setups[-1], ran)
+        elif self._test is not None:
+            self._tracker.turn(is_on=self._test.is_tracked)
+        if fixture in self._torn_down:
+            self._torn_down.remove(fixture)
+        self._shared.pop(fixture, None)
+        if ran:
+            self._shared[fixture] = ran, is_broken
+            if self._test is not None:
+                self._test.set_up.append(fixture)
+
+    @_guarded
+    def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
+        """A fixture was torn down. What its setup ran is kept until the test ends.
+
+        :param is_shared: its scope is wider than a function.
+        """
+        if is_shared:
+            ran = self._tracker.cut(self._mark)
+            self._torn_down.append(fixture)
+            if self._test is not None:
+                merge(self._test.teardown, ran)
+            else:
+                self._add_outside(ran)
+        self._mark = self._tracker.mark
+
+    @property
+    def untracked(self) -> list[str]:
+        """The failing tests that were not tracked, in an order that depends on nothing else; none if it is off."""
+        return [] if self.why_off else sorted(self._counts.untracked, key=sample_key)
+
+    @_guarded
+    def start_over(self) -> None:
+        """In a copy of the process: track every test from now on, and count nothing that ran before."""
+        self._counts = Counts(self._tracker.functions)
+        self._budget.is_unlimited = True
+
+    def calls(self) -> Calls | None:
+        """The counts as a record; None if tracking failed (see :attr:`why_off`)."""
+        if self.why_off:
+            return None
+        try:
+            self._add_outside(self._tracker.take())
+            self._counts.outside |= self._tracker.in_imports
+            return self._counts.calls(self._ownership, self._tracker.modules)
+        except Exception as fault:
+            self._give_up(fault)
+            return None
+
+    @property
+    def why_not_all(self) -> str:
+        """Why the counts are incomplete, empty if they are not."""
+        return (
+            f"only the first {MOST_CODES:,} functions that ran were tracked" if self._tracker.is_full else ""
+        )
+
+    def stop(self) -> None:
+        """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
+        try:
+            self._tracker.stop()
+        except Exception as fault:
+            self.why_off = self.why_off or f"call tracking could not be stopped: {fault}"
+        if self._tracker.fault and not self.why_off:  # an error that was found while stopping
+            self.why_off = f"call tracking failed: {self._tracker.fault}"

@@ -1,0 +1,238 @@
+import sys
+from types import CodeType, FunctionType
+from unittest.util import safe_repr
+
+import pytest
+
+from loop_close.trace import lines
+from loop_close.trace.budget import Budget
+from loop_close.trace.code import Ownership
+from loop_close.trace.faults import TakenError
+from loop_close.trace.lines import FREE_IDS, LineTracker
+
+if not hasattr(sys, "monitoring"):
+    pytest.skip("needs Python 3.12", allow_module_level=True)
+
+F = "def f(a):\n    if a:\n        a += 1\n    return a\n"
+
+
+def test_each_line_once_and_again_after_it_was_taken(made, ran):
+    f = made(F)
+    for _ in range(3):
+        for argument in (0, 1, 0):
+            f(argument)
+        assert ran() == [("f", 2), ("f", 3), ("f", 4)]
+    assert ran() == []
+
+
+def test_nothing_is_reported_again_while_it_is_off(tracker, made, ran):
+    f, g = made(F), made(F.replace("f(", "g("), "g")
+    f(0)
+    tracker.take()
+    tracker.turn(is_on=False)
+    f(1)
+    g(0)
+    assert ran() == [("f", 2), ("f", 3), ("f", 4), ("g", 2), ("g", 4)]
+    f(1)
+    g(1)
+    assert ran() == [("g", 3)]
+    tracker.turn(is_on=True)
+    f(1)
+    g(0)
+    assert ran() == [("f", 2), ("f", 3), ("f", 4), ("g", 2), ("g", 4)]
+
+
+def test_generator_that_goes_on_later(made, ran):
+    each = made("def f():\n    yield 1\n    x = 2\n    yield x\n")()
+    next(each)
+    assert ran() == [("f", 2)]
+    next(each)
+    assert ran() == [("f", 3), ("f", 4)]
+
+
+@pytest.mark.large
+def test_function_too_long_to_be_reported_by_line(made, ran):
+    count = 3_000
+    body = "".join(f"    if a == {n}: return sum(g(x) for x in [a])\n" for n in range(count))
+    f = made(f"def f(a):\n{body}\ndef g(x):\n    return x\n")
+    for _ in range(2):
+        f(7)
+        assert ran() == [("f", 1), ("f", 9), ("g", count + 4)]
+
+
+class Hostile(str):
+    __slots__ = ()
+
+    def __hash__(self):
+        raise ValueError("no hash")
+
+
+def test_name_of_a_file_that_has_no_hash(tracker, made):
+    f = made(F)
+    f.__code__ = f.__code__.replace(co_filename=Hostile("/project/a.py"))
+    assert f(1) == 2
+    assert tracker.fault == "ValueError: no hash"
+
+
+def test_function_known_only_by_its_call(made, ran):
+    module = compile("def g(): return 'x'", "/project/g.py", "exec")  # never runs
+    FunctionType(next(each for each in module.co_consts if isinstance(each, CodeType)), {})()
+    assert ran() == [("g", 1)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): return 1",
+        "f = lambda: 1",
+        "def f(): return [x for x in (1, 2)]",
+        "def f(): return list(x for x in (1, 2))",
+        "def f(): yield 1",
+    ],
+)
+def test_function_on_one_line(made, ran, source):
+    f = made(source)
+    for _ in range(3):
+        list(f() if source.endswith("yield 1") else [f(), f()])
+        assert [line for _, line in ran()] == [1]
+
+
+MAKES = """\
+def f(name):
+    return property(
+        lambda self: self.data[name]
+    )
+
+class C:
+    data = {"a": 1}
+    a = f("a")
+"""
+
+
+def test_lambda_is_part_of_the_function_around_it(tracker, made, ran):
+    kind = made(MAKES, "C")
+    tracker.take()
+    for _ in range(3):
+        assert kind().a == 1
+        assert ran() == [("f", 3)]
+
+
+def test_made_again_and_again_is_one_function(tracker, made, ran):
+    for _ in range(3):
+        made(F)(0)
+        made(F)(0)
+        assert ran() == [("f", 2), ("f", 4)]
+    assert len(tracker.functions) == 1
+
+
+def test_no_more_than_so_many(tracker, made, ran, monkeypatch):
+    monkeypatch.setattr(lines, "MOST_CODES", 3)
+    for f in [made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(5)]:
+        f(1)
+    assert {name for name, _ in ran()} == {"f0", "f1", "f2"}
+    assert tracker.is_full
+
+
+def test_end_of_the_stack(tracker, made, ran):
+    deep = made("def f(n):\n    return f(n + 1)\n")
+    late = made("def g():\n    return 1\n", "g")
+
+    def sink():
+        late()
+        sink()
+
+    for function in (lambda: deep(0), sink):
+        with pytest.raises(RecursionError):
+            function()
+    assert tracker.fault == ""
+    assert ran() == [("f", 2), ("g", 2)]
+
+
+def test_repr_for_a_failure_message_is_not_of_the_test(made, ran):
+    shown = made("def shown(self):\n    return 'x'\n", "shown")
+    other = type("Other", (), {"__repr__": shown})()
+    assert safe_repr(other) == "x"
+    assert ran() == []
+    assert (safe_repr(other), repr(other)) == ("x", "x")
+    assert ran() == [("shown", 2)]
+
+
+# --- the tool id
+
+
+def another():
+    return LineTracker(Ownership("/project"), Budget())
+
+
+def test_python_is_left_as_it_was(tracker, made, ran):
+    f = made(F)
+    f(1)
+    tracker.stop()
+    tracker.stop()
+    assert (ran(), tracker.fault) == ([("f", 2), ("f", 3), ("f", 4)], "")
+    assert all(sys.monitoring.get_tool(tool) is None for tool in FREE_IDS)
+    sys.monitoring.use_tool_id(FREE_IDS[0], "another")
+    try:
+        assert sys.monitoring.get_events(FREE_IDS[0]) == 0
+        assert sys.monitoring.get_local_events(FREE_IDS[0], f.__code__) == 0
+        line = sys.monitoring.events.LINE
+        assert sys.monitoring.register_callback(FREE_IDS[0], line, None) is None
+    finally:
+        sys.monitoring.free_tool_id(FREE_IDS[0])
+
+
+def test_two_at_once(tracker, made, ran):
+    other = another()
+    assert other.start() == ""
+    f = made(F)
+    f(1)
+    other.stop()
+    f(0)
+    assert ran() == [("f", 2), ("f", 3), ("f", 4)]
+    f(0)
+    assert ran() == [("f", 2), ("f", 4)]
+
+
+def test_all_ids_are_in_use(tracker):
+    other = another()
+    assert other.start() == ""
+    assert another().start() == "the tool ids of sys.monitoring that loop-close may use (5 and 4) are in use"
+    other.stop()
+    assert 3 not in FREE_IDS  # Hypothesis does without its report of what differs where that is in use
+
+
+def test_events_that_the_program_switched_off_are_noticed(tracker):
+    sys.monitoring.set_events(FREE_IDS[0], 0)
+    tracker.stop()
+    assert tracker.fault.startswith("TakenError: the program took over our tool id")
+    assert sys.monitoring.get_tool(FREE_IDS[0]) is None
+
+
+def test_our_events_are_gone_where_the_program_freed_our_id(tracker, made):
+    f = made(F)
+    f(1)
+    sys.monitoring.free_tool_id(FREE_IDS[0])
+    with pytest.raises(TakenError):
+        tracker.take()
+    tracker.stop()
+    assert tracker.fault
+    sys.monitoring.use_tool_id(FREE_IDS[0], "another")
+    try:
+        assert sys.monitoring.get_events(FREE_IDS[0]) == 0
+        assert sys.monitoring.get_local_events(FREE_IDS[0], f.__code__) == 0
+    finally:
+        sys.monitoring.free_tool_id(FREE_IDS[0])
+
+
+def test_id_that_the_program_took_is_left_alone(tracker):
+    sys.monitoring.free_tool_id(FREE_IDS[0])
+    sys.monitoring.use_tool_id(FREE_IDS[0], "another")
+    tracker.stop()
+    assert tracker.fault
+    assert sys.monitoring.get_tool(FREE_IDS[0]) == "another"
+    sys.monitoring.free_tool_id(FREE_IDS[0])
+
+
+def test_python_that_cannot(monkeypatch):
+    monkeypatch.delattr(sys, "monitoring")
+    assert "run with Python 3.12 or newer" in another().start()
