@@ -20,8 +20,6 @@ def suspects(bench: Bench) -> Iterator[Row]:
         ("tests that do nothing", 20_000, "< x 1.02", _nothing),
         ("tests of 4 ms, 20,000 calls each", 200, "< x 1.05", _calls),
         ("tests of 1 ms, 500 lines each", 2_000, "", _lines),
-        ("tests of 20,000 handled exceptions each", 200, "", _exceptions),
-        ("tests of 2 ms, 200 handled exceptions each", 2_000, "", _some_exceptions),
     )
     for what, number, goal, write in scenarios:
         folder, tests = bench.folder / f"suspects-{write.__name__}", bench.tests(number)
@@ -66,16 +64,6 @@ def _lines(folder: Path, tests: int, files: int) -> None:
     _write(folder, functions + every, body, tests, files)
 
 
-def _exceptions(folder: Path, tests: int, files: int) -> None:
-    """A loop that does next to nothing but raise and handle."""
-    _write(folder, _RAISE, "    assert work.count(20_000) == 20_000\n", tests, files)
-
-
-def _some_exceptions(folder: Path, tests: int, files: int) -> None:
-    """Exceptions through three functions, with some work between them, as in parsers."""
-    _write(folder, _RAISE, "    assert work.parsed(200) == 200\n", tests, files)
-
-
 def _write(folder: Path, work: str, body: str, tests: int, files: int) -> None:
     for name in ("tests", "shop"):
         (folder / name).mkdir(parents=True)
@@ -87,48 +75,6 @@ def _write(folder: Path, work: str, body: str, tests: int, files: int) -> None:
         (folder / "tests" / f"test_work_{number:03}.py").write_text(f"from shop import work\n\n\n{each}")
 
 
-_RAISE = '''\
-"""Exceptions, raised and handled."""
-
-
-class NoMatch(Exception):
-    def __init__(self, text, place):
-        super().__init__(f"no match at {place}")
-        self.text = text
-        self.place = place
-
-
-def count(number):
-    handled = 0
-    for _ in range(number):
-        try:
-            int("x")
-        except ValueError:
-            handled += 1
-    return handled
-
-
-def token(text, place):
-    if not text[place:].startswith("b"):
-        raise NoMatch(text, place)
-    return place + 1
-
-
-def either(text, place):
-    for _ in range(20):
-        text = text.strip()
-    return token(text, place)
-
-
-def parsed(number):
-    found = 0
-    for place in range(number):
-        try:
-            either("a" * 20, place % 20)
-        except NoMatch:
-            found += 1
-    return found
-'''
 _WALK = '''\
 """A walk over a tree, with a rule for each kind of node."""
 

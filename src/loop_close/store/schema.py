@@ -5,7 +5,7 @@ from __future__ import annotations
 #: In the header of the file: whose it is.
 APPLICATION_ID = 0x6C6F6F70  # "loop"
 #: In the header too: the version of the tables. A file of an earlier one is set aside, as nothing reads it.
-FORMAT = 6
+FORMAT = 7
 
 #: "Packed" is a byte that says how, then the bytes: see :func:`loop_close.store.database.pack`.
 TABLES = (
