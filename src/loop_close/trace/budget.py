@@ -21,7 +21,7 @@ _RESUMED = 0.8
 _FEW, _RESERVE = 3, 0.4
 # What tracking costs, as a multiple of the time that it takes to read what was reported: most goes to the callbacks
 # and to the instrumented code itself, which are too short for a clock.
-_WHOLE = 2.5
+_WHOLE = 2.0
 _CPU = process_time  # tests may patch it
 
 
