@@ -61,42 +61,144 @@ if TYPE_CHECKING:
 
 #: The names by the module that each is imported from.
 _NAMES = {
-    "loop_close.detectors": "DEFAULT_DETECTORS Detector",
-    "loop_close.library": (
-        "LogSummary LoopClosureReport close_loop combine_summaries detect_fixme_markers "
-        "detect_incomplete_functions detect_missing_modules detect_not_implemented detect_stack_traces "
-        "detect_syntax_errors detect_test_failures detect_todo_markers detect_typecheck_errors "
-        "detect_unhandled_async emit_no_stall_report emit_report list_detector_ids observe run_detectors "
-        "summary_json summary_of_log summary_text unread_log"
+    "loop_close.detectors": (
+        "DEFAULT_DETECTORS",
+        "Detector",
     ),
-    "loop_close.log_files": "log_names summary_of_file",
-    "loop_close.model": "Evidence Failure Frame Observation Raised Report RootCause",
-    "loop_close.prompt.compose": "Section",
-    "loop_close.records": "Loop Signal State",
-    "loop_close.seeds.analyzer": "AnalysisContext AnalysisResult CompletionSignal ResponseAnalyzer StuckSignal",
-    "loop_close.seeds.guard": "LimitReached Limits SafetyGuard",
-    "loop_close.seeds.strategies": "Breaker Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
-    "loop_close.seeds.supervisor": "Supervisor SupervisorLimits ToolResult Trip",
+    "loop_close.library": (
+        "LogSummary",
+        "LoopClosureReport",
+        "close_loop",
+        "combine_summaries",
+        "detect_fixme_markers",
+        "detect_incomplete_functions",
+        "detect_missing_modules",
+        "detect_not_implemented",
+        "detect_stack_traces",
+        "detect_syntax_errors",
+        "detect_test_failures",
+        "detect_todo_markers",
+        "detect_typecheck_errors",
+        "detect_unhandled_async",
+        "emit_no_stall_report",
+        "emit_report",
+        "list_detector_ids",
+        "observe",
+        "run_detectors",
+        "summary_json",
+        "summary_of_log",
+        "summary_text",
+        "unread_log",
+    ),
+    "loop_close.log_files": (
+        "log_names",
+        "summary_of_file",
+    ),
+    "loop_close.model": (
+        "Evidence",
+        "Failure",
+        "Frame",
+        "Observation",
+        "Raised",
+        "Report",
+        "RootCause",
+    ),
+    "loop_close.prompt.compose": ("Section",),
+    "loop_close.records": (
+        "Loop",
+        "Signal",
+        "State",
+    ),
+    "loop_close.seeds.analyzer": (
+        "AnalysisContext",
+        "AnalysisResult",
+        "CompletionSignal",
+        "ResponseAnalyzer",
+        "StuckSignal",
+    ),
+    "loop_close.seeds.guard": (
+        "LimitReached",
+        "Limits",
+        "SafetyGuard",
+    ),
+    "loop_close.seeds.strategies": (
+        "Breaker",
+        "Decision",
+        "ExitStrategy",
+        "FixPlan",
+        "FixStep",
+        "Standing",
+        "parse_strategy",
+    ),
+    "loop_close.seeds.supervisor": (
+        "Supervisor",
+        "SupervisorLimits",
+        "ToolResult",
+        "Trip",
+    ),
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["__version__"]
-__all__ += ["DEFAULT_DETECTORS"]
-__all__ += ["Detector"]
-__all__ += ["LogSummary", "LoopClosureReport", "close_loop", "combine_summaries", "detect_fixme_markers"]
-__all__ += ["detect_incomplete_functions", "detect_missing_modules", "detect_not_implemented"]
-__all__ += ["detect_stack_traces", "detect_syntax_errors", "detect_test_failures", "detect_todo_markers"]
-__all__ += ["detect_typecheck_errors", "detect_unhandled_async", "emit_no_stall_report", "emit_report"]
-__all__ += ["list_detector_ids", "observe", "run_detectors", "summary_json", "summary_of_log"]
-__all__ += ["summary_text", "unread_log"]
-__all__ += ["log_names", "summary_of_file"]
-__all__ += ["Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"]
-__all__ += ["Section"]
-__all__ += ["Loop", "Signal", "State"]
-__all__ += ["AnalysisContext", "AnalysisResult", "CompletionSignal", "ResponseAnalyzer", "StuckSignal"]
-__all__ += ["LimitReached", "Limits", "SafetyGuard"]
-__all__ += ["Breaker", "Decision", "ExitStrategy", "FixPlan", "FixStep", "Standing", "parse_strategy"]
-__all__ += ["Supervisor", "SupervisorLimits", "ToolResult", "Trip"]
+__all__ = [
+    "DEFAULT_DETECTORS",
+    "AnalysisContext",
+    "AnalysisResult",
+    "Breaker",
+    "CompletionSignal",
+    "Decision",
+    "Detector",
+    "Evidence",
+    "ExitStrategy",
+    "Failure",
+    "FixPlan",
+    "FixStep",
+    "Frame",
+    "LimitReached",
+    "Limits",
+    "LogSummary",
+    "Loop",
+    "LoopClosureReport",
+    "Observation",
+    "Raised",
+    "Report",
+    "ResponseAnalyzer",
+    "RootCause",
+    "SafetyGuard",
+    "Section",
+    "Signal",
+    "Standing",
+    "State",
+    "StuckSignal",
+    "Supervisor",
+    "SupervisorLimits",
+    "ToolResult",
+    "Trip",
+    "__version__",
+    "close_loop",
+    "combine_summaries",
+    "detect_fixme_markers",
+    "detect_incomplete_functions",
+    "detect_missing_modules",
+    "detect_not_implemented",
+    "detect_stack_traces",
+    "detect_syntax_errors",
+    "detect_test_failures",
+    "detect_todo_markers",
+    "detect_typecheck_errors",
+    "detect_unhandled_async",
+    "emit_no_stall_report",
+    "emit_report",
+    "list_detector_ids",
+    "log_names",
+    "observe",
+    "parse_strategy",
+    "run_detectors",
+    "summary_json",
+    "summary_of_file",
+    "summary_of_log",
+    "summary_text",
+    "unread_log",
+]
 
 
 def __getattr__(name: str) -> Any:
