@@ -2,15 +2,11 @@ import json
 import linecache
 import warnings
 
-import msgspec
 import pytest
-from called import called
 from msgspec.structs import replace
-from records import SRC, TEST, failure, observed, raised, verdict
+from records import SRC, TEST, failure, raised, verdict
 
-from loop_close import app, files, places
-from loop_close.calls import Calls
-from loop_close.causes import locate
+from loop_close import app, causes, files, places
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of
@@ -188,8 +184,8 @@ def files_read_anew():
 )
 def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypatch, edits, expected):
     found = []
-    located = locate.located
-    monkeypatch.setattr(locate, "located", lambda *args: found.append(args) or located(*args))
+    located = causes.located
+    monkeypatch.setattr(causes, "located", lambda *args: found.append(args) or located(*args))
     report = report_of(RED)
     loop = Loop(steps=(Step(run=6, edits=edits), Step(run=7)))
     save(report=replace(report, loop=loop))
@@ -198,7 +194,7 @@ def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypa
 
 def test_an_edit_of_any_step_counts(save, monkeypatch):
     report = report_of(RED)
-    monkeypatch.setattr(locate, "located", lambda causes, *args: ())
+    monkeypatch.setattr(causes, "located", lambda *args: ())
     loop = Loop(steps=(Step(run=6), Step(run=7, edits=edited())))
     saved = save(report=replace(report, loop=loop))
     assert saved.report.causes == ()
@@ -313,66 +309,3 @@ def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
     report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
     with warnings.catch_warnings(action="error"):
         assert "Cart" in save(report=report).prompt
-
-
-BRANCHES = """def total(items):
-    if not items:
-        return 1
-    found = (
-        items[0] +
-        2
-    )
-    for each in items: found += each
-    return found
-
-
-def late(default=3): return default
-"""
-
-
-@pytest.mark.parametrize(
-    ("function", "diff", "ran", "expected"),
-    [
-        ("total", "     if not items:\n-        return 0\n+        return 1\n     found = (", {2, 4}, True),
-        ("total", "     if not items:\n-        return 0\n+        return 1\n     found = (", {2, 3}, False),
-        (
-            "total",
-            "         items[0] +\n-        1\n+        2\n     )",
-            {2, 4},
-            False,
-        ),  # a statement of several lines
-        ("total", "         items[0] +\n-        1\n+        2\n     )", {2}, True),
-        ("total", "     if not items:\n+        return 1\n     found = (", {2, 4}, True),
-        (
-            "total",
-            "     if not items:\n-    return 0\n+        return 1\n     found = (",
-            {2},
-            False,
-        ),  # inwards
-        ("total", "     if not items:\n-        x()\n     found = (", {2, 4}, False),  # only removed
-        (
-            "total",
-            "+    if not items:\n+        return 1\n     found = (\n+    for each in items:",
-            {9},
-            False,
-        ),
-        ("total", "     if not items:\n+        return 1\n… 5 more lines", {2}, False),
-        ("gone", "     if not items:\n+        return 1\n     found = (", {2, 4}, False),
-        ("late", "-def late(default=2): return default\n+def late(default=3): return default", {2}, False),
-    ],
-)
-def test_what_no_failing_test_ran_of_an_edit_is_apart(tmp_path, function, diff, ran, expected):
-    path = tmp_path / SRC
-    path.parent.mkdir(parents=True)
-    path.write_text(BRANCHES)
-    edit = Edit(file=SRC, function=function, diff=diff)
-    assert places._is_apart(edit, {(SRC, line) for line in ran}, tmp_path) is expected
-    assert not places._is_apart(msgspec.structs.replace(edit, change="added"), set(), tmp_path)
-
-
-def test_what_failing_tests_ran_is_known_of_all_or_none():
-    run = Calls(functions=(called("total", 1),), failed={"t.py::a": ((0, 1), (0, 2))})
-    found = [failure(verdict(), "t.py::a")]
-    assert places._lines_run(report_of(observed(*found, calls=run))) == {(SRC, 1), (SRC, 2)}
-    assert places._lines_run(report_of(observed(*found, failure(verdict(), "t.py::b"), calls=run))) is None
-    assert places._lines_run(report_of(observed(*found))) is None

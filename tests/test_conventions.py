@@ -13,6 +13,7 @@ from loop_close.tree import is_loaded
         "contest.py",
         "src/latest.py",
         "src/attest/a.py",
+        "werk/test.py",
         "tests.txt",
     ],
 )
@@ -23,7 +24,7 @@ def test_code_under_test(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("test_a.py", "a_test.py", "conftest.py", "src/pkg/conftest.py", "app/tests.py", "app/test.py"),
+        *("test_a.py", "a_test.py", "conftest.py", "src/pkg/conftest.py", "app/tests.py"),
         *("tests/helpers.py", "pkg/tests/unit/helpers.py", "test/x.py", "testing/x.py", "src/test_a.py"),
         # Shipped as it may be, it holds assertion helpers: their `raise` only failing tests reach, and many
         # causes have it in common, so that as code under test it would be the first suspect of all of them.

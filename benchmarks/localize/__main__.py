@@ -173,12 +173,9 @@ def _from_kept(options: argparse.Namespace, faults: Sequence[Fault]) -> str:
         return (markdown if options.markdown else plain)(table)
     try:
         from benchmarks.localize.fit import fit
-        from benchmarks.localize.fit_joins import fit_joins
     except ModuleNotFoundError as missing:
         raise SystemExit(f"--fit needs {missing.name}: {sys.executable} -m pip install scipy") from None
-    mutations = [fault for fault in faults if isinstance(fault, lists.Mutation)]
     weights = fit(options.fit, options.cache, faults)
-    weights |= fit_joins(options.fit, mutations) if mutations else {}
     return "\n".join(f"{name:20} {weight:6.2f}" for name, weight in weights.items())
 
 

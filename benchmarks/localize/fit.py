@@ -16,23 +16,19 @@ from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.replay import scene_in, with_sources
-from loop_close.causes.candidates import Candidate
-from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, found_for
+from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, Candidate, candidates
 from loop_close.facts import base_name
 from loop_close.judge import report_of
 from loop_close.model import Observation
 
-#: Not fitted: there are no edits in the benchmark, a place on the traceback is for where nothing is counted, and few
-#: faults are in functions that run before the tests.
-_GIVEN = ("edited", "outside")
-_PENALTY = 0.01
+#: Not fitted: there are no edits in the benchmark, and no faults in test code.
+_GIVEN = ("edited", "uncounted")
+_PENALTY = 0.001
 
 
 def fit(folder: Path, cache: Path, faults: Sequence[Fault]) -> dict[str, float]:
     """The weights, by clue; those for where nothing is counted have a name with ``uncounted`` in front."""
-    counted = _fitted(
-        folder, cache, faults, {k: v for k, v in WEIGHTS.items() if k not in (*_GIVEN, "framed")}
-    )
+    counted = _fitted(folder, cache, faults, {k: v for k, v in WEIGHTS.items() if k not in _GIVEN})
     own = {k: v for k, v in UNCOUNTED.items() if k not in _GIVEN}
     uncounted = _fitted(folder, cache, faults, own, is_counted=False)
     return {**counted, **{f"uncounted {name}": weight for name, weight in uncounted.items()}}
@@ -66,7 +62,7 @@ def _choices(
     observation: Observation, fault: Fault, names: Sequence[str], *, is_counted: bool
 ) -> Iterator[Choice]:
     """A choice for each root cause. The last candidate is that none of the others is the right one."""
-    every = [found_for(cause, observation.calls) for cause in report_of(observation).causes]
+    every = [candidates(cause, observation.calls) for cause in report_of(observation).causes]
     known = [found for found in every if found and any(c.spectrum for c in found) == is_counted]
     for found in known:
         rows = [([c.features.get(name, 0.0) for name in names], _is_it(fault, c)) for c in found]
@@ -77,7 +73,7 @@ def _choices(
 def _is_it(fault: Fault, candidate: Candidate) -> bool:
     """Whether it is the function; of a statement outside of functions, whether that is the very statement."""
     if candidate.loaded is not None:
-        constant = candidate.loaded.constant
+        constant, _ = candidate.loaded
         return candidate.file == fault.file and any(
             constant.line <= line <= constant.end_line for line in fault.faulty
         )

@@ -15,8 +15,7 @@ from pathlib import Path
 from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from loop_close.calls import Calls
-from loop_close.causes import group
-from loop_close.causes.locate import joined
+from loop_close.causes import group, joined
 from loop_close.detectors import DEFAULT_DETECTORS, by_priority, run_detectors
 from loop_close.model import Observation, RootCause
 

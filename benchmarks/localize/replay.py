@@ -65,9 +65,7 @@ def with_sources(observation: Observation, scene: Scene) -> Observation:
         except (OSError, ValueError):
             return None
 
-    calls = observation.calls._replace(
-        constants=constants_of(observation.calls, index_of),
-    )
+    calls = observation.calls._replace(constants=constants_of(observation.calls, index_of))
     return replace(observation, calls=calls)
 
 

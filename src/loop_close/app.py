@@ -393,7 +393,7 @@ def write_report(
     :param inputs: what a JSON report holds to be merged (:func:`loop_close.parts.in_report`).
     """
     root, budget = targets.root, targets.settings.budget
-    report = with_source_lines(with_edit_ranks(report, root), root)
+    report = with_source_lines(with_edit_ranks(report), root)
     if report.sources:
         from loop_close.merge import with_findings
 

@@ -48,8 +48,6 @@ class Constant(NamedTuple):
     :ivar name: what it binds.
     :ivar loads: file and line of each place that loads it, itself or as a part of another constant, that failing tests
         ran.
-    :ivar classes: if only objects load it from their class, the classes that have it, each with its file.
-    :ivar parts: those of ``loads`` that load it only as a part of another constant.
     """
 
     file: str
@@ -58,8 +56,6 @@ class Constant(NamedTuple):
     owner: str
     name: str
     loads: tuple[tuple[str, int], ...] = ()
-    classes: tuple[tuple[str, str], ...] = ()
-    parts: tuple[tuple[str, int], ...] = ()
 
 
 class Calls(NamedTuple):

@@ -15,7 +15,7 @@ def is_test_file(relative: str) -> bool:
     """Whether a path is test code by the conventions of pytest and unittest."""
     *folders, name = relative.split("/")
     return (
-        name in ("conftest.py", "tests.py", "test.py")
+        name in ("conftest.py", "tests.py")  # not test.py: packages ship a werkzeug/test.py
         or is_test_module(name)
         or not TEST_FOLDERS.isdisjoint(folders)
     )

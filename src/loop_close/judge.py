@@ -66,15 +66,15 @@ def _priorities(detectors: Sequence[Detector]) -> dict[str, int]:
 def _root_causes(
     evidence: Sequence[Evidence], observation: Observation, priorities: Mapping[str, int]
 ) -> tuple[RootCause, ...]:
-    """The root causes with their suspects; those that the tests' calls show to be one are joined."""
+    """The root causes with their suspects; those that share their suspects are one."""
     if all(found.failure is None for found in evidence):
         return ()
-    from loop_close.causes import group, in_order, locate  # late: a green run does without
+    from loop_close.causes import group, in_order, joined, located  # late: a green run does without
 
-    causes = group(evidence, priorities)
+    causes: Sequence[RootCause] = group(evidence, priorities)
     if len(causes) > 1 and observation.calls is not None:
-        causes = in_order(locate.joined(causes, observation.calls), priorities)
-    return locate.located(causes, observation.calls)
+        causes = in_order(joined(causes, observation.calls), priorities)
+    return located(causes, observation.calls)
 
 
 def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Collection
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from loop_close.capture import MAX_LINE, index_of
-from loop_close.facts import known_calls
 from loop_close.model import Report, RootCause, SourceLines, Suspect
 from loop_close.prompt.place import edited_in
-from loop_close.records import Edit, Loop
-from loop_close.syntax import body_start, edited_lines, lines_of
+from loop_close.records import Loop
+from loop_close.syntax import body_start, lines_of
 from loop_close.syntax.meaning import MODULE
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
@@ -22,36 +19,14 @@ _MOST_LINES = 2_000
 _AROUND = 5
 
 
-def with_edit_ranks(report: Report, root: Path) -> Report:
+def with_edit_ranks(report: Report) -> Report:
     """The report with its suspects ranked again by the edits of the loop, which show only once it is recorded."""
     loop = report.loop
     if not report.causes or loop is None or not any(step.edits.edits for step in loop.steps):
         return report
-    from loop_close.causes import locate
+    from loop_close.causes import located
 
-    *steps, last = loop.steps
-    ran = _lines_run(report)
-    kept = tuple(edit for edit in last.edits.edits if ran is None or not _is_apart(edit, ran, root))
-    replaced = msgspec.structs.replace
-    steps.append(replaced(last, edits=replaced(last.edits, edits=kept)))
-    ranked = locate.located(report.causes, report.observation.calls, replaced(loop, steps=tuple(steps)))
-    return replace(report, causes=ranked)
-
-
-def _lines_run(report: Report) -> set[tuple[str, int]] | None:
-    """The lines that failing tests ran, by file and number; None if that is not known of all of them."""
-    calls = known_calls(report.observation)
-    if calls is None:
-        return None
-    return {(calls.functions[index].file, line) for hits in calls.failed.values() for index, line in hits}
-
-
-def _is_apart(edit: Edit, ran: Collection[tuple[str, int]], root: Path) -> bool:
-    """Whether no failing test ran what the last edit put into a function, so that it changes nothing for them."""
-    path = str(root / edit.file)
-    index = index_of(path) if edit.change == "edited" and edit.function not in ("", MODULE) else None
-    lines = edited_lines(index, edit.function, _lines(path), edit.diff) if index is not None else None
-    return lines is not None and not any((edit.file, line) in ran for line in lines)
+    return replace(report, causes=located(report.causes, report.observation.calls, loop))
 
 
 def with_source_lines(report: Report, root: Path) -> Report:

@@ -85,46 +85,10 @@ def test_number_of_causes(found, expected):
     assert len({c.id for c in causes}) == expected
 
 
-LONG = "the order of the customer cannot be taken now since the shop in the town of "
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        ("no price for tea in the shop", "the currency is not supported", 2),
-        ("the customer is unknown", "the order is unknown and cannot be sent", 2),
-        (LONG + "Aberdeen is closed", LONG + "Inverness is closed", 1),
-        ("abcdefghij", "abcdefghik", 1),  # 0.90 is enough
-        ("abcdefghi", "abcdefghk", 2),  # 0.89 is not
-    ],
-)
-def test_similar_messages_of_one_place(a, b, expected):
-    found = [failure(out_of(message=m), f"{TEST}::test_{n}") for n, m in enumerate([a, b])]
-    assert len(grouped(*found)) == expected
-
-
-def test_similar_messages_of_two_places_stay_apart():
-    found = [
-        failure(out_of("a", message=LONG + "Aberdeen"), f"{TEST}::test_a"),
-        failure(out_of("b", message=LONG + "Inverness"), f"{TEST}::test_b"),
-    ]
-    assert len(grouped(*found)) == 2
-
-
 def test_failures_of_two_kinds_stay_apart():
     one, two = failure(out_of(), f"{TEST}::a"), failure(out_of(), f"{TEST}::b")
     causes = group([claim("timeout", one), claim(KIND, two)], {KIND: 60, "timeout": 10})
     assert [c.kind for c in causes] == ["timeout", KIND]
-
-
-def test_verdicts_of_two_kinds_stay_apart_though_one_function_explains_both():
-    one = failure(verdict(origin("f")), f"{TEST}::a")
-    site = Site(
-        frame=in_test("b"), statement="assert g(f())", origins=(origin("g"),), inner=("src/shop/cart.py:f",)
-    )
-    two = failure(raised("AssertionError", "", [in_test("b")], site=site, bases=("Exception",)), f"{TEST}::b")
-    assert len(group([claim(KIND, one), claim(KIND, two)], {})) == 1
-    assert len(group([claim("custom", one), claim(KIND, two)], {})) == 2
 
 
 def test_evidence_without_a_failure_is_no_cause():
@@ -178,51 +142,9 @@ def test_any_failures_in_any_order(found, chance):
     assert grouped(*shuffled) == causes
 
 
-NEAR = ["abcdefghij", "abcdefghik", "abcdefghkk", "abcdefkkkk", "zyxw"]
-
-
-@settings(max_examples=40)
-@given(st.lists(st.sampled_from(NEAR), max_size=8), st.randoms(use_true_random=False))
-def test_nearly_equal_messages_in_any_order(messages, chance):
-    found = [failure(out_of(message=m), f"{TEST}::test_{n}") for n, m in enumerate(messages)]
-    shuffled = list(found)
-    chance.shuffle(shuffled)
-    assert shape(grouped(*shuffled)) == shape(grouped(*found))
-
-
 @pytest.mark.large
 def test_thousands_of_failures_take_no_time_to_speak_of():
     chance = random.Random(0)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz ", k=60)) for _ in range(1500)]
     found = many(1500, lambda n: out_of(message=words[n]))
     assert len(grouped(*found)) > 1000
-
-
-MISMATCH = "ScopeMismatch: the function scoped fixture base was requested by the session scoped fixture data"
-
-
-@pytest.mark.parametrize(
-    ("type", "message", "number"),
-    [
-        ("Failed", MISMATCH, 1),
-        ("InvalidRequestError", MISMATCH, 1),
-        ("AssertionError", MISMATCH, 2),
-        ("Failed", "no", 2),
-    ],
-)
-def test_equal_long_words_that_tests_meet_in_two_places_are_of_one_fault(type, message, number):
-    found = [
-        failure(raised(type, message, [in_test(name)]), f"{TEST}::{name}") for name in ("test_a", "test_b")
-    ]
-    assert len(grouped(*found)) == number
-
-
-def test_equal_long_words_in_two_functions_under_test_are_two_faults():
-    found = [
-        failure(
-            raised("UnicodeEncodeError", MISMATCH, [in_test(name), frame(function=name[-1])]),
-            f"{TEST}::{name}",
-        )
-        for name in ("test_a", "test_b")
-    ]
-    assert len(grouped(*found)) == 2

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 from records import SRC, failure, failures, frame, in_test, origin, raised, verdict
 
-from loop_close.causes.grouping import cause_keys, family
+from loop_close.causes.grouping import cause_keys
 from loop_close.model import Site
 
 KIND = "test-failure"
@@ -247,29 +247,6 @@ def test_circle_of_which_no_file_is_known():
     assert not share(a, b)
 
 
-@pytest.mark.parametrize(
-    ("exc", "expected"),
-    [
-        (None, False),
-        (raised(frames=[]), False),
-        (at(template="no {}"), False),
-        (verdict(), False),
-        (missing(environment="A"), False),
-        (at(site=Site(frame=in_test(), statement="check(a)")), False),
-        (at(), True),
-    ],
-)
-def test_family(exc, expected):
-    assert (family(KIND, failure(exc)) is not None) is expected
-
-
-def test_family_is_by_place_and_chain():
-    one = family(KIND, failure(at(message="a")))
-    assert one == family(KIND, failure(at(message="b", line=99)))
-    others = [at("KeyError"), at(function="f"), at(file="src/b.py"), at(cause=at())]
-    assert len({one, family("other", failure(at())), *(family(KIND, failure(o)) for o in others)}) == 6
-
-
 def moved(value):
     """The failure after lines were added above everything."""
     exc = value.raised
@@ -295,23 +272,3 @@ def test_any_failure_has_keys(found):
     assert all(key[0] == KIND and all(type(part) is str for part in key) for key in made)
     assert made == cause_keys(KIND, found)
     assert made == cause_keys(KIND, moved(found))
-    family(KIND, found)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "is_one"),
-    [
-        ("total() missing 1 required argument: 'rate'", "total() got an unexpected keyword argument 'a'", True),
-        ("Cart.total() takes 1 argument but 2 were given", "Cart.total() missing 1 required argument: 'x'", True),
-        ("Cart.total() takes 1 argument but 2 were given", "Tax.total() missing 1 required argument: 'x'", False),
-        ("list.append() takes exactly one argument (0 given)", "list.append() takes one argument (2 given)", False),
-        ("len() takes exactly one argument (2 given)", "len() takes exactly one argument (0 given)", False),
-        ("total is wrong", "total is wrong", False),
-    ],
-)  # fmt: skip
-def test_wrong_calls_of_one_function_have_one_cause_wherever_it_is_called(first, second, is_one):
-    one, other = (
-        at("TypeError", first, "checkout"),
-        at("TypeError", second, "report", file="src/shop/other.py"),
-    )
-    assert share(one, other) is is_one

@@ -25,7 +25,7 @@ def test_a_root_cause_with_its_tests():
     )
     lines = summary(found).splitlines()
     assert lines[0] == "# loop-close: 2 tests fail, 34 pass"
-    assert lines[2] == "## 1. Probably `total()` in `src/shop/cart.py:10` (56 %)"
+    assert lines[2] == "## 1. Probably `total()` in `src/shop/cart.py:10` (76 %)"
     assert lines[4:] == [
         "`KeyError` at `src/shop/cart.py:10`, 2 tests:",
         "",

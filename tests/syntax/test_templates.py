@@ -160,6 +160,7 @@ def again(text, head="def f(self, x, tp):"):
 @pytest.mark.parametrize(
     "text",
     [
+        "raise",
         "raise ValueError",
         "raise ValueError(x)",
         "raise errors.NotFound",
@@ -184,7 +185,6 @@ def test_raises_its_own(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "raise",
         "raise x",
         "raise x from None",
         "raise self",

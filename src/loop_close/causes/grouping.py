@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
 from loop_close import lazy
 from loop_close.facts import (
@@ -21,13 +20,9 @@ from loop_close.facts import (
     test_function,
 )
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
-from loop_close.text.normalize import mask, similar, stabilize
+from loop_close.text.normalize import mask, stabilize
 
-_MAX_COMPARED = 50
 _MAX_MESSAGE = 2_000
-# Shorter messages are often equal by chance.
-_LONG_MESSAGE = 80
-_Item = TypeVar("_Item")
 
 
 def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[RootCause, ...]:
@@ -39,8 +34,10 @@ def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[
     """
     failing = _failing(evidence)
     keys = [cause_keys(e.kind, failure) for e, failure in failing]
-    parts = join_explained(_merge_similar(failing, _connected(keys)), failing)
-    causes = [_cause([failing[i][0] for i in part], [k for i in part for k in keys[i]]) for part in parts]
+    first: dict[Key, int] = {}
+    pairs = [(first.setdefault(key, n), n) for n, own in enumerate(keys) for key in own]
+    parts = sets_of(len(failing), pairs)
+    causes = [_cause([failing[n][0] for n in part], [k for n in part for k in keys[n]]) for part in parts]
     return in_order(causes, priorities)
 
 
@@ -80,52 +77,23 @@ def _evidence_order(evidence: Evidence) -> tuple[object, ...]:
     return evidence.file, evidence.line, *test, evidence.kind
 
 
-def _connected(keys: Sequence[Iterable[Key]]) -> list[list[int]]:
-    """Positions that share a key, directly or through others (union-find)."""
-    parent = list(range(len(keys)))
+def sets_of(number: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """The numbers below ``number`` as sets, in order: two are in one set if a chain of pairs connects them."""
+    parent = list(range(number))
 
-    def find(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
+    def find(n: int) -> int:
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
 
-    first: dict[Key, int] = {}
-    for i, own in enumerate(keys):
-        for key in own:
-            a, b = find(i), find(first.setdefault(key, i))
-            parent[max(a, b)] = min(a, b)
-    return _collect((find(i), i) for i in range(len(keys)))
-
-
-def _collect(pairs: Iterable[tuple[object, _Item]]) -> list[list[_Item]]:
-    """The second items by their first, in order of appearance."""
-    found: defaultdict[object, list[_Item]] = defaultdict(list)
-    for key, item in pairs:
-        found[key].append(item)
+    for one, other in pairs:
+        one, other = find(one), find(other)
+        parent[max(one, other)] = min(one, other)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for n in range(number):
+        found[find(n)].append(n)
     return list(found.values())
-
-
-def _merge_similar(failing: Sequence[tuple[Evidence, Failure]], parts: list[list[int]]) -> list[list[int]]:
-    """Join parts of one family whose messages are nearly the same: values that no pattern recognized."""
-    families: defaultdict[Key, list[list[int]]] = defaultdict(list)
-    result: list[list[int]] = []
-    for part in parts:
-        evidence, failure = failing[part[0]]
-        key = family(evidence.kind, failure)
-        bucket = families[key] if key is not None else result
-        if key is None or not _joined(part, bucket, failing):
-            bucket.append(part)
-    return result + [part for bucket in families.values() for part in bucket]
-
-
-def _joined(part: list[int], bucket: list[list[int]], failing: Sequence[tuple[Evidence, Failure]]) -> bool:
-    message = mask(failing[part[0]][1].message)
-    for other in bucket[:_MAX_COMPARED]:
-        if similar(message, mask(failing[other[0]][1].message)):
-            other.extend(part)
-            return True
-    return False
 
 
 # --- keys: two failures that share one have the same root cause
@@ -137,7 +105,6 @@ Key = tuple[str, ...]
 
 _NONE_MISUSED = lazy.pattern(r"\bNoneType\b")
 _NONE_COMPARED = lazy.pattern(r"\Aassert None\b|\ANone != |\n \+  where None = ")
-_MISCALLED = lazy.pattern(r"([\w.<>]+)\(\) (?:missing|takes|got) ")
 _TEST_FUNCTION = lazy.pattern(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
 #: Types that every program has: an attribute that one of them lacks says little about the place to look.
 _BUILTIN_TYPES = frozenset(
@@ -148,12 +115,6 @@ _BUILTIN_TYPES = frozenset(
         *("dict_keys", "dict_values"),
     )
 )
-_FUNCTIONS = """
-abs aiter all anext any ascii bin breakpoint callable chr classmethod compile delattr dir divmod enumerate eval exec
-format getattr globals hasattr hash help hex id input isinstance issubclass iter len locals max memoryview min next
-object oct open ord pow print repr reversed round setattr sorted staticmethod sum super vars
-"""
-_BUILTIN_FUNCTIONS = frozenset(_FUNCTIONS.split())
 _MISSING_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError", "PermissionError")
 
 
@@ -170,31 +131,7 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     thing = missing_thing(raised)
     if thing:
         return ((kind, *thing),)
-    more = *_message_key(raised), *_miscalled_key(raised)
-    return tuple((kind, *key) for key in (*_keys(failure, raised), *more))
-
-
-def _message_key(raised: Raised) -> Iterator[Key]:
-    """Equal long words of a library or of pytest that tests meet, such as about a fixture's scope, are of one fault."""
-    frame = innermost(raised)
-    if frame is not None and not frame.is_test:
-        return
-    if len(raised.message) >= _LONG_MESSAGE and raised.template is None and raised.type != "AssertionError":
-        yield "message", raised.type, stabilize(raised.message[:_MAX_MESSAGE])
-
-
-def _miscalled_key(raised: Raised) -> Iterator[Key]:
-    """Wrong calls of one function of a project are of one fault: its signature, or what was made of it."""
-    name = miscalled(raised)
-    owner, _, own = name.rpartition(".")
-    if name and not (owner in _BUILTIN_TYPES or (owner or own) in _BUILTIN_FUNCTIONS):
-        yield "miscalled", name
-
-
-def miscalled(raised: Raised) -> str:
-    """The qualified name of the function that did not take the arguments it was called with; else empty."""
-    called = _MISCALLED.match(raised.message) if is_a(raised, "TypeError") else None
-    return called[1] if called else ""
+    return tuple((kind, *key) for key in _keys(failure, raised))
 
 
 def missing_thing(raised: Raised) -> Key | None:
@@ -313,23 +250,6 @@ def _place_key(raised: Raised) -> Key:
     return raised.type, _file_of(frame), frame.function if frame is not None else ""
 
 
-def family(kind: str, failure: Failure) -> Key | None:
-    """Failures of one family differ in wording alone; None for those that wording does not decide."""
-    raised = failure.raised
-    frame = innermost(raised)
-    if (
-        failure.phase == "check"
-        or raised is None
-        or frame is None
-        or raised.template is not None
-        or is_assertion(raised)
-    ):
-        return None
-    if missing_thing(raised) or _handed_on(raised):
-        return None
-    return kind, raised.type, frame.file, frame.function, *_chain_key(raised)
-
-
 # --- findings of checkers
 
 _NAMED = lazy.pattern(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
@@ -352,44 +272,3 @@ def finding_key(kind: str, failure: Failure) -> tuple[str, ...]:
     if _NAMED.search(said) and not _OF_ONE_PLACE.search(rule.lower()):
         return kind, failure.tool, failure.code, said
     return kind, failure.tool, failure.code, said, failure.file, str(failure.line)
-
-
-# --- failures that one wrong function explains
-#
-# ``assert take(5, convolve(a, b)) == …`` is about ``take``, and as much about ``convolve``. Where other tests
-# fail on ``convolve`` alone, that one function explains both, and the simpler explanation is taken.
-
-
-def join_explained(parts: list[list[int]], failing: Sequence[tuple[Evidence, Failure]]) -> list[list[int]]:
-    """Parts whose every failure also involves a function that is all another part involves, joined to that part.
-
-    :param parts: positions in ``failing`` that are known to belong together.
-    """
-    involved = [_involved([failing[i] for i in part]) for part in parts]
-    simple = {next(iter(names)): n for n, names in enumerate(involved) if len(names) == 1}
-    joined: dict[int, list[int]] = {}
-    kept = []
-    for n, part in enumerate(parts):
-        explaining = [simple[name] for name in involved[n] if name in simple and simple[name] != n]
-        if explaining:
-            target = min(explaining, key=lambda other: (-len(parts[other]), min(involved[other])))
-            joined.setdefault(target, []).extend(part)
-        else:
-            kept.append(n)
-    return [parts[n] + joined.get(n, []) for n in kept]
-
-
-def _involved(failing: Sequence[tuple[Evidence, Failure]]) -> frozenset[tuple[str, str]]:
-    """The functions that every one of the failures involves; empty if one of them does not check a known function.
-
-    Each with the kind of the evidence: failures of different kinds are never joined.
-    """
-    names: frozenset[tuple[str, str]] | None = None
-    for evidence, failure in failing:
-        site = failure.raised.site if failure.raised is not None else None
-        if site is None or not site.origins or not is_assertion(failure.raised):
-            return frozenset()
-        own = {*site.inner, *(f"{o.file}:{o.function}" for o in site.origins if not o.is_test)}
-        kinds = frozenset((evidence.kind, name) for name in own)
-        names = kinds if names is None else names & kinds
-    return names or frozenset()

@@ -2,256 +2,301 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from math import exp, inf
+from math import exp, log2
 
 from loop_close.calls import Calls, Constant
-from loop_close.causes.candidates import (
-    Candidate,
-    ExecutedCode,
-    Loaded,
-    candidates,
-    constants_loaded,
-    with_names,
-    with_relative_rank,
-)
-from loop_close.causes.clues import clues, is_named
-from loop_close.causes.spectrum import Spectrum, spectra
-from loop_close.facts import base_name, is_syntax_error
+from loop_close.causes.clues import Clue, clues
+from loop_close.causes.edits import written_name
+from loop_close.causes.spectrum import Spectrum, ochiai, spectra
+from loop_close.conventions import is_test_file
+from loop_close.facts import Name, base_name, is_syntax_error
 from loop_close.model import RootCause, Suspect
-from loop_close.records import Loop
+from loop_close.records import Loop, Record
+from loop_close.syntax.constants import class_of
+from loop_close.syntax.meaning import MODULE
 
-#: Candidates of a root cause, each with its probability, the largest first.
-Scored = Sequence[tuple[float, Candidate]]
-#: More suspects than these are not shown.
-MOST = 5
 #: The choice that none of the candidates is the right one.
 NONE = "none"
-#: How much each clue weighs where calls are counted. Fitted, as a choice of one function among those that the failing
-#: tests ran, to the tuning half of the faults of `python -m benchmarks.localize`. Edits are not fitted: one is set to
-#: outweigh all but the plainest of the clues, and what is edited and not counted weighs as much as what is edited and
-#: counted. A place on the traceback is not either: too few faults give it.
+#: How much each clue weighs if passing tests are counted. Fitted, as a choice of one function among those that the
+#: failing tests ran, to the tuning halves of the faults of ``python -m benchmarks.localize``. The last three are not
+#: fitted: edits are set to outweigh the other clues, and the benchmark has no faults in test code.
 WEIGHTS: Mapping[str, float] = {
-    "line_score": 1.9,
-    "function": 0.3,
-    "all": 1.6,
-    "naish": 1.7,
-    "contrast_rank": 2.7,
-    "file": 1.0,
-    "maker": 1.7,
-    "raised": 1.2,
-    "missing": 1.5,
-    "once_raised": 0.5,
-    "large": 1.2,
-    "late": 0.9,
-    "calls_odd": -0.7,
-    "special": -0.3,
-    "name": 1.1,
-    "framed": 0.1,
+    "function": 2.4,
+    "all": 2.2,
+    "contrast_rank": 3.3,
+    "file": 1.8,
+    "large": 1.6,
+    "raised": 1.4,
+    "framed": 0.5,
+    "constant": -0.7,
+    NONE: 6.6,
     "edited": 8.0,
-    "outside": 6.5,
-    NONE: 5.6,
-    "constant": -1.0,
+    "uncounted": 6.5,
 }
-#: The same where no passing test is counted: all that ran is then as odd, and the traceback says more.
-UNCONTRASTED: Mapping[str, float] = {**WEIGHTS, "framed": 2.0, "judged": 1.1}
-#: The same where nothing is counted: Python 3.11, JUnit XML, the text of a log. A tenth less than fitted, by which the
-#: probabilities are better calibrated over all root causes. The weight of a missing name is not fitted: all nine broken
-#: imports of the tuning half are where the name was missing, and without it they have about 0.5.
+#: The same if nothing is counted: Python 3.11, JUnit XML, the text of a log.
 UNCOUNTED: Mapping[str, float] = {
-    "framed": 3.3,
-    "missing": 1.5,
-    "judged": 1.1,
-    "name": 1.8,
+    "framed": 1.9,
+    "raised": 1.8,
+    "judged": 0.8,
+    NONE: 2.3,
     "edited": 8.0,
-    "outside": 6.5,
-    NONE: 3.0,
+    "uncounted": 6.5,
 }
-#: Where even the likeliest is less probable, the evidence is weak, and nothing is said.
-LEAST_FIRST = 0.1
-#: As many are named as it takes to have the right one among them with this probability; and three, where the others
-#: have at least a hundredth. With more it is among the first five as often, with less it is not.
-_COVERED = 0.9
-_LEAST_NAMED, _LEAST_SHARE = 3, 0.01
-#: The probabilities are surer than they should be, above all on real faults. What is shown is the softmax at this
-#: temperature: on the tuning half, the expected calibration error of real faults is 0.06 instead of 0.09.
+#: More suspects than these are not shown.
+MOST = 5
+#: If even the likeliest is less probable, the evidence is weak, and nothing is said.
+LEAST_FIRST = 0.05
+#: As many are named as it takes to have the right one among them with this probability, and
+#: three at least.
+_COVERED = 0.95
+_LEAST_NAMED = 3
+#: What is shown is the softmax at this temperature: the probabilities would be surer than they should be.
 _TEMPERATURE = 1.2
-# Code that more than this share of the passing tests ran does not set failing tests apart.
-_COMMON = 0.9
-# A line is worth naming where at most this share of the passing tests that called its function ran it.
+# A function of so many lines is as likely as any larger one to hold a fault.
+_LARGE = 64
+# The steepness of weights by contrast: with 0.1 less contrast, a function counts about a third.
+_STEEP = 10.0
+# A line is worth naming if at most this share of the passing tests that called its function ran it.
 _SELDOM = 0.5
-# What is true of fewer of the failures is not said of all of them.
-_MOSTLY = 0.5
+# What a constant shares with a function that loads it.
+_SHARED = ("function", "all", "contrast_rank", "file")
+#: Reasons that say where the exception was raised, which the prompt need not say twice.
+RAISED_IN_IT, RAISED_BY_IT = "the exception was raised in it", "it raised the exception"
+
+
+class Candidate(Record, frozen=True):
+    """A function that may hold the fault, or a statement of a module or class that functions load.
+
+    :ivar spectrum: of a statement, that of the function that loads it.
+    :ivar loaded: what the statement binds, and the line in which ``spectrum.function`` loads it.
+    :ivar features: the evidence by clue, most from 0 to 1.
+    """
+
+    file: str
+    function: str
+    features: Mapping[str, float]
+    spectrum: Spectrum | None = None
+    clue: Clue | None = None
+    loaded: tuple[Constant, int] | None = None
+
+
+#: Candidates of a root cause, each with its probability, the largest first. Together they leave some for none of them.
+Scored = Sequence[tuple[float, Candidate]]
+
+
+def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) -> list[Candidate]:
+    """All candidates for the failures of a cause; none if Python says which line it cannot parse.
+
+    Those are the functions that failing tests ran, that are on a traceback, or that were edited before the failures
+    began. What is counted and no failing test ran is none.
+    """
+    failures = [e.failure for e in cause.evidence if e.failure is not None]
+    if all(is_syntax_error(failure.raised) for failure in failures):
+        return []
+    nodeids = {failure.nodeid for failure in failures}
+    spectrum = spectra(calls, nodeids) if calls is not None else []
+    ran = {(each.function.file, base_name(each.function.function)): each for each in spectrum}
+    counted = (
+        {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
+    )
+    found = clues(failures, loop)
+    tests = {(failure.file, written_name(failure)) for failure in failures}
+    named = {
+        name
+        for name, clue in found.items()
+        if name in ran or ((clue.framed or clue.edited or (clue.judged and not ran)) and name not in counted)
+    }
+    relative = _relative(spectrum)
+    functions = [
+        Candidate(
+            file=name[0],
+            function=name[1],
+            spectrum=ran.get(name),
+            clue=found.get(name),
+            features={
+                **relative.get(name, {}),
+                **_by_clue(name, found.get(name), is_counted=name in ran or not counted),
+            },
+        )
+        for name in sorted({*ran, *named})
+        if name not in tests or (name in found and found[name].edited)
+    ]
+    return [*functions, *_constants(functions, calls, nodeids)] if calls is not None else functions
+
+
+def _relative(spectrum: Sequence[Spectrum]) -> dict[Name, dict[str, float]]:
+    """The features by what ran, some of them in comparison with the other functions.
+
+    ``contrast_rank``: 1 for those with the highest contrast, 1/2 for those with the next, 1/3, and so on. ``file``: the
+    share of its file in the weights of all functions.
+    """
+    distinct = sorted({round(each.contrast, 6) for each in spectrum}, reverse=True)
+    ranks = {contrast: rank for rank, contrast in enumerate(distinct, start=1)}
+    weights: Counter[str] = Counter()
+    for each in spectrum:
+        weights[each.function.file] += exp(_STEEP * (each.contrast - distinct[0]))  # type: ignore[assignment]
+    total = sum(weights.values())
+    return {
+        (each.function.file, base_name(each.function.function)): {
+            "function": each.score,
+            "all": float(each.failed == each.of_failed),
+            "contrast_rank": 1 / ranks[round(each.contrast, 6)],
+            "file": weights[each.function.file] / total,
+            "large": min(1.0, log2(1 + max(1, each.function.end_line - each.function.line)) / log2(_LARGE)),
+        }
+        for each in spectrum
+    }
+
+
+def _by_clue(name: Name, clue: Clue | None, *, is_counted: bool) -> dict[str, float]:
+    if clue is None:
+        return {}
+    is_test = is_test_file(name[0])
+    return {
+        "raised": clue.raised,
+        "framed": clue.framed,
+        "judged": clue.judged,
+        "edited": clue.edited,
+        # What is not counted has none of the features above: the bodies of modules and classes, and test code.
+        "uncounted": 0.0 if is_counted else max(clue.edited, clue.raised * is_test),
+    }
+
+
+def _constants(functions: Sequence[Candidate], calls: Calls, tests: Collection[str]) -> Iterator[Candidate]:
+    """Statements whose values the candidates load in lines that the failing tests ran; one of each module or class.
+
+    Each is as likely as the likeliest of the functions that load it, and of the methods of its class. Of several of one
+    place that with the oddest load is taken.
+    """
+    own = {(c.file, c.function): c for c in functions}
+    weight = {
+        name: sum(WEIGHTS[k] * c.features[k] for k in _SHARED)
+        for name, c in own.items()
+        if c.spectrum is not None
+    }
+    ran = Counter(hit for test in tests for hit in set(calls.failed.get(test, ())))
+    loads: dict[tuple[str, int], tuple[float, Name]] = {}
+    for (index, line), failed in ran.items():
+        called = calls.functions[index]
+        odd = ochiai(failed, called.line_passed(line), len(tests))
+        loads[called.file, line] = max(
+            loads.get((called.file, line), (-1.0, ("", ""))), (odd, (called.file, base_name(called.function)))
+        )
+    best: dict[Name, tuple[tuple[float, float, int], Constant, int, Candidate]] = {}
+    for constant in calls.constants:
+        place = constant.file, constant.owner or MODULE
+        methods = [
+            n for n in weight if constant.owner and (n[0], class_of(n[1])) == (constant.file, constant.owner)
+        ]
+        for file, line in constant.loads:
+            odd, loader = loads.get((file, line), (0.0, ("", "")))
+            if place not in own and loader in weight:
+                likeliest = max((loader, *methods), key=lambda name: (weight[name], name))
+                key = -weight[likeliest], -odd, constant.line
+                if place not in best or key < best[place][0]:
+                    best[place] = key, constant, line, own[likeliest]
+    for (file, function), (_, constant, line, by) in sorted(best.items()):
+        features = {**{k: by.features[k] for k in _SHARED}, "constant": 1.0}
+        yield Candidate(
+            file=file, function=function, spectrum=by.spectrum, loaded=(constant, line), features=features
+        )
+
+
+def scored(found: Sequence[Candidate]) -> Scored:
+    """The probability of each candidate: a softmax over what its clues weigh, and over the choice of none."""
+    is_counted = any(c.spectrum is not None and c.spectrum.of_passed for c in found)
+    weights = WEIGHTS if is_counted else UNCOUNTED
+    sums = [sum(weights.get(k, 0.0) * v for k, v in c.features.items()) / _TEMPERATURE for c in found]
+    none = weights[NONE] / _TEMPERATURE
+    most = max((*sums, none))
+    total = sum(exp(each - most) for each in (*sums, none))
+    shares = [(exp(each - most) / total, candidate) for each, candidate in zip(sums, found, strict=True)]
+    return sorted(shares, key=lambda each: (-each[0], each[1].file, each[1].function))
 
 
 def suspects_among(found: Scored) -> tuple[Suspect, ...]:
-    """At most five functions that probably hold the fault; none where the evidence is weak.
-
-    :param found: the candidates of a cause.
-    """
-    ranked = [each for each in _calibrated(found) if _explains(each[1])][:MOST]
-    if not ranked or ranked[0][0] < LEAST_FIRST:
+    """At most five functions that probably hold the fault; none if the evidence is weak."""
+    if not found or found[0][0] < LEAST_FIRST:
         return ()
+    ranked = found[:MOST]
     before = [0.0, *accumulate(score for score, _ in ranked)]
     return tuple(
         _suspect(candidate, score)
         for number, (covered, (score, candidate)) in enumerate(zip(before, ranked, strict=False))
-        if covered < _COVERED or (number < _LEAST_NAMED and score >= _LEAST_SHARE)
+        if covered < _COVERED or number < _LEAST_NAMED
     )
-
-
-def _calibrated(found: Scored) -> Scored:
-    none = max(0.0, 1 - sum(share for share, _ in found))
-    parts = [share ** (1 / _TEMPERATURE) for share, _ in found]
-    total = sum(parts) + none ** (1 / _TEMPERATURE)
-    return (
-        [(part / total, candidate) for part, (_, candidate) in zip(parts, found, strict=True)]
-        if total
-        else []
-    )
-
-
-def _explains(candidate: Candidate) -> bool:
-    """Whether it can be behind most of the failures."""
-    spectrum, clue = candidate.spectrum, candidate.clue
-    is_called = spectrum is not None and (candidate.at_import or is_odd(spectrum))
-    return (
-        is_called
-        or (clue is not None and (clue.framed > 0 or clue.edited > 0))
-        or (clue is not None and clue.judged > 0)
-    )
-
-
-def is_odd(spectrum: Spectrum) -> bool:
-    """Whether most failing tests called the function, and nearly all passing ones did not run just the same of it."""
-    common = _COMMON * spectrum.of_passed
-    is_run_by_all = spectrum.passed >= common and spectrum.line_passed >= common
-    tells_apart = not is_run_by_all or spectrum.left_out_score > spectrum.line_score
-    return 2 * spectrum.failed >= spectrum.of_failed and tells_apart
-
-
-def found_for(cause: RootCause, calls: Calls | None, loop: Loop | None = None) -> list[Candidate]:
-    """All candidates for the failures of a cause, by place; none where Python says which line it cannot parse."""
-    failures = [e.failure for e in cause.evidence if e.failure is not None]
-    if all(is_syntax_error(failure.raised) for failure in failures):
-        return []
-    tests = frozenset(failure.nodeid for failure in failures)
-    about_modules = {failure.nodeid for failure in failures if failure.phase == "collect"}
-    found = clues(failures, loop)
-    unwound = {name for name, clue in found.items() if clue.framed}
-    counted_tests = tests - about_modules if is_named(cause) else tests
-    spectrum = spectra(calls, counted_tests, unwound) if calls is not None else []
-    is_known = calls is not None and bool(tests) and tests <= calls.failed.keys()
-    known = _known(calls) if spectrum or is_known else None
-    functions = candidates(spectrum, found, failures, known)
-    functions = with_names(with_relative_rank(functions), tests)
-    if calls is None or not calls.constants:
-        return functions
-    return [*functions, *constants_loaded(functions, calls, counted_tests, WEIGHTS)]
-
-
-def _known(calls: Calls | None) -> ExecutedCode:
-    functions = calls.functions if calls is not None else ()
-    modules = calls.modules if calls is not None else frozenset()
-    return ExecutedCode(frozenset((each.file, base_name(each.function)) for each in functions), modules)
-
-
-def scored(found: Collection[Candidate], without: Collection[str] = ()) -> Scored:
-    """The probability of each (softmax), the largest first, then by place. Together they leave some for none of them.
-
-    :param without: clues that are not to count; ``none`` if one of the candidates is taken to be the right one.
-    """
-    if not found:
-        return []
-    passed = [candidate.spectrum.of_passed for candidate in found if candidate.spectrum is not None]
-    fitted = UNCOUNTED if not passed else WEIGHTS if any(passed) else UNCONTRASTED
-    weights = {k: weight for k, weight in fitted.items() if k not in without}
-    sums = [sum(weights.get(name, 0.0) * value for name, value in c.features.items()) for c in found]
-    none = weights.get(NONE, -inf)
-    most = max(*sums, none)
-    parts = [exp(each - most) for each in sums]
-    total = sum(parts) + exp(none - most)
-    shares = [(part / total, candidate) for part, candidate in zip(parts, found, strict=True)]
-    return sorted(shares, key=lambda each: (-each[0], each[1].file, each[1].function))
 
 
 def _suspect(candidate: Candidate, score: float) -> Suspect:
-    spectrum, loaded = candidate.spectrum, candidate.loaded
-    called = spectrum.function if spectrum is not None else None
-    line, end_line = (called.line, called.end_line) if called is not None else (_line(candidate), 0)
-    if loaded is not None:
-        line, end_line = loaded.constant.line, loaded.constant.end_line
+    spectrum, clue = candidate.spectrum, candidate.clue
+    line, end_line, constant = 0, 0, ""
+    if candidate.loaded is not None:
+        bound, _ = candidate.loaded
+        line, end_line = bound.line, bound.end_line
+        constant = f"{bound.owner}.{bound.name}" if bound.owner else bound.name
+    elif spectrum is not None:
+        line, end_line = spectrum.function.line, spectrum.function.end_line
+    elif clue is not None:
+        line = clue.at if candidate.function == MODULE else clue.line or clue.at
+    is_known = spectrum is not None and not spectrum.function.is_changed
     return Suspect(
         file=candidate.file,
         line=line,
         function=candidate.function,
         end_line=end_line,
         score=round(score, 3),
-        reasons=reasons_of(candidate),
-        failed=(spectrum.failed, spectrum.of_failed) if spectrum else (0, 0),
-        passed=(spectrum.passed, spectrum.of_passed)
-        if spectrum and not spectrum.function.is_changed
-        else (0, 0),
-        odd=odd_line(candidate) if loaded is None else (0, 0, 0),
-        constant=_qualified(loaded.constant) if loaded is not None else "",
-        edited=candidate.clue.edited if candidate.clue is not None else 0,
+        reasons=tuple(_reasons(candidate)),
+        failed=(spectrum.failed, spectrum.of_failed) if spectrum is not None else (0, 0),
+        passed=(spectrum.passed, spectrum.of_passed) if spectrum is not None and is_known else (0, 0),
+        odd=odd_line(candidate),
+        constant=constant,
+        guards=spectrum.function.guards if spectrum is not None and is_known else (),
+        guard_count=spectrum.passed if spectrum is not None and is_known else 0,
+        edited=clue.edit.run if clue is not None and clue.edit is not None else 0,
     )
 
 
-def _qualified(constant: Constant) -> str:
-    return f"{constant.owner}.{constant.name}" if constant.owner else constant.name
-
-
-def _line(candidate: Candidate) -> int:
-    """Where to look in a function that no count is known of; in a module, which is long, the very line."""
-    clue = candidate.clue
-    if clue is None:
-        return 0
-    return clue.at if candidate.function == "<module>" else clue.line or clue.at
-
-
-#: Reasons that say where the exception was raised, which the prompt need not say twice.
-RAISED_IN_IT, RAISED_BY_IT = "the exception was raised in it", "it raised the exception"
-
-
-def reasons_of(candidate: Candidate) -> tuple[str, ...]:
-    """The reasons, the weightiest first."""
-    return tuple(_reasons(candidate))
-
-
 def _reasons(candidate: Candidate) -> Iterator[str]:
+    """Facts that speak for it, in a few words each."""
     spectrum, clue = candidate.spectrum, candidate.clue
-    if candidate.loaded is not None:
-        yield _loaded(candidate, candidate.loaded)
+    if candidate.loaded is not None and spectrum is not None:
+        bound, line = candidate.loaded
+        where = "" if spectrum.function.file == candidate.file else f" in {spectrum.function.file}"
+        yield f"{bound.name} is loaded in line {line} of {spectrum.function.function}(){where}"
         return
     if spectrum is not None and spectrum.function.is_changed and not (clue and clue.edited):
         yield "changed since the passing tests were counted"
-    if spectrum is not None and candidate.at_import and not clue:
-        yield "ran before the import failed"
     if clue is None:
         return
-    if clue.edited:
-        yield f"{clue.gone or ('added' if clue.is_new else 'edited')} before run {clue.edited}"
-    if clue.raised >= _MOSTLY:
+    if clue.edit is not None:
+        change = "edited" if clue.edit.edit.change == "moved" else clue.edit.edit.change
+        yield f"{change} before run {clue.edit.run}, the first in which {_of(clue.edited)} fail"
+    if clue.raised > 0.5:
         yield RAISED_IN_IT
-    elif clue.refused >= _MOSTLY:
+    elif clue.refused > 0.5:
         yield RAISED_BY_IT
     elif clue.framed:
         yield "on the traceback"
+    elif clue.judged > 0.5:
+        yield "the failing statement uses a value that it returned"
 
 
-def _loaded(candidate: Candidate, loaded: Loaded) -> str:
-    where = f" in {loaded.where}" if loaded.where != candidate.file else ""
-    is_part = (loaded.where, loaded.line) in loaded.constant.parts
-    how = "part of what is loaded" if is_part else "loaded"
-    return f"{loaded.constant.name} is {how} in line {loaded.line} of {loaded.by}(){where}"
+def _of(share: float) -> str:
+    return "these tests" if share == 1 else f"{share:.0%} of these tests"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:
     """The line that sets the failing tests apart: its number, how many failing and passing tests ran it."""
     spectrum = candidate.spectrum
-    if spectrum is None or spectrum.function.is_changed or not (spectrum.line and spectrum.passed):
+    if (
+        spectrum is None
+        or candidate.loaded is not None
+        or spectrum.function.is_changed
+        or not spectrum.passed
+    ):
         return 0, 0, 0
     if spectrum.line_passed > _SELDOM * spectrum.passed or spectrum.line_failed < spectrum.failed:
         return 0, 0, 0

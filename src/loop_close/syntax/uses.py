@@ -354,15 +354,13 @@ def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
 def is_reraise(statement: ast.stmt, function: Function) -> bool:
     """Whether the statement raises an exception that the function was passed, stores or caught.
 
-    These are ``raise``, ``raise error`` with a parameter or the name of an ``except`` clause, and
-    ``raise self._error``, also with ``.with_traceback(...)``. The result of a call or a named class is a new
-    exception.
+    These are ``raise error`` with a parameter or the name of an ``except`` clause, and ``raise self._error``, also
+    with ``.with_traceback(...)``. The result of a call or a named class is a new exception. So is that of a bare
+    ``raise`` on a traceback: Python adds no frame for one that raises an exception again.
     """
-    if not isinstance(statement, ast.Raise):
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
         return False
     match statement.exc:
-        case None:
-            return True
         case ast.Call(func=ast.Attribute(value=raised, attr="with_traceback")):
             return _is_passed_in(raised, function, statement.lineno)
         case raised:

@@ -7,6 +7,7 @@ from loop_close.facts import base_name
 from loop_close.records import Edit
 
 NODEID = f"{TEST}::test_total"
+CONFTEST = "tests/conftest.py"
 
 
 @pytest.mark.parametrize(
@@ -26,15 +27,10 @@ def test_base_name(function, name):
     assert base_name(function) == name
 
 
-def test_a_verdict_has_only_what_it_judged():
+def test_a_failed_check_shows_which_values_it_used():
     found = clues([failure(verdict(origin("total"), origin("helper", TEST)))])
     assert list(found) == [(SRC, "total")]
     assert (found[SRC, "total"].judged, found[SRC, "total"].framed, found[SRC, "total"].line) == (1, 0, 8)
-
-
-def test_nothing_was_judged_where_no_exception_came():
-    exc = raised("Failed", "DID NOT RAISE ValueError", frames=[in_test()], site=verdict(origin("total")).site)
-    assert clues([failure(exc)]) == {}
 
 
 def test_frames_count_by_their_distance():
@@ -45,21 +41,18 @@ def test_frames_count_by_their_distance():
     assert (found[SRC, "inner"].at, found[SRC, "inner"].line) == (9, 0)
 
 
-def test_a_helper_that_only_hands_on_did_not_raise_it():
+def test_frames_of_the_exceptions_before_count_but_did_not_raise_the_last_one():
+    first = raised("KeyError", frames=[in_test(), frame(function="rate")])
+    found = clues([failure(raised(frames=[in_test(), frame(function="total")], cause=first))])
+    assert (found[SRC, "rate"].framed, found[SRC, "rate"].raised) == (1, 0)
+    assert (found[SRC, "total"].framed, found[SRC, "total"].raised) == (1, 1)
+
+
+def test_a_function_that_raises_an_exception_again_did_not_create_it():
     frames = [in_test(), frame(function="pay"), frame(function="fail", is_handing_on=True)]
     found = clues([failure(raised(frames=frames))])
     assert (found[SRC, "pay"].raised, found[SRC, "pay"].framed) == (1, 1)
     assert (found[SRC, "fail"].raised, found[SRC, "fail"].refused, found[SRC, "fail"].framed) == (0, 0, 0.5)
-    found = clues([failure(raised(frames=frames[2:]))])
-    assert (found[SRC, "fail"].raised, found[SRC, "fail"].refused) == (0, 0)
-
-
-def test_any_of_a_recursion_without_end_may_have_been_the_last():
-    frames = [in_test(), frame(function="outer"), *(frame(function=f) for f in "abababab")]
-    found = clues([failure(raised("RecursionError", frames=frames))])
-    assert (found[SRC, "a"].raised, found[SRC, "a"].framed) == (1, 1)
-    assert (found[SRC, "b"].raised, found[SRC, "b"].framed) == (1, 1)
-    assert (found[SRC, "outer"].raised, found[SRC, "outer"].framed) == (0, 0.25)
 
 
 def test_shares_of_several_failures():
@@ -73,54 +66,46 @@ def test_shares_of_several_failures():
         ("    return 1 / 0", "ZeroDivisionError", 0),
         ("    raise ValueError(x)", "ValueError", 1),
         ("    assert x", "AssertionError", 1),
-        ("    raise NotImplementedError", "NotImplementedError", 0),
     ],
 )
 def test_a_raise_objects_to_what_came_from_elsewhere(line, type, refused):
     at = frame(function="f", line=2, source=source("def f(x):", line))
-    found = clues([failure(raised(type, frames=[at]))])
-    assert (found[SRC, "f"].refused, found[SRC, "f"].raised, found[SRC, "f"].line) == (
-        refused,
-        1 - refused,
-        1,
-    )
+    found = clues([failure(raised(type, frames=[at]))])[SRC, "f"]
+    assert (found.refused, found.raised, found.line) == (refused, 1 - refused, 1)
 
 
-def test_a_lambda_is_part_of_what_is_around_it():
+@pytest.mark.parametrize(
+    ("exc", "expected"),
+    [
+        (raised("OSError", frames=[frame(CONFTEST, "db", 4)]), {(CONFTEST, "db"): 1}),
+        (raised("OSError", frames=[frame(CONFTEST, "db", 4), frame()]), {(SRC, "total"): 1}),
+        (raised("AssertionError", frames=[frame(CONFTEST, "db", 4)]), {}),
+        (raised("OSError", frames=[in_test()]), {}),
+    ],
+)
+def test_test_code_counts_where_it_raised_the_exception(exc, expected):
+    """But not the failing test itself, nor a helper that asserts."""
+    assert {name: clue.raised for name, clue in clues([failure(exc, NODEID)]).items()} == expected
+
+
+def test_a_lambda_is_part_of_the_function_around_it():
     found = clues([failure(raised(frames=[frame(function="f.<locals>.<lambda>"), frame(function="f")]))])
     assert list(found) == [(SRC, "f")]
 
 
-LOOP = loop(
-    step(3, edits=edits(Edit(file=SRC, function="before"))),
-    step(
-        4,
-        edits=edits(
-            Edit(file=SRC, function="total"),
-            Edit(file=TEST, function="test_total"),
-            Edit(file=SRC, function="gone", change="removed"),
-            Edit(file=SRC, function="prose", is_effective=False),
-            Edit(file="data.json"),
-        ),
-    ),
-    step(5, edits=edits(Edit(file=SRC, function="tried"))),
-    failing=[known(NODEID, since=4)],
-)
-
-
-def test_what_was_edited_right_before_it_began():
-    found = clues([failure(verdict())], LOOP)
-    assert {name: (clue.edited, clue.is_test) for name, clue in found.items()} == {
-        (SRC, "total"): (4, False),
-        (TEST, "test_total"): (4, True),
-    }
-
-
-def test_a_test_that_the_loop_does_not_know():
-    assert clues([failure(verdict(), nodeid="other")], LOOP) == {}
-
-
-def test_lambda_outside_of_functions_is_at_its_line_not_where_its_source_begins():
+def test_a_lambda_outside_of_functions_is_at_its_line_not_where_its_source_begins():
     at = frame(function="<lambda>", line=6, source=source("def above():", "    return 1", start=1))
     found = clues([failure(raised(frames=[at]))])[SRC, "<lambda>"]
     assert (found.line, found.at) == (0, 6)
+
+
+def test_edits_before_the_failures_began():
+    so_far = loop(
+        step(3, edits=edits(Edit(file=SRC, function="before"))),
+        step(4, edits=edits(Edit(file=SRC, function="total"))),
+        step(5, edits=edits(Edit(file=SRC, function="tried"))),
+        failing=[known(NODEID, since=4)],
+    )
+    two = [failure(verdict(), NODEID), failure(verdict(), "tests/other.py::test_b")]
+    ((name, clue),) = clues(two, so_far).items()
+    assert (name, clue.edited, clue.edit.run) == ((SRC, "total"), 0.5, 4)

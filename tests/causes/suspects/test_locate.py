@@ -1,98 +1,119 @@
 import pytest
-from called import called, calls, nodeid
-from msgspec.structs import replace
-from records import SRC, failure, origin, raised, verdict
+from called import CART, called, calls, nodeid
+from records import failure, frame, in_test, origin, raised, verdict
 
 from loop_close.causes.locate import joined, located
-from loop_close.model import Evidence, RootCause
+from loop_close.model import Evidence, RootCause, Site
 
-TOTAL = called("total", 10, passed=5, file=SRC)
+TOTAL = called("total", 10, passed=5, lines={1: 5})
+BOTH = calls(TOTAL, passed=100, a=[(0, 1)], b=[(0, 1)], c=[(0, 1)])
 
 
-def cause(id, *failures):
-    evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in failures)
-    return RootCause(id=id, kind="test-failure", evidence=evidence)
+def cause(*tests, exc=None, kind="test-failure", id=None):
+    found = [failure(exc or verdict(test=test), nodeid(test)) for test in tests]
+    evidence = tuple(Evidence(kind=kind, snippet="", failure=each) for each in found)
+    return RootCause(id=id or tests[0], kind=kind, evidence=evidence)
+
+
+def parts(causes, known=BOTH):
+    """The tests of each cause."""
+    return [
+        "".join(e.failure.nodeid.rpartition("::")[2] for e in each.evidence) for each in joined(causes, known)
+    ]
+
+
+def are_one(first=None, second=None, known=BOTH, **fields):
+    return len(joined([cause("a", exc=first), cause("b", exc=second, **fields)], known)) == 1
+
+
+def placed(function="total", **fields):
+    return raised(frames=[in_test(), frame(CART, function)], **fields)
 
 
 def test_one_cause_stays_as_it_is():
-    only = cause("b", failure(verdict(), nodeid("test_a")))
-    assert joined([only], calls(TOTAL, passed=100, test_a=[(0, 1)])) == [only]
+    only = cause("b")
+    assert joined([only], BOTH) == [only]
+    assert joined([], BOTH) == []
 
 
-def test_two_that_are_one():
-    one, two = failure(verdict(), nodeid("test_a")), failure(verdict(), nodeid("test_b"))
-    (found,) = joined(
-        [cause("b", one), cause("a", two)], calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
-    )
-    assert (found.id, [e.failure for e in found.evidence]) == ("a", [one, two])
+def test_causes_that_share_their_suspects_are_one():
+    (found,) = joined([cause("b"), cause("a"), cause("c")], BOTH)
+    assert (found.id, [e.failure.nodeid for e in found.evidence]) == ("a", [nodeid(name) for name in "bac"])
 
 
-def test_what_both_know_together_decides_anew():
-    """The third blames what the first two blame together; all are one in the order of the first of each."""
-    failures = [failure(verdict(test=test), nodeid(test)) for test in ("test_a", "test_b", "test_c")]
-    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)], test_c=[(0, 1)])
-    (found,) = joined([cause(id, each) for id, each in zip("cba", failures, strict=True)], known)
-    assert (found.id, [e.failure for e in found.evidence]) == ("a", failures)
+def test_causes_of_two_kinds_are_two():
+    assert not are_one(kind="timeout")
 
 
-def test_those_that_can_be_none_with_others_take_no_place():
-    """Only so many are compared: not those of tests of which nothing is known, nor those that a name tells."""
-    unknown = [cause(f"u{n}", *[failure(verdict(), nodeid(f"gone{n}{k}")) for k in "ab"]) for n in range(40)]
-    named = raised(type="NameError", details={"name": "x"})
-    names = [
-        cause(f"n{n}", *[failure(named, nodeid(test)) for test in ("test_a", "test_b")]) for n in range(40)
-    ]
-    pair = [
-        cause("b", failure(verdict(), nodeid("test_a"))),
-        cause("a", failure(verdict(), nodeid("test_b"))),
-    ]
-    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
-    assert (
-        len(joined([*unknown, *names, *pair], known)) == len(joined([*pair, *names, *unknown], known)) == 81
-    )
+def test_causes_whose_tests_ran_nothing_are_not_joined():
+    assert parts([cause("a"), cause("b")], calls()) == ["a", "b"]
+
+
+def test_causes_with_functions_of_their_own_are_two():
+    """Most passing tests run as well what the two have in common."""
+    functions = called("parse", 10, 30, {1: 30}), called("total", 30, 5), called("tax", 50, 5)
+    known = calls(*functions, passed=40, a=[(0, 1), (1, 1)], b=[(0, 1), (2, 1)], c=[(0, 1), (2, 1)])
+    assert parts([cause("a"), cause("b"), cause("c")], known) == ["a", "bc"]
+
+
+def test_functions_that_all_passing_tests_run_join_nothing():
+    lines = range(1, 6)
+    plumbing = [called(f"p{n}", 100 * n, 1000, dict.fromkeys(lines, 1000)) for n in range(1, 21)]
+    owned = [called(f"own{n}", 10, 20, dict.fromkeys(lines, 20), file=f"{n}.py") for n in range(6)]
+    ran = {name: [(p, k) for p in [*range(20), 20 + n] for k in lines] for n, name in enumerate("abcdef")}
+    assert parts([cause(name) for name in ran], calls(*plumbing, *owned, passed=1000, **ran)) == [*"abcdef"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {}, True),
+        ({}, {"type": "KeyError"}, False),
+        ({}, {"site": Site(frame=frame(CART), statement="other()")}, False),
+    ],
+)
+def test_exceptions_of_different_statements_of_the_function_that_both_blame_are_two(first, second, expected):
+    assert are_one(placed(**first), placed(**second)) is expected
+
+
+def test_exceptions_of_two_functions_may_have_one_cause():
+    assert are_one(placed(), placed("tax", type="KeyError"))
 
 
 @pytest.mark.parametrize(
     ("type", "details", "expected"),
     [
-        ("NameError", {"name": "x"}, 2),
-        ("ImportError", {"name": "x"}, 2),
-        ("ValueError", {"fixture": "x"}, 2),
-        ("AttributeError", {"name": "x", "owner": "Cart"}, 1),
+        ("NameError", {"name": "x"}, False),
+        ("ImportError", {"name": "x"}, False),
+        ("ValueError", {"fixture": "x"}, False),
+        ("AttributeError", {"name": "x", "owner": "Cart"}, True),
     ],
 )
-def test_what_is_missing_by_name(type, details, expected):
-    missing = failure(raised(type=type, details=details), nodeid("test_a"))
-    known = calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)])
-    assert (
-        len(joined([cause("a", missing), cause("b", failure(verdict(), nodeid("test_b")))], known))
-        == expected
-    )
+def test_causes_that_name_what_is_missing(type, details, expected):
+    assert are_one(raised(type=type, details=details)) is expected
+
+
+def test_causes_that_cannot_be_joined_do_not_count_among_those_compared():
+    unknown = [cause(f"x{n}", f"y{n}") for n in range(40)]
+    named = raised(type="NameError", details={"name": "x"})
+    names = [cause("a", "b", exc=named, id=f"n{n}") for n in range(40)]
+    pair = [cause("b"), cause("a")]
+    assert len(joined([*unknown, *names, *pair], BOTH)) == len(joined([*pair, *names, *unknown], BOTH)) == 81
 
 
 def test_the_failure_about_the_first_suspect_is_shown():
-    far = failure(verdict(), nodeid("test_a"))
-    near = failure(verdict(origin("total")), nodeid("test_b"))
-    (found,) = located([cause("a", far, near)], calls(TOTAL, passed=100, test_a=[(0, 1)], test_b=[(0, 1)]))
+    far, near = failure(verdict(), nodeid("a")), failure(verdict(origin("total", CART)), nodeid("b"))
+    evidence = tuple(Evidence(kind="test-failure", snippet="", failure=each) for each in (far, near))
+    (found,) = located([RootCause(id="a", kind="test-failure", evidence=evidence)], BOTH)
     assert [e.failure for e in found.evidence] == [near, far]
     assert found.suspects[0].function == "total"
 
 
-def test_the_cause_whose_first_suspect_explains_most_failures_comes_first():
-    known = calls(TOTAL, called("tax", 50, 9, {1: 9}), passed=10, test_a=[(1, 1)], test_b=[(0, 1)])
-    sure = cause("a", failure(raised(), nodeid("test_b")))
-    unsure = cause("b", failure(verdict(), nodeid("test_a")))
-    many = cause("c", *(failure(verdict(), nodeid(f"test_{n}")) for n in range(30)))
-    assert [found.id for found in located([unsure, sure], known)] == ["a", "b"]
-    assert [found.id for found in located([many, sure], known)] == [
-        "c",
-        "a",
-    ]  # where nothing is likely, it has a tenth
-    blocking = replace(unsure, kind="syntax-error")
-    assert [found.id for found in located([blocking, sure], known)] == ["b", "a"]
-
-
 def test_without_a_suspect_the_order_stays():
-    failures = failure(verdict(), nodeid("test_a")), failure(verdict(), nodeid("test_b"))
-    (found,) = located([cause("a", *failures)], None)
-    assert ([e.failure for e in found.evidence], found.suspects) == ([*failures], ())
+    (found,) = located([cause("a", "b")], None)
+    assert (found.suspects, found.evidence) == ((), cause("a", "b").evidence)
+
+
+def test_causes_beyond_the_first_twenty_get_no_suspects():
+    found = located([cause("a", id=str(n)) for n in range(21)], BOTH)
+    assert [bool(each.suspects) for each in found] == [True] * 20 + [False]

@@ -41,29 +41,13 @@ def test_counts_of_a_function():
     )
     assert (found["total"].failed, found["total"].of_failed) == (2, 2)
     assert (found["total"].passed, found["total"].of_passed) == (3, 9)
-    assert found["total"].function_score == pytest.approx(ochiai(2, 3, 2))
-    assert found["tax"].function_score == pytest.approx(ochiai(1, 1, 2))
+    assert found["total"].score == pytest.approx(ochiai(2, 3, 2))
+    assert found["tax"].score == pytest.approx(ochiai(1, 1, 2))
 
 
 def test_the_line_that_only_failing_tests_ran():
     (found,) = spectra(calls(TOTAL, passed=9, test_a=[(0, 1), (0, 2), (0, 3)]), [nodeid("test_a")])
-    assert (found.line, found.line_score, found.line_failed, found.line_passed) == (12, 1.0, 1, 0)
-
-
-def test_the_line_that_only_failing_tests_left_out():
-    function = called("total", passed=4, lines={1: 4, 2: 4})
-    (found,) = spectra(calls(function, passed=9, test_a=[(0, 1)]), [nodeid("test_a")])
-    assert found.left_out_score == 1.0
-
-
-def test_what_an_exception_cut_short_was_not_left_out():
-    function = called("total", passed=4, lines={1: 4, 2: 4})
-    (found,) = spectra(
-        calls(function, passed=9, test_a=[(0, 1)]),
-        [nodeid("test_a")],
-        {(function.file, function.function)},
-    )
-    assert found.left_out_score == 0.0
+    assert (found.line, found.line_failed, found.line_passed) == (12, 1, 0)
 
 
 def test_contrast_is_that_of_the_line_that_tells_most():
@@ -81,16 +65,3 @@ def test_failing_tests_of_other_causes_count_neither_way():
 
 def test_a_test_that_ran_nothing():
     assert spectra(calls(TOTAL, passed=9, test_a=[]), [nodeid("test_a")]) == []
-
-
-def test_the_odd_line_that_calls_what_is_odd_as_well():
-    later = called("later", 50)
-    known = calls(TOTAL, later, passed=9, test_a=[(0, 1), (0, 2), (1, 1), (0, 3)])
-    found = by_name(spectra(known, [nodeid("test_a")]))
-    assert (found["total"].calls_odd, found["later"].calls_odd) == (1.0, 0.0)
-
-
-def test_an_odd_line_after_which_its_own_function_goes_on():
-    known = calls(TOTAL, called("later", 50), passed=9, test_a=[(0, 2), (0, 3), (1, 1)])
-    found = by_name(spectra(known, [nodeid("test_a")]))
-    assert (found["total"].line_score, found["total"].calls_odd) == (1.0, pytest.approx(ochiai(1, 2, 1)))
