@@ -9,7 +9,6 @@ from itertools import islice
 
 from msgspec.structs import force_setattr
 
-from loop_close import lazy
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
     LINTERS,
@@ -96,7 +95,7 @@ def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, defau
     return said if type(said) is str else default
 
 
-_NOUN = lazy.pattern(r"\A.+?(?= (?:without|outside|inside|with|of|in|on|at|for|from|by|to) |\Z)")
+_NOUN = re.compile(r"\A.+?(?= (?:without|outside|inside|with|of|in|on|at|for|from|by|to) |\Z)")
 
 
 def _counted(number: int, label: str) -> str:
@@ -273,7 +272,7 @@ NOT_IMPLEMENTED = Detector(
 #: By number, as far as Linux and macOS agree, without those sent on purpose; out of memory is a kill.
 _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
 # pytest-xdist, and pytest-forked in its place
-_WORKER = lazy.pattern(
+_WORKER = re.compile(
     r"\A(?:worker '[^'\n]{1,100}' crashed while running |\S{0,300}:-?\d+: running the test CRASHED with signal )"
 )
 
@@ -308,8 +307,8 @@ CRASH = Detector(
 )
 
 # pytest-timeout 2.x with the signal method: pytest.fail("Timeout (>1.0s) from pytest-timeout.")
-_PYTEST_TIMEOUT = lazy.pattern(r"\ATimeout \(?>")
-_TIMEOUT_TYPE = lazy.pattern(r"Time(?:d)?Out(?:Error|Expired|Exception)?\Z", re.IGNORECASE)
+_PYTEST_TIMEOUT = re.compile(r"\ATimeout \(?>")
+_TIMEOUT_TYPE = re.compile(r"Time(?:d)?Out(?:Error|Expired|Exception)?\Z", re.IGNORECASE)
 
 
 def _is_timeout(failure: Failure) -> bool:
@@ -335,16 +334,16 @@ TIMEOUT = Detector(
 _EXCEPTIONS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
 #: The last stands for a category where the text is from asyncio's log.
 _CATEGORIES = (*_EXCEPTIONS, "PytestUnhandledCoroutineWarning", "asyncio")
-_NEVER_AWAITED = lazy.pattern(r"coroutine '[^'\n]{1,200}' was never awaited")
+_NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
 # asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
-_LOGGED = lazy.pattern(
+_LOGGED = re.compile(
     r"^.{0,200}?(?:Task exception was never retrieved|Future exception was never retrieved"
     r"|Task was destroyed but it is pending!)",
     re.MULTILINE,
 )
 _LOGGED_GUARDS = ("exception was never retrieved", "Task was destroyed")
 # The start of a process's message about an exception that was not handled.
-_UNHANDLED = lazy.pattern(
+_UNHANDLED = re.compile(
     r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
     r"|unhandled exception during asyncio\.run\(\) shutdown: |exception calling callback <"
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from loop_close import lazy
 from loop_close.conventions import PYTHON, is_test_file, is_under_test
 from loop_close.records import Change, Edit, EditKind, Edits
 from loop_close.syntax.meaning import MODULE, CodePart, parts_of
@@ -26,7 +26,7 @@ _ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
 # To parse a million characters takes 0.3 s, 1 s if they are dense: if a whole branch changed, files are named.
 _MAX_PARSED = 1_500_000
 # A comment for a checker or for coverage has an effect.
-_DIRECTIVE = lazy.pattern(r"#[ \t]*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
+_DIRECTIVE = re.compile(r"#[ \t]*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
 
 def between(before: Mapping[str, str], after: Mapping[str, str], content: Content) -> Edits:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from loop_close import lazy
-from loop_close.calls import Calls
 from loop_close.model import (
     Difference,
     Failure,
@@ -38,14 +37,14 @@ _TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
-PARTIAL = lazy.pattern(
+PARTIAL = re.compile(
     r"(?:cannot import name '[^'\n]{1,300}' from )?partially initialized module '"
     r"|(?P<submodule>cannot access submodule ')"
 )
 #: The message of pytest-xdist (xdist/report.py) where the order or the ids of tests differ between workers.
-COLLECTIONS_DIFFER = lazy.pattern(r"Different tests were collected between ")
+COLLECTIONS_DIFFER = re.compile(r"Different tests were collected between ")
 # unittest's message for an exception that was not raised, with or without a message of the test.
-_NOT_RAISED = lazy.pattern(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
+_NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
@@ -128,7 +127,7 @@ def is_shown(frame: Frame) -> bool:
     return not (frame.is_hidden or frame.is_handing_on)
 
 
-_RAISE = lazy.pattern(r"(?:^|[:;]\s*)raise\b")
+_RAISE = re.compile(r"(?:^|[:;]\s*)raise\b")
 
 
 def is_raising(frame: Frame) -> bool:
@@ -218,13 +217,6 @@ def failure_place(failure: Failure) -> tuple[str, int, str]:
 def values(failure: Failure) -> tuple[tuple[str, str], ...]:
     """The names in the failing statement with their values, as (name, text)."""
     return next((link.site.values for link in links(failure.raised) if link.site is not None), ())
-
-
-def known_calls(observation: Observation) -> Calls | None:
-    """The calls, where those of all failing tests are known."""
-    calls = observation.calls
-    is_known = calls is not None and all(each.nodeid in calls.failed for each in observation.failures)
-    return calls if is_known else None
 
 
 def differences(failure: Failure) -> tuple[Difference, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from loop_close import facts, lazy
+from loop_close import facts
 from loop_close.causes.grouping import cause_keys
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
@@ -173,7 +173,7 @@ def _digest(parts: Iterable[str]) -> str:
 #: A line up to this length is whole; of a longer one pytest shows at least the beginning (``saferepr`` to 30
 #: characters). Its end may be that of a list that was cut, ``…, ...]``.
 _WHOLE, _HEAD = 31, 19
-_BRACES = lazy.pattern(r"\{([^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _DEPTH = 4
 
 
@@ -212,7 +212,7 @@ _NETWORK = (
     *("NameResolutionError", "RemoteDisconnected", "ReadTimeout", "ConnectTimeout"),
 )
 #: What the operating system says, in an ``OSError`` of a test or in the error of a tool.
-OF_SYSTEM = lazy.pattern(
+OF_SYSTEM = re.compile(
     r"\[Errno (?:28|122|24|23|12|101|113|110|111|-2|-3)\]|No space left on device|Disk quota exceeded"
     r"|Too many open files|Cannot allocate memory|Network is unreachable|No route to host"
     r"|Temporary failure in name resolution|Name or service not known|database or disk is full|\btimed out\b"
@@ -254,14 +254,14 @@ def _is_infrastructure_error(raised: Raised) -> bool:
 _LONGEST = 40
 _ROOM = 2_000
 #: How unittest and pytest shorten long values.
-_OMITTED = lazy.pattern(r"\[\d+ chars\]|\.\.\.")
-_ASSERT = lazy.pattern(r"^assert (?P<compared>.+)$", re.MULTILINE)
-_OPERATOR = lazy.pattern(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
+_OMITTED = re.compile(r"\[\d+ chars\]|\.\.\.")
+_ASSERT = re.compile(r"^assert (?P<compared>.+)$", re.MULTILINE)
+_OPERATOR = re.compile(r" (==|!=|<=|>=|<|>|is not|is|not in|in) ")
 #: Of unittest's methods only those that compare for equality: the others have words of their own.
-_OTHER_METHOD = lazy.pattern(r"\.assert(?:Not|(?!\w*Equal\())")
-_PREFIX = lazy.pattern(r"\A(?:Lists|Tuples|Sequences|[a-z]+s) differ: ")
-_REASON = lazy.pattern(r" : |\n| within (?=[0-9]+ places|.+ delta)")
-_IS_OF_MORE = lazy.pattern(r"\A\(*not | (?:and|or) ")
+_OTHER_METHOD = re.compile(r"\.assert(?:Not|(?!\w*Equal\())")
+_PREFIX = re.compile(r"\A(?:Lists|Tuples|Sequences|[a-z]+s) differ: ")
+_REASON = re.compile(r" : |\n| within (?=[0-9]+ places|.+ delta)")
+_IS_OF_MORE = re.compile(r"\A\(*not | (?:and|or) ")
 
 
 class ComparedValues(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from loop_close import lazy
 from loop_close.calls import Calls
 from loop_close.judge import report_of
 from loop_close.model import Observation
@@ -35,7 +35,7 @@ PARTS, UNREAD = "parts", "unread"
 #: usual, and a small file must not fill the memory.
 _MOST, _MOST_TIMES, _ANY = 100_000_000, 200, 1_000_000
 #: A node id without parameters: names of code alone, which need not be searched.
-_NAMES = lazy.pattern(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
+_NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
 #: What files of these kinds that hold results begin with, in so many characters.
 _BEGINNINGS = {".json": '"schema": "loop-close.report/', ".xml": "<testsuite", SUFFIX: ""}
 _BEGINNING = 1_000

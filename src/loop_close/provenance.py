@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close import lazy
 from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
 
 if TYPE_CHECKING:
@@ -51,10 +50,10 @@ AGENT_VARIABLES = (*_AGENTS, _ANY_NAME, _KNOWN_NAME)
 #: Names that an agent gives itself, after :data:`_VERSION` is cut off; it may also only say that it is one.
 _ALIASES = {"claude-code": "claude", "github-copilot": "copilot", **dict.fromkeys(("1", "true"), "")}
 _NAMES = {*_AGENTS.values(), *_ALIASES.values()}
-_AGENT_NAME = lazy.pattern(r"[a-z][a-z0-9.-]{0,39}")
-_VERSION = lazy.pattern(r"(?:-cli)?(?:[@_].*)?\Z", re.DOTALL)
+_AGENT_NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
+_VERSION = re.compile(r"(?:-cli)?(?:[@_].*)?\Z", re.DOTALL)
 #: What GitLab puts behind the name of a job that runs in parallel: its number, or the values of its matrix.
-_PART = lazy.pattern(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
+_PART = re.compile(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
 
 
 def runner_of(environ: Mapping[str, str]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import sys
 import warnings
 from collections import Counter
@@ -12,7 +13,6 @@ from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
-from loop_close import lazy
 from loop_close.conventions import is_test_file
 from loop_close.model import Frame, Origin, SourceLines
 from loop_close.project_files import ProjectFiles
@@ -122,7 +122,7 @@ def forget() -> None:
 
 # A place that is on a traceback so many times is one that calls itself, if by way of others.
 _OFTEN = 10
-_COMPREHENSION = lazy.pattern(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
+_COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
 class LiveFrame(Record, frozen=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
 from msgspec.structs import replace
 
-from loop_close import lazy
 from loop_close.capture import (
     LiveFrame,
     ProjectCode,
@@ -35,11 +35,11 @@ MAX_LINKS = 8
 MAX_MEMBERS = 12
 MAX_RECORDS = 60
 _BEFORE = 12
-_CANNOT_IMPORT = lazy.pattern(
+_CANNOT_IMPORT = re.compile(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
 # Not the modules that are frozen into Python itself, nor what a person types or writes into a docstring.
-_GENERATED = lazy.pattern(r"<(?!frozen |stdin>|console>|doctest |ipython)")
+_GENERATED = re.compile(r"<(?!frozen |stdin>|console>|doctest |ipython)")
 _MAX_NAME = 100
 _MAX_TEXT = 300
 _DOUBLES = (

@@ -16,7 +16,6 @@ from itertools import chain, islice
 from types import FunctionType, ModuleType
 from typing import Any
 
-from loop_close import lazy
 from loop_close.capture import LiveFrame, ProjectCode, index_of
 from loop_close.capture.objects import (
     bases_of,
@@ -41,9 +40,9 @@ _MAX_LENGTH = 100
 _LEAST_BEGINNING = 0.9  # Jaro-Winkler
 _LEAST_COMMON = 0.65  # optimal string alignment, over the length of the longer name
 _MIN_WORD = 4
-_WORDS = lazy.pattern(r"[^\W_]+")
+_WORDS = re.compile(r"[^\W_]+")
 
-_FIXTURES = lazy.pattern(r"available fixtures: (?P<names>[^\n]{1,20000})")
+_FIXTURES = re.compile(r"available fixtures: (?P<names>[^\n]{1,20000})")
 _ARGUMENTS = vars(BaseException)["args"].__get__
 _OBJECT = vars(AttributeError)["obj"].__get__
 

@@ -13,7 +13,6 @@ from functools import lru_cache
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
-from loop_close import lazy
 from loop_close.capture import (
     LiveFrame,
     ProjectCode,
@@ -49,9 +48,7 @@ from loop_close.syntax.uses import (
 )
 
 #: Usual names of functions that check their arguments.
-_CHECKER = lazy.pattern(
-    r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I
-)
+_CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
 _MAX_STATEMENT = 300
 _LINES = 40
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import datetime
 import pathlib
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -20,7 +21,6 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from loop_close import lazy
 from loop_close.capture import ProjectCode
 from loop_close.capture.objects import (
     MISSING,
@@ -87,7 +87,7 @@ _SETS = (set, frozenset)
 _BASES = {id(base): base for base in (*SCALARS, *_BRACKETS)}
 _ARGUMENTS = vars(BaseException)["args"].__get__
 # Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
-_INDEXES = lazy.pattern(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
+_INDEXES = re.compile(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
 
 
 def is_plain(value: Any) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loop_close import lazy
 from loop_close.facts import (
     LINTERS,
     TURNING,
@@ -103,9 +103,9 @@ def sets_of(number: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 Key = tuple[str, ...]
 
-_NONE_MISUSED = lazy.pattern(r"\bNoneType\b")
-_NONE_COMPARED = lazy.pattern(r"\Aassert None\b|\ANone != |\n \+  where None = ")
-_TEST_FUNCTION = lazy.pattern(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
+_NONE_MISUSED = re.compile(r"\bNoneType\b")
+_NONE_COMPARED = re.compile(r"\Aassert None\b|\ANone != |\n \+  where None = ")
+_TEST_FUNCTION = re.compile(r"(?:\A|\.)test\w*(?:\.<locals>|\Z)")
 #: Types that every program has: an attribute that one of them lacks says little about the place to look.
 _BUILTIN_TYPES = frozenset(
     (
@@ -252,9 +252,9 @@ def _place_key(raised: Raised) -> Key:
 
 # --- findings of checkers
 
-_NAMED = lazy.pattern(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
+_NAMED = re.compile(r"[\"'`\u201c\u2018]([^\"'`\n]{1,200})[\"'`\u201d\u2019]")
 # Said of a value in one place and its type there: equal words in two places are two mistakes.
-_OF_ONE_PLACE = lazy.pattern(
+_OF_ONE_PLACE = re.compile(
     r"assignment|return|operator|index|type-var|union|optional|redundant|unreachable|syntax|invalid-assignment"
 )
 

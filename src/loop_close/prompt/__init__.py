@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from loop_close import lazy
 from loop_close.text import code, cut_apart, listed, one_line
 
 if TYPE_CHECKING:
@@ -22,9 +21,9 @@ MAX_LINE = 160
 _MAX_TEXT = 16_200  # a message that was cut when it was captured is not cut again: its count would be lost
 _NAME = 256
 _MOST_NAMED = 5
-_PLAIN = lazy.pattern(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[\w./():-]*[\w/():-])?", re.ASCII)
 # What a renderer may take for emphasis or for a link.
-_MARKUP = lazy.pattern(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
+_MARKUP = re.compile(r"(?<![^\W_])_|_(?![^\W_])|//|www\.", re.IGNORECASE)
 
 
 def safe(text: str, limit: int = _MAX_TEXT) -> str:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from loop_close import lazy
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place, file_of, is_shown, package_differences, sides, test_function
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
@@ -46,7 +45,7 @@ _MORE_SOURCES = 2
 _MAX_SOURCES = 6
 _MAX_CALLERS = 4
 _MAX_NAMED = 3
-_WORDS = lazy.pattern(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
+_WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 
 
 def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[Paragraph]:

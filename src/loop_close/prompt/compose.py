@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +11,6 @@ from itertools import chain, groupby
 
 from msgspec.structs import replace
 
-from loop_close import lazy
 from loop_close.model import Report
 from loop_close.prompt import line_of
 from loop_close.records import Record
@@ -149,7 +149,7 @@ def _ended(lines: list[str]) -> list[str]:
 # Hundredths of a token for each match. Fitted to prompts of the tuning half of `python -m benchmarks.localize`, counted
 # with the vocabulary o200k_base. Those below the line are set, so that hostile text is not taken for far less.
 _RATES = tuple(
-    (lazy.pattern(pattern), rate)
+    (re.compile(pattern), rate)
     for pattern, rate in (
         (r"[A-Z]?[a-z]+|[A-Z]+", 76),  # a word, each part of camelCase by itself
         (r"[A-Za-z]", 6),

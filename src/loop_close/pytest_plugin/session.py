@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from loop_close import lazy
 from loop_close.files import Targets
 from loop_close.pytest_plugin import BEGUN, VARIABLE
 from loop_close.pytest_plugin.calls import call_recorder_of, without_own_frame
@@ -28,7 +28,7 @@ from loop_close.pytest_plugin.recording import (
 _MAX_WARNINGS = 200
 #: Fixtures of pyfakefs: what is imported while they are set up gets the fake files, and is unloaded afterwards.
 _FAKES = frozenset({"fs", "fs_class", "fs_module", "fs_session"})
-_FAILED_SUBTESTS = lazy.pattern(r"contains \d+ failed subtests?")
+_FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 
 
 def start(config: pytest.Config) -> None:
@@ -46,7 +46,7 @@ def _load_all() -> None:
 
     import loop_close
 
-    doors = ("cli", "mcp", "agent", "hosts", "nox", "tox", "drive")
+    doors = ("cli", "mcp", "seeds", "hosts", "nox", "tox", "drive")
     for module in walk_packages(loop_close.__path__, "loop_close."):
         if module.name.split(".")[1] not in (*doors, "__main__"):
             import_module(module.name)

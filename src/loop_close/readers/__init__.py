@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from loop_close import lazy
 from loop_close.model import Counts, Failure, Warned
 from loop_close.records import Record
 
@@ -19,7 +18,7 @@ MARK = "\0"
 MAX_SECTIONS = 64_000
 # At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
 _LAST_LINES, _MAX_BELOW = 8, 4_000
-_TILDES = lazy.pattern(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
+_TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
 class Reading(Record, frozen=True, kw_only=True):
@@ -96,10 +95,10 @@ def sum_of(counts: Sequence[Counts]) -> Counts:
     return Counts(**{name: sum(getattr(c, name) for c in counts) for name in Counts.__struct_fields__})
 
 
-_FOREIGN = lazy.pattern(
+_FOREIGN = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"
 )
-_ABSOLUTE = lazy.pattern(r"/|[A-Za-z]:/")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 
 
 def project_path(path: str, root: str = "") -> str | None:

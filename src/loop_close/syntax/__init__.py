@@ -184,37 +184,6 @@ def edited_at(lines: Sequence[str], diff: str) -> int | None:
     return None
 
 
-def edited_lines(index: SourceIndex, function: str, lines: Sequence[str], diff: str) -> set[int] | None:
-    """The lines of all statements that an edit put into the body of a function.
-
-    Known where all of it is in one place: lines that were added, or that stand for as many of the same indentation.
-
-    :param function: its qualified name.
-    :param lines: the module's current source.
-    :param diff: the recorded diff of the function.
-    """
-    rows = diff.split("\n")
-    at = [number for number, row in enumerate(rows) if row.startswith(("+", "-"))]
-    old, new = ([rows[n][1:] for n in at if rows[n][0] == sign] for sign in "-+")
-    is_one = bool(new) and at == [*range(at[0], at[-1] + 1)] and not rows[-1].startswith("…")
-    first, last = lines_of(index, function)
-    node = index.functions.get(first)
-    is_alike = not old or [*map(_indent, old)] == [*map(_indent, new)]
-    if node is None or not (is_one and is_alike) or node.body[0].lineno == node.lineno:
-        return None
-    found = edited_at(lines[first - 1 : last], diff)
-    if found is None or first + found < node.body[0].lineno:
-        return None
-    statements = [statement_at(index.tree, first + found + n) for n, text in enumerate(new) if text.strip()]
-    if not all(isinstance(each, ast.stmt) and not hasattr(each, "decorator_list") for each in statements):
-        return None  # what is outside of bodies runs when it is defined
-    return {n for each in statements if each for n in range(each.lineno, (each.end_lineno or 0) + 1)}
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 def _first_change(rows: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """The line before the first change, its added lines, and the line after it; each list may be empty."""
     first = next((n for n, row in enumerate(rows) if row[:1] in ("+", "-")), len(rows))
@@ -238,7 +207,3 @@ def _is_alike(line: str, shown: str) -> bool:
     if shown.endswith("…"):
         return line.startswith(shown[:-1])
     return line.rstrip() == shown.rstrip()
-
-
-#: Methods that initialize the instances of a class.
-MAKERS = ("__init__", "__new__", "__post_init__", "__attrs_post_init__")

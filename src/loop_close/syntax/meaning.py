@@ -10,8 +10,6 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any
 
-from loop_close import lazy
-
 #: The name of the code outside of functions and classes.
 MODULE = "<module>"
 
@@ -20,7 +18,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 _PLACEHOLDER = "<"  # no other token begins so: the rest are names of node classes, marks and reprs
 # An example in a docstring is a test. It extends to the next blank line, as in doctest.
-_EXAMPLE = lazy.pattern(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
+_EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

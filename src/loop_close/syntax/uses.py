@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from loop_close import lazy
 from loop_close.model import Origin
 from loop_close.records import Record
 from loop_close.syntax import Function, first_line
@@ -312,8 +312,8 @@ def target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
 VALUE = "{}"
 _MAX_RAISE_DEPTH = 4
 
-_PERCENT = lazy.pattern(r"%(?:\(\w*\))?[#0\- +]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?[a-zA-Z]")
-_BRACES = lazy.pattern(r"\{[^{}]{0,80}\}")
+_PERCENT = re.compile(r"%(?:\(\w*\))?[#0\- +]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?[a-zA-Z]")
+_BRACES = re.compile(r"\{[^{}]{0,80}\}")
 
 
 def raise_template(statement: ast.stmt, scope: ast.AST | None) -> str | None:
