@@ -22,7 +22,7 @@ FAULTS = [
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
     ("SyntaxError", "src/shop/receipts.py", "  19         row("),
     ("CouponError", "src/shop/coupons.py", "CODE.fullmatch("),
-    ("AttributeError", "src/shop/orders.py", "`address()` at `src/shop/customers.py:"),
+    ("AttributeError", "src/shop/orders.py", "`src/shop/customers.py:29` `address`"),
     ("IndexError", "src/shop/loyalty.py", "`tier()` at `src/shop/loyalty.py:26`"),
     ("AssertionError", "tests/test_inventory.py", "`Inventory.to_reorder()` at `src/shop/inventory.py:32`"),
 ]

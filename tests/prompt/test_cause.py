@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from records import SRC, TEST, any_text, failure, failures, frame, in_test, observed, raised, source, verdict
 
-from loop_close.calls import Called, Calls, Swallowed
+from loop_close.calls import Called, Calls
 from loop_close.judge import report_of
 from loop_close.model import Difference, Evidence, Observation, Site, SourceResult, Suspect
 from loop_close.prompt.cause import LEGEND, all_reasons, root_causes
@@ -333,23 +333,6 @@ def test_the_chain_and_the_members_are_listed_with_their_places():
     assert "  - raised while handling `OSError` at `src/shop/cart.py:4`" in lines
     assert "- holds `TypeError`: `no`" in lines
     assert "- and 3 more exceptions" in lines
-
-
-def test_an_exception_that_was_handled_is_shown_with_both_numbers_of_tests():
-    lost = Swallowed(
-        file=SRC,
-        line=9,
-        function="read",
-        type="KeyError",
-        message="'eu'",
-        caught=f"{SRC}:12",
-        failed=frozenset([WRONG.nodeid]),
-    )
-    calls = Calls(failed={WRONG.nodeid: ()}, swallowed=(lost,), passed=4)
-    where = "at `src/shop/cart.py:9`, caught at `src/shop/cart.py:12`"
-    assert f"Handled: `KeyError: 'eu'` {where}; in 1 failing and 0 passing tests." in block(
-        WRONG, calls=calls
-    )
 
 
 def test_other_exceptions_of_the_same_cause():

@@ -341,11 +341,11 @@ def test_each_red_source_has_its_command_once():
         (GREEN, "the tests pass: 1 passed"),
         (
             replace(RED, loop=loop(step(1))),
-            "1 test failure; look first at src/shop/cart.py:10 total() (56 %)",
+            "1 test failure; look first at src/shop/cart.py:10 total() (76 %)",
         ),
         (
             replace(RED, loop=loop(step(1), step(2, edits=edited()), stalled=1, best=1)),
-            "1 test failure; look first at src/shop/cart.py:10 total() (56 %); run 2: 1 attempt did not advance;"
+            "1 test failure; look first at src/shop/cart.py:10 total() (76 %); run 2: 1 attempt did not advance;"
             " tests failing after: 1",
         ),
     ],

@@ -26,7 +26,10 @@ def test_fine(): pass
 def test_failing_setup_call_and_teardown_are_told_apart(run):
     done = run({"test_a.py": PHASES})
     assert done.ret == 1
-    assert done.title == "# 1 test fails, 3 errors, 2 pass: 3 root causes, first OSError at test_a.py:11"
+    assert (
+        done.title
+        == "# 1 test fails, 3 errors, 2 pass: 3 root causes, first dirty() in test_a.py:11 (42 % probable)"
+    )
     assert done.says(
         "`RuntimeError` at `test_a.py:6` in `broken()`",
         "Shown by `test_a.py::test_needs_it` (setup",
@@ -135,7 +138,7 @@ def test_suppressed():
 )
 def test_every_link_of_a_chain_is_shown(run, test, line):
     done = run({"test_a.py": CHAINS}, "-k", test)
-    assert done.says(line, "# 1 test fails: ValueError at")
+    assert done.says(line, "# 1 test fails: low() in test_a.py:2")
     assert len(done.report["evidence"][0]["chain"]) == 2
 
 
@@ -220,7 +223,8 @@ def test_leaf_of_a_group_shows_what_it_was_raised_from(run):
 def test_recursion_error_is_one_bounded_cause(run, args):
     done = run({"test_a.py": "def down(n): return down(n + 1)\ndef test_a(): down(0)\n"}, *args)
     assert done.says(
-        "# 1 test fails: RecursionError at test_a.py:1\n", "RecursionError: maximum recursion depth exceeded"
+        "# 1 test fails: down() in test_a.py:1 (76 % probable)\n",
+        "RecursionError: maximum recursion depth exceeded",
     )
     assert len(done.causes) == 1
     assert len(done.prompt) < 2000

@@ -38,10 +38,10 @@ class Plain(unittest.TestCase):
 def test_unittest_classes_fail_where_they_fail(run):
     done = run({"test_a.py": UNITTEST})
     assert done.says(
-        "`RuntimeError` at `test_a.py:6` in `Server.setUpClass()`",
+        "`Server.setUpClass()` at `test_a.py:6`",
         "Shown by `test_a.py::Server::test_one` (setup",
-        "`ValueError` at `test_a.py:11` in `Own.setUp()`",
-        "`OSError` at `test_a.py:16` in `Stop.tearDownClass()`",
+        "`Own.setUp()` at `test_a.py:11`",
+        "`Stop.tearDownClass()` at `test_a.py:16`",
         "`AssertionError` at `test_a.py:20` in `Plain.test_equal()`",
         "{'a': 1} != {'a': 2}",
         "ValueError not raised",

@@ -336,7 +336,7 @@ ONE = {"t.py::test_a|run": {"a.py": [2]}}
     [
         ({"": {"a.py": [2]}}, [], "no .coverage with per-test contexts"),
         ({"py3.11": {"a.py": [2]}}, ["t.py::test_a"], "no .coverage with per-test contexts"),
-        ({}, [], ""),
+        ({}, [], "no .coverage with per-test contexts"),
         (ONE, ["t.py::test_b"], ".coverage has no data on the failing tests"),
         (
             {"t.py::test_a|run": {"test_a.py": [2], "../a.py": [2]}},
@@ -380,7 +380,7 @@ def test_file_of_many_bytes_is_refused_unread(tmp_path):
 def test_no_file(tmp_path):
     (tmp_path / "folder").mkdir()
     for name in (".coverage", "folder", "\0"):
-        assert reason(tmp_path / name, tmp_path) == ""
+        assert reason(tmp_path / name, tmp_path) == f"no {name} with per-test contexts"
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
@@ -439,7 +439,7 @@ def test_without_coverage_there_is_a_reason(tmp_path, monkeypatch):
     path = written(tmp_path, ONE)
     monkeypatch.setitem(sys.modules, "coverage", None)
     assert reason(path, tmp_path) == "coverage is not installed"
-    assert reason(tmp_path / "none", tmp_path) == ""
+    assert reason(tmp_path / "none", tmp_path) == "no none with per-test contexts"
 
 
 @pytest.mark.parametrize(

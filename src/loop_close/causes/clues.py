@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loop_close.causes.edits import EditBefore, edited_before, written_name
-from loop_close.facts import Name, base_name, innermost, is_assertion, is_raising, leaves, links, origins
+from loop_close.facts import (
+    TEST_PHASES,
+    Name,
+    base_name,
+    innermost,
+    is_assertion,
+    is_raising,
+    leaves,
+    links,
+    origins,
+)
 from loop_close.model import Failure, Frame, Raised
 from loop_close.records import Loop
 
@@ -70,12 +80,13 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
 def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
     """The frames that may hold the fault, the innermost first, those that only hand the exception on last.
 
-    Of test code that is where the exception was raised, but for the failing test itself and for what says that a test
-    fails.
+    Of test code that is where the exception of a running test was raised, such as in a fixture: neither the test itself
+    nor what says that it fails.
     """
     last = innermost(raised)
-    is_verdict = is_assertion(raised) or (last is not None and last.function == written_name(failure))
-    frames = [f for f in reversed(raised.frames) if not f.is_test or (f == last and not is_verdict)]
+    is_of_test = failure.phase in TEST_PHASES and last is not None and last.function != written_name(failure)
+    is_counted = is_of_test and not is_assertion(raised)
+    frames = [f for f in reversed(raised.frames) if not f.is_test or (f == last and is_counted)]
     return sorted(frames, key=lambda frame: frame.is_handing_on)
 
 
