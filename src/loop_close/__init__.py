@@ -61,10 +61,7 @@ if TYPE_CHECKING:
 
 #: The names by the module that each is imported from.
 _NAMES = {
-    "loop_close.detectors": (
-        "DEFAULT_DETECTORS",
-        "Detector",
-    ),
+    "loop_close.detectors": ("DEFAULT_DETECTORS", "Detector"),
     "loop_close.library": (
         "LogSummary",
         "LoopClosureReport",
@@ -90,25 +87,10 @@ _NAMES = {
         "summary_text",
         "unread_log",
     ),
-    "loop_close.log_files": (
-        "log_names",
-        "summary_of_file",
-    ),
-    "loop_close.model": (
-        "Evidence",
-        "Failure",
-        "Frame",
-        "Observation",
-        "Raised",
-        "Report",
-        "RootCause",
-    ),
+    "loop_close.log_files": ("log_names", "summary_of_file"),
+    "loop_close.model": ("Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"),
     "loop_close.prompt.compose": ("Section",),
-    "loop_close.records": (
-        "Loop",
-        "Signal",
-        "State",
-    ),
+    "loop_close.records": ("Loop", "Signal", "State"),
     "loop_close.seeds.analyzer": (
         "AnalysisContext",
         "AnalysisResult",
@@ -116,11 +98,7 @@ _NAMES = {
         "ResponseAnalyzer",
         "StuckSignal",
     ),
-    "loop_close.seeds.guard": (
-        "LimitReached",
-        "Limits",
-        "SafetyGuard",
-    ),
+    "loop_close.seeds.guard": ("LimitReached", "Limits", "SafetyGuard"),
     "loop_close.seeds.strategies": (
         "Breaker",
         "Decision",
@@ -130,12 +108,7 @@ _NAMES = {
         "Standing",
         "parse_strategy",
     ),
-    "loop_close.seeds.supervisor": (
-        "Supervisor",
-        "SupervisorLimits",
-        "ToolResult",
-        "Trip",
-    ),
+    "loop_close.seeds.supervisor": ("Supervisor", "SupervisorLimits", "ToolResult", "Trip"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -31,9 +31,9 @@ def test_failing_setup_call_and_teardown_are_told_apart(run):
         == "# 1 test fails, 3 errors, 2 pass: 3 root causes, first dirty() in test_a.py:11 (42 % probable)"
     )
     assert done.says(
-        "`RuntimeError` at `test_a.py:6` in `broken()`",
+        "`broken()` at `test_a.py:6`",
         "Shown by `test_a.py::test_needs_it` (setup",
-        "`OSError` at `test_a.py:11` in `dirty()`",
+        "`dirty()` at `test_a.py:11`",
         "1 more failing: `test_leaves_it`",
         "`AssertionError` at `test_a.py:15` in `test_both()`",
     )
