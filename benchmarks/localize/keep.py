@@ -64,6 +64,18 @@ def dumps(observation: Observation) -> bytes:
     return file.getvalue()
 
 
+class _Gone:
+    """Stands for a record that is no longer there; the field that held it is not either."""
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return super().find_class(module, name)
+        except (AttributeError, ModuleNotFoundError):
+            return _Gone
+
+
 def load(folder: Path, fault: str) -> Observation | None:
     """What was kept of a fault, given by its id; None where nothing was.
 
@@ -72,5 +84,5 @@ def load(folder: Path, fault: str) -> Observation | None:
     path = folder / f"{fault}.pickle"
     if not path.exists():
         return None
-    observation: Observation = pickle.loads(path.read_bytes())
+    observation: Observation = _Unpickler(io.BytesIO(path.read_bytes())).load()
     return observation
