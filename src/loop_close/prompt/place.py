@@ -16,7 +16,7 @@ PROBABLE = 0.5
 #: Below this one no place is clear.
 POSSIBLE = 0.25
 #: Other places that are less likely are not shown.
-LEAST_SHOWN = 0.1
+LEAST_SHOWN = 0.05
 _XPASS = "XPASS(strict)"
 
 
