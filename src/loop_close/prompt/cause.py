@@ -42,6 +42,8 @@ LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 _SYNTAX = 9
 # So many further places have their source shown.
 _MORE_SOURCES = 2
+# Of less probable places the source is not shown.
+_LEAST_SOURCE = 0.1
 _MAX_SOURCES = 6
 _MAX_CALLERS = 4
 _MAX_NAMED = 3
@@ -111,7 +113,11 @@ def _parts(
     yield more, "advice", _advice(cause, advisers)
     yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
     for each in others[:_MORE_SOURCES]:
-        if each.source is not None and (each.file, each.source.start) not in shown:
+        if (
+            each.score >= _LEAST_SOURCE
+            and each.source is not None
+            and (each.file, each.source.start) not in shown
+        ):
             shown[each.file, each.source.start] = number
             named = f"Source of {span(each.constant or each.function, 80)}:"
             rows = function_rows(each.source, marked=each.odd[0], ran=_lines_run(cause, each, report))
