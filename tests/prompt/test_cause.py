@@ -248,11 +248,12 @@ def test_a_file_that_cannot_be_parsed_is_shown_with_a_caret():
     assert lines[1:4] == ["    8 x = (", ">   9 y = 1", "        ^"]
 
 
-@pytest.mark.parametrize(("score", "is_shown"), [(0.05, True), (0.04, False)])
-def test_other_places_of_at_least_five_percent_are_named_and_shown(score, is_shown):
+@pytest.mark.parametrize(("score", "is_shown"), [(0.1, True), (0.09, False)])
+def test_other_places_are_named_from_five_percent_on_and_shown_from_ten(score, is_shown):
     other = replace(TAX, score=score, source=source("def tax():", "    return 7", start=40), odd=(41, 3, 1))
     lines = block(WRONG, suspects=[TOTAL, other])
-    assert (f"Other places: `{SRC}:41` `tax` ({percent(score)})." in lines) == is_shown
+    assert f"Other places: `{SRC}:41` `tax` ({percent(score)})." in lines
+    assert "Other places" not in "".join(block(WRONG, suspects=[TOTAL, replace(other, score=0.04)]))
     assert (">  41     return 7" in lines) == is_shown
 
 
