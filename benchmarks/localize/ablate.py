@@ -23,14 +23,13 @@ from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.replay import scene_in, with_sources
 from benchmarks.localize.score import rank_of
-from loop_close.calls import Calls
-from loop_close.causes import locate
+from loop_close import causes
 from loop_close.causes import rank as ranking
 from loop_close.judge import report_of
 from loop_close.model import Observation
 from loop_close.prompt.report_json import report_document
 
-_WEIGHTS = ("WEIGHTS", "UNCONTRASTED", "UNCOUNTED")
+_WEIGHTS = ("WEIGHTS", "UNCOUNTED")
 #: What a fault is worth by the rank of the faulty function, in points.
 _VALUES: Mapping[str, Callable[[int], float]] = {
     "first": lambda rank: 100 * (rank == 1),
@@ -96,15 +95,12 @@ def _ranks(folder: Path, cache: Path, fault: Fault) -> list[int]:
 def _variants() -> dict[str, _Without]:
     """All that is left out in turn; first, nothing."""
     clues = dict.fromkeys(name for table in _WEIGHTS for name in getattr(ranking, table))
+    del clues[ranking.NONE]
     return {
         "": _Without(),
         **{f"clue {name}": _Without(partial(_without_weight, name)) for name in clues},
-        "part joined causes": _Without(
-            lambda: patch.object(locate, "joined", lambda causes, calls: list(causes))
-        ),
-        "part averaging over causes": _Without(lambda: patch.object(locate, "others", lambda evidence: {})),
-        "part order of causes": _Without(lambda: patch.object(locate, "_explained", lambda cause: 0)),
-        **{f"part {name}": _Without(observed=partial(_with_calls, cut)) for name, cut in _PARTS.items()},
+        "part joined causes": _Without(lambda: patch.object(causes, "joined", lambda found, calls: found)),
+        "part constants": _Without(observed=_without_constants),
         "part tracking": _Without(observed=lambda observation: replace(observation, calls=None)),
     }
 
@@ -122,11 +118,6 @@ def _without_weight(name: str) -> Iterator[None]:
         yield
 
 
-#: What tracking records beside the lines of each test.
-_PARTS: Mapping[str, Callable[[Calls], Calls]] = {
-    "constants": lambda calls: calls._replace(constants=()),
-}
-
-
-def _with_calls(cut: Callable[[Calls], Calls], observation: Observation) -> Observation:
-    return observation if observation.calls is None else replace(observation, calls=cut(observation.calls))
+def _without_constants(observation: Observation) -> Observation:
+    calls = observation.calls
+    return observation if calls is None else replace(observation, calls=calls._replace(constants=()))
