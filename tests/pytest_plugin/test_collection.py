@@ -77,7 +77,7 @@ def test_parameters_that_do_not_fit_are_a_collection_error(run):
     [
         ("import not_there_at_all\n", "ModuleNotFoundError at conftest.py:1", "not_there_at_all"),
         ("def f(:\n", "SyntaxError at conftest.py:1", "invalid syntax"),
-        ("def f():\n    raise ValueError('boo')\nf()\n", "ValueError at conftest.py:2", "boo"),
+        ("def f():\n    raise ValueError('boo')\nf()\n", "possibly f() in conftest.py:2", "boo"),
     ],
 )
 def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run, source, cause, message):

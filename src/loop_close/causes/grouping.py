@@ -174,7 +174,7 @@ def _file_of(frame: Frame | None) -> str:
 def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
     site = raised.site
     origins = tuple(sorted({f"{o.file}:{o.function}" for o in site.origins})) if site is not None else ()
-    chain = _chain_key(raised)
+    chain = chain_key(raised)
     wrong = _wrong_type(raised)
     if origins and wrong:
         yield ("type", wrong, *origins)
@@ -235,7 +235,7 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 
 
-def _chain_key(raised: Raised) -> Key:
+def chain_key(raised: Raised) -> Key:
     """The exceptions it came from, by type and place. Messages do not count, as they contain values.
 
     Exceptions that test code raised do not count either: they differ from test to test.

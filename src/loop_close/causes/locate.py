@@ -8,7 +8,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.causes.grouping import missing_thing, sets_of
+from loop_close.causes.grouping import Key, chain_key, missing_thing, sets_of
 from loop_close.causes.rank import Scored, candidates, scored, suspects_among
 from loop_close.facts import Name, base_name, innermost, is_a, is_assertion, links, origins
 from loop_close.model import Failure, RootCause, Suspect
@@ -26,8 +26,8 @@ _LOCATED = 20
 def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
     """The causes, those that share their suspects as one, in the order of the first of each.
 
-    Causes of different kinds are not joined, nor those that name what is missing, nor two exceptions that different
-    statements of the very function raised on which they agree most.
+    Causes of different kinds are not joined, nor those that name what is missing, nor two exceptions of the very
+    function on which they agree most, if different statements raised them, or from different exceptions.
     """
     able = [n for n, cause in enumerate(causes) if not _is_named(cause) and _is_counted(cause, calls)]
     compared = sorted(able, key=lambda n: (-len(causes[n].evidence), causes[n].id))[:_COMPARED]
@@ -74,15 +74,15 @@ def _are_one(
     return not is_of_both or place == place_of_other
 
 
-def _raised_at(cause: RootCause) -> tuple[Name, str, str] | None:
-    """The function of the code under test that the exception came out of, with its type and statement."""
+def _raised_at(cause: RootCause) -> tuple[Name, Key] | None:
+    """The function of the code under test that the exception came out of; its type, statement and chain."""
     failure = cause.evidence[0].failure
     raised = failure.raised if failure is not None else None
     frame = innermost(raised)
     if raised is None or frame is None or frame.is_test or is_assertion(raised):
         return None
     statement = raised.site.statement if raised.site is not None else ""
-    return (frame.file, base_name(frame.function)), raised.type, statement
+    return (frame.file, base_name(frame.function)), (raised.type, statement, *chain_key(raised))
 
 
 def _whole(parts: Sequence[RootCause]) -> RootCause:

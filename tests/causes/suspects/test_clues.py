@@ -81,10 +81,11 @@ def test_a_raise_objects_to_what_came_from_elsewhere(line, type, refused):
         (raised("OSError", frames=[frame(CONFTEST, "db", 4), frame()]), {(SRC, "total"): 1}),
         (raised("AssertionError", frames=[frame(CONFTEST, "db", 4)]), {}),
         (raised("OSError", frames=[in_test()]), {}),
+        (raised("ImportError", frames=[frame(CONFTEST, "<module>", 4)]), {}),
     ],
 )
 def test_test_code_counts_where_it_raised_the_exception(exc, expected):
-    """But not the failing test itself, nor a helper that asserts."""
+    """But not the failing test itself, the body of a module, nor a helper that asserts."""
     assert {name: clue.raised for name, clue in clues([failure(exc, NODEID)]).items()} == expected
 
 

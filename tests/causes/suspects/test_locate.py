@@ -70,6 +70,7 @@ def test_functions_that_all_passing_tests_run_join_nothing():
         ({}, {}, True),
         ({}, {"type": "KeyError"}, False),
         ({}, {"site": Site(frame=frame(CART), statement="other()")}, False),
+        ({}, {"cause": placed("tax", type="KeyError")}, False),
     ],
 )
 def test_exceptions_of_different_statements_of_the_function_that_both_blame_are_two(first, second, expected):
