@@ -12,8 +12,8 @@ from loop_close.causes.clues import Clue, clues
 from loop_close.causes.edits import written_name
 from loop_close.causes.spectrum import Spectrum, ochiai, spectra
 from loop_close.conventions import is_test_file
-from loop_close.facts import Name, base_name, is_syntax_error
-from loop_close.model import RootCause, Suspect
+from loop_close.facts import Name, base_name, is_syntax_error, links
+from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop, Record
 from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
@@ -103,7 +103,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
         {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
     )
     found = clues(failures, loop)
-    tests = {(failure.file, written_name(failure)) for failure in failures}
+    apart = {(failure.file, written_name(failure)) for failure in failures} | _of_exceptions(failures, ran)
     named = {
         name
         for name, clue in found.items()
@@ -122,9 +122,29 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
             },
         )
         for name in sorted({*ran, *named})
-        if name not in tests or (name in found and found[name].edited)
+        if name not in apart or (name in found and found[name].edited)
     ]
     return [*functions, *_constants(functions, calls, nodeids)] if calls is not None else functions
+
+
+def _of_exceptions(failures: Sequence[Failure], ran: Collection[Name]) -> set[Name]:
+    """Functions that ran because of the exceptions: helpers that raise what they are given, methods of their classes.
+
+    What is on a traceback for itself is none of these.
+    """
+    frames = {
+        ((frame.file, base_name(frame.function)), frame.is_handing_on)
+        for failure in failures
+        for link in links(failure.raised)
+        for frame in link.frames
+    }
+    types = {
+        name for failure in failures for link in links(failure.raised) for name in (link.type, *link.bases)
+    }
+    carrying = {name for name in ran if class_of(name[1]).rpartition(".")[2] in types}
+    return (carrying | {name for name, is_handing_on in frames if is_handing_on}) - {
+        name for name, is_handing_on in frames if not is_handing_on
+    }
 
 
 def _relative(spectrum: Sequence[Spectrum]) -> dict[Name, dict[str, float]]:

@@ -189,6 +189,18 @@ def test_the_failing_test_is_no_suspect_of_its_own():
     assert names(suspects_of(cause(test), known)) == ["total"]
 
 
+def test_functions_that_ran_because_of_the_exception_are_no_suspects():
+    """Methods of its class, and a helper that raises what it is given: only failing tests run them."""
+    functions = TOTAL, called("CartError.__init__", 50), called("fail", 70)
+    known = calls(*functions, passed=40, test_a=[(0, 1), (1, 1), (2, 1)])
+    helper = frame(CART, "fail", is_handing_on=True)
+    exc = raised("CartError", bases=("Exception",), frames=[in_test(), frame(CART, "total"), helper])
+    assert ranked(cause(failure(exc, nodeid("test_a"))), known) == ["total"]
+    assert set(ranked(cause(WRONG), known)) == {"total", "CartError.__init__", "fail"}
+    inside = raised("CartError", bases=("Exception",), frames=[in_test(), frame(CART, "CartError.__init__")])
+    assert "CartError.__init__" in ranked(cause(failure(inside, nodeid("test_a"))), known)
+
+
 # --- reasons, which are facts
 
 OBJECTS = frame(line=10, source=source("def total(x):", "    raise ValueError(x)", start=9))
