@@ -224,3 +224,20 @@ def test_every_link_is_told_once(exc):
     found = [id(link) for link in facts.links(exc)]
     assert len(found) == len(set(found)) >= 1
     assert isinstance(exc, Raised)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("total", "total"),
+        ("Cart.total", "Cart.total"),
+        ("<lambda>", "<lambda>"),
+        ("<module>", "<module>"),
+        ("total.<locals>.inner", "total.<locals>.inner"),
+        ("total.<locals>.<lambda>", "total"),
+        ("total.<locals>.<genexpr>.<locals>.<lambda>", "total"),
+        ("total.<locals>.inner.<locals>.<listcomp>", "total.<locals>.inner"),
+    ],
+)
+def test_base_name(function, name):
+    assert facts.base_name(function) == name

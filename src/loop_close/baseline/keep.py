@@ -63,8 +63,7 @@ _NONE = Baseline(digest="")
 # --- which files it has
 
 
-# More than conventions.is_test_file: also test.py, and the folders themselves, which may be links. One pattern, as all
-# paths are looked at.
+# As conventions.is_test_file, with test.py and the folders, which may be links. One pattern: all paths are looked at.
 _IS_OF_TESTS = re.compile(
     rf"(?:^|/)(?:(?:tests?|testing)(?:/|\Z)|(?:test_[^/]*|[^/]*_test\.py|tests?\.py|{LOADED})\Z)"
 )

@@ -1,30 +1,10 @@
 import pytest
-from loops import edits, known, loop, step
 from records import SRC, TEST, failure, frame, in_test, origin, raised, source, verdict
 
 from loop_close.causes.clues import clues
-from loop_close.facts import base_name
-from loop_close.records import Edit
 
 NODEID = f"{TEST}::test_total"
 CONFTEST = "tests/conftest.py"
-
-
-@pytest.mark.parametrize(
-    ("function", "name"),
-    [
-        ("total", "total"),
-        ("Cart.total", "Cart.total"),
-        ("<lambda>", "<lambda>"),
-        ("<module>", "<module>"),
-        ("total.<locals>.inner", "total.<locals>.inner"),
-        ("total.<locals>.<lambda>", "total"),
-        ("total.<locals>.<genexpr>.<locals>.<lambda>", "total"),
-        ("total.<locals>.inner.<locals>.<listcomp>", "total.<locals>.inner"),
-    ],
-)
-def test_base_name(function, name):
-    assert base_name(function) == name
 
 
 def test_a_failed_check_shows_which_values_it_used():
@@ -98,15 +78,3 @@ def test_a_lambda_outside_of_functions_is_at_its_line_not_where_its_source_begin
     at = frame(function="<lambda>", line=6, source=source("def above():", "    return 1", start=1))
     found = clues([failure(raised(frames=[at]))])[SRC, "<lambda>"]
     assert (found.line, found.at) == (0, 6)
-
-
-def test_edits_before_the_failures_began():
-    so_far = loop(
-        step(3, edits=edits(Edit(file=SRC, function="before"))),
-        step(4, edits=edits(Edit(file=SRC, function="total"))),
-        step(5, edits=edits(Edit(file=SRC, function="tried"))),
-        failing=[known(NODEID, since=4)],
-    )
-    two = [failure(verdict(), NODEID), failure(verdict(), "tests/other.py::test_b")]
-    ((name, clue),) = clues(two, so_far).items()
-    assert (name, clue.edited, clue.edit.run) == ((SRC, "total"), 0.5, 4)

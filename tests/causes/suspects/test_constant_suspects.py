@@ -39,15 +39,6 @@ def test_a_constant_is_less_likely_than_the_function_that_loads_it():
     assert 0 < second.score < first.score
 
 
-def test_a_constant_has_the_counts_of_the_function():
-    by_name = {each.function: each for each in found(RATES)}
-    constant, loader = by_name["<module>"].features, by_name["total"].features
-    assert constant == {
-        **{name: loader[name] for name in ("function", "all", "contrast_rank", "file")},
-        "constant": 1,
-    }
-
-
 def test_one_of_each_module_and_class():
     inner = RATES._replace(line=6, end_line=6, owner="Cart", name="LIMIT", loads=((CART, 11),))
     other = RATES._replace(line=7, end_line=7, name="OTHER", loads=((CART, 11), (CART, 31)))

@@ -43,10 +43,6 @@ def test_edits_that_cannot_matter(fields):
     assert runs(step(4, "total", **fields)) == {}
 
 
-def test_a_whole_file_is_no_function():
-    assert runs(step(4, "", file="data.json")) == {}
-
-
 @pytest.mark.parametrize(
     ("file", "function", "counts"),
     [
@@ -88,16 +84,3 @@ def test_new_test_code_counts_on_the_traceback_but_not_the_failing_test(frames, 
 )
 def test_a_function_that_is_gone_counts_if_the_failure_names_it(function, message, fields, expected):
     assert runs(step(4, function, **fields), exc=raised(message=message)) == expected
-
-
-def test_an_edit_counts_by_the_failures_that_began_after_it():
-    tests = [known(f"{TEST}::test_{n}", since=n) for n in (2, 3, 4, 5)]
-    failures = [failure(verdict(), each.test) for each in tests]
-    steps = step(2, "a"), step(3, "b"), step(4, "c", "b"), step(5, "d")
-    found = edited_before(failures, loop(*steps, failing=tests))
-    assert {name: (edit.run, edit.began) for (_, name), edit in found.items()} == {
-        "a": (2, 1),
-        "b": (4, 1),
-        "c": (4, 1),
-        "d": (5, 1),
-    }

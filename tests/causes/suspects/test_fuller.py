@@ -131,31 +131,3 @@ def test_counts_stay_within_those_of_the_two_runs(now, before, not_passed):
         assert own.passed <= each.passed <= max(own.passed, old.passed if old else 0)
         assert all(count <= each.lines[line] for line, count in own.lines.items())
         assert all(0 < count <= each.passed <= found.passed for count in each.lines.values())
-
-
-@given(runs(), runs(), NOT_PASSED)
-def test_what_is_not_counted_is_as_it_was(now, before, not_passed):
-    found = merge_baseline(now, before, not_passed)
-    assert (found.failed, found.omitted) == (now.failed, now.omitted)
-    assert found is now if not found.remembered else found.remembered == found.passed > now.passed
-
-
-@given(runs(), runs(), NOT_PASSED, st.integers(0, 99))
-def test_where_functions_stood_then_does_not_count(now, before, not_passed, moved):
-    shifted = [
-        each._replace(
-            line=each.line + moved,
-            end_line=each.end_line + moved,
-            lines={line + moved: count for line, count in each.lines.items()},
-        )
-        for each in before.functions
-    ]
-    assert merge_baseline(now, before._replace(functions=tuple(shifted)), not_passed) == merge_baseline(
-        now, before, not_passed
-    )
-
-
-@given(runs(), runs())
-def test_nothing_is_completed_twice(now, before):
-    found = merge_baseline(now, before, now.failed)
-    assert merge_baseline(found, before, now.failed) is found

@@ -162,26 +162,6 @@ def test_every_feature_has_a_weight():
     assert all(-1 <= value <= 1 for value in first.features.values())
 
 
-def test_the_few_that_stand_out_stand_in_one_file():
-    far = "src/shop/tax.py"
-    functions = (
-        called("rate", 10, file=far),
-        called("tax", 30, file=far),
-        called("total", 10, passed=4, lines={1: 4}),
-        called("main", 30, passed=15, lines={1: 15}),
-    )
-    known = calls(*functions, passed=15, test_a=[(n, 1) for n in range(4)])
-    found = {each.function: each.features for each in candidates(cause(WRONG), known)}
-    assert {name: features["contrast_rank"] for name, features in found.items()} == {
-        "rate": 1,
-        "tax": 1,
-        "total": 1 / 2,
-        "main": 1 / 3,
-    }
-    assert found["rate"]["file"] == found["tax"]["file"] > 0.95
-    assert found["total"]["file"] == found["main"]["file"] < 0.05
-
-
 def test_the_failing_test_is_no_suspect_of_its_own():
     file = "checks/check_cart.py"
     known = calls(called("test_a", 5, file=file), TOTAL, passed=40, test_a=[(1, 1), (0, 1)])

@@ -2,8 +2,6 @@ from math import sqrt
 
 import pytest
 from called import called, calls, nodeid
-from hypothesis import given
-from hypothesis import strategies as st
 
 from loop_close.causes.spectrum import ochiai, spectra
 
@@ -21,15 +19,6 @@ def by_name(found):
 )
 def test_ochiai(failed, passed, of, score):
     assert ochiai(failed, passed, of) == pytest.approx(score)
-
-
-@given(st.integers(0, 50), st.integers(0, 500), st.integers(1, 50))
-def test_ochiai_is_a_share(failed, passed, of):
-    assert 0 <= ochiai(min(failed, of), passed, of) <= 1
-
-
-def test_nothing_is_known_of_a_test_that_was_not_looked_at():
-    assert spectra(calls(TOTAL, passed=3), [nodeid("test_a")]) == []
 
 
 def test_counts_of_a_function():
