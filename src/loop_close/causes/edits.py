@@ -16,8 +16,8 @@ from loop_close.text.redact import clean
 class EditBefore(NamedTuple):
     """The last edit of a function before failures began.
 
-    :ivar run: the run after it, in which they began.
-    :ivar began: how many of the failures began in that run.
+    :ivar run: the first run after it.
+    :ivar began: how many of the failures began in that run, or later without a run of all tests before.
     """
 
     run: int

@@ -21,7 +21,7 @@ from loop_close.syntax.meaning import MODULE
 #: The choice that none of the candidates is the right one.
 NONE = "none"
 #: How much each clue weighs if passing tests are counted. Fitted, as a choice of one function among those that the
-#: failing tests ran, to the tuning halves of the faults of ``python -m benchmarks.localize``. The last three are not
+#: failing tests ran, to the tuning halves of the faults of ``python -m benchmarks.localize``. The last two are not
 #: fitted: edits are set to outweigh the other clues, and the benchmark has no faults in test code.
 WEIGHTS: Mapping[str, float] = {
     "function": 2.4,
@@ -293,7 +293,8 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         return
     if clue.edit is not None:
         change = "edited" if clue.edit.edit.change == "moved" else clue.edit.edit.change
-        yield f"{change} before run {clue.edit.run}, the first in which {_of(clue.edited)} fail"
+        tests = "these tests" if clue.edited == 1 else f"{clue.edit.began:,} of these tests"
+        yield f"{change} before run {clue.edit.run}; {tests} began to fail then or later"
     if clue.raised > 0.5:
         yield RAISED_IN_IT
     elif clue.refused > 0.5:
@@ -302,10 +303,6 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "on the traceback"
     elif clue.judged > 0.5:
         yield "the failing statement uses a value that it returned"
-
-
-def _of(share: float) -> str:
-    return "these tests" if share == 1 else f"{share:.0%} of these tests"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:
