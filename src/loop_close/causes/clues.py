@@ -19,6 +19,7 @@ from loop_close.facts import (
 )
 from loop_close.model import Failure, Frame, Raised
 from loop_close.records import Loop
+from loop_close.syntax.meaning import MODULE
 
 
 @dataclass(slots=True)
@@ -84,8 +85,8 @@ def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
     nor what says that it fails.
     """
     last = innermost(raised)
-    is_of_test = failure.phase in TEST_PHASES and last is not None and last.function != written_name(failure)
-    is_counted = is_of_test and not is_assertion(raised)
+    is_function = last is not None and last.function not in (written_name(failure), MODULE)
+    is_counted = is_function and failure.phase in TEST_PHASES and not is_assertion(raised)
     frames = [f for f in reversed(raised.frames) if not f.is_test or (f == last and is_counted)]
     return sorted(frames, key=lambda frame: frame.is_handing_on)
 

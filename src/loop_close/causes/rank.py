@@ -293,8 +293,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         return
     if clue.edit is not None:
         change = "edited" if clue.edit.edit.change == "moved" else clue.edit.edit.change
-        tests = "these tests" if clue.edited == 1 else f"{clue.edit.began:,} of these tests"
-        yield f"{change} before run {clue.edit.run}; {tests} began to fail then or later"
+        yield f"{change} before run {clue.edit.run}"
     if clue.raised > 0.5:
         yield RAISED_IN_IT
     elif clue.refused > 0.5:
