@@ -54,7 +54,6 @@ def test_everything():
             statement="f()",
             values=(("a", "1"), ("b", "[]")),
             origins=(origin(is_empty=True, source=source("a")), origin()),
-            inner=("a.py:g",),
         ),
         cause=raised("KeyError", context=raised("TypeError")),
         members=(raised("IndexError", members=(raised(),)),),

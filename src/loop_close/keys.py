@@ -225,7 +225,7 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
 
     By the detector's ``kind``, and by what was raised anywhere in the chain. A refused connection to a port of this
     very machine counts too: the service was not there. An exception that a ``raise`` of the project itself made does
-    not, as that of a double in its tests; neither does a failed assertion.
+    not; neither does a failed assertion.
     """
     raised = failure.raised
     if (kind in _KINDS and not _is_made(raised)) or COLLECTIONS_DIFFER.match(failure.message) is not None:
@@ -234,10 +234,9 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
 
 
 def _is_made(raised: Raised | None) -> bool:
-    """Whether a ``raise`` statement of the project made the exception, or a double that its tests set up."""
+    """Whether a ``raise`` statement of the project made the exception."""
     last = raised.frames[-1:] if raised is not None else ()
-    is_double = any("double" in link.details for link in links(raised))
-    return is_double or any(is_raise(frame) and not frame.is_handing_on for frame in last)
+    return any(is_raise(frame) and not frame.is_handing_on for frame in last)
 
 
 def _is_infrastructure_error(raised: Raised) -> bool:

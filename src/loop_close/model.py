@@ -76,14 +76,12 @@ class Site(Record, frozen=True, kw_only=True):
     :ivar values: the names in the statement with their values when it failed, as (name, text), in the order of the
         statement; bounded and redacted.
     :ivar origins: the origins of the values that it used, the code under test before test helpers.
-    :ivar inner: functions whose results were passed to these, as ``file:function``.
     """
 
     frame: Frame
     statement: str = ""
     values: tuple[tuple[str, str], ...] = ()
     origins: tuple[Origin, ...] = ()
-    inner: tuple[str, ...] = ()
 
 
 class Difference(Record, frozen=True, kw_only=True):
@@ -112,8 +110,7 @@ class Raised(Record, frozen=True, kw_only=True):
         ``name`` (module, attribute or variable), ``path``, ``line``, ``column``, ``text``;
         ``owner`` (the type or module without that name);
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
-        ``home`` (the file that should define the missing name);
-        ``generated`` (where code without a file raised the exception, as ``<template>:3 in root``).
+        ``home`` (the file that should define the missing name).
     :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
     :ivar template: the raised message in the source of the ``raise`` statement, with values replaced by ``{}``; None

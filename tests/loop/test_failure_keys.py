@@ -187,9 +187,6 @@ def test_what_the_project_raises_itself_is_no_fault_of_the_machine():
     assert record(made.failure(handed_on)).is_infrastructure
     assert not record(made.failure(made.raised("AssertionError", context=handed_on))).is_infrastructure
     assert record(made.failure(made.raised("FetchError", context=handed_on))).is_infrastructure
-    by_mock = made.raised(message="refused", details={"double": "unittest.mock"}, **made_it)
-    assert not record(made.failure(by_mock)).is_infrastructure
-    assert not record(made.failure(made.raised(context=by_mock, **made_it))).is_infrastructure
 
 
 def test_credentials_are_in_no_record():

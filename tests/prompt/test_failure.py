@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from records import exceptions, failure, frame, in_test, raised
 
 from loop_close.model import Site
-from loop_close.prompt.failure import generated_lines, missing_lines, value_lines
+from loop_close.prompt.failure import missing_lines, value_lines
 
 HOME = {"name": "parse_dat", "home": "src/shop/dates.py"}
 NEAR = ("parse_date", "parse_dates")
@@ -69,29 +69,11 @@ def test_nearest_are_at_most_three():
     assert line == "Nearest existing names: `a`, `b`, `c`."
 
 
-@pytest.mark.parametrize(
-    "exc",
-    [
-        raised(),
-        raised("SyntaxError", details={"path": "a.py", "line": "1", "text": "x = ("}),
-        raised("SyntaxError", details={"path": "<string>", "line": "1"}),
-        raised("ValueError", details={"text": "x = ("}),
-    ],
-)
-def test_nothing_generated(exc):
-    assert list(generated_lines(exc)) == []
-
-
-def test_generated_code():
-    exc = raised(details={"generated": "<template>:3 in root"})
-    assert list(generated_lines(exc)) == ["Raised in generated code `<template>:3 in root`."]
-
-
 @settings(max_examples=50)
 @given(exceptions)
 def test_any_exception(exc):
     for kind in ("KeyError", "TypeError", "ModuleNotFoundError", "SyntaxError", exc.type):
-        lines = [*missing_lines(replace(exc, type=kind)), *generated_lines(replace(exc, type=kind))]
+        lines = [*missing_lines(replace(exc, type=kind))]
         kinds = {token.type for token in MarkdownIt("commonmark").parse("\n".join(lines))}
         assert kinds <= {"paragraph_open", "inline", "paragraph_close", "fence"}
 

@@ -178,13 +178,6 @@ def test_parameters_of_a_lambda_are_not_explained_by_its_scope():
     assert [o.function for o in tracer.origins([body])] == ["g"]
 
 
-def test_what_was_handed_to_the_origins_is_known_apart():
-    scope = function("x = g()\nassert f(x, C(), helper()).m() == 1")
-    tracer = Tracer(scope, scope.body[-1].lineno, Names(["f", "g", "C"], tests=["helper"]))
-    assert [o.function for o in tracer.origins(checked_expressions(scope.body[-1]))] == ["f"]
-    assert tracer.inner() == ("a.py:g",)
-
-
 def test_each_origin_is_told_once_and_in_order():
     assert traced("x = g()\nassert f(1) == x + f(2) + g()", "f", "g") == ["f", "g"]
 

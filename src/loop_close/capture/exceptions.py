@@ -38,14 +38,7 @@ _BEFORE = 12
 _CANNOT_IMPORT = re.compile(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
-# Not the modules that are frozen into Python itself, nor what a person types or writes into a docstring.
-_GENERATED = re.compile(r"<(?!frozen |stdin>|console>|doctest |ipython)")
-_MAX_NAME = 100
 _MAX_TEXT = 300
-_DOUBLES = (
-    *("unittest.mock", "mock", "responses", "requests_mock", "respx", "pytest_httpx", "httpretty"),
-    *("aioresponses", "vcr", "pytest_socket"),
-)
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
@@ -194,7 +187,7 @@ def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
 
 
 def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) -> dict[str, str]:
-    """Details in the attributes of the exception; where it was raised if that is no file of a person."""
+    """Details in the attributes of the exception."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
         path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
@@ -214,19 +207,8 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
         found = {"environment": exc.args[0]}
     elif type(exc).__name__ == "FixtureLookupError":
         found = {"fixture": getattr(exc, "argname", None)}
-    if live:
-        found |= _raised_in(live[-1])
     plain = {key: value for key, value in found.items() if type(value) is str or type(value) is int}
     return {key: str(value) for key, value in plain.items() if value != ""}
-
-
-def _raised_in(last: LiveFrame) -> dict[str, str]:
-    """The library that raised in the place of what it stands for in tests; the code without a file that raised."""
-    module = last.frame.f_globals.get("__name__")
-    double = next((each for each in _DOUBLES if f"{module}.".startswith(f"{each}.")), "")
-    code = last.code
-    place = f"{code.co_filename[:_MAX_NAME]}:{last.line} in {code.co_name[:_MAX_NAME]}"
-    return {"double": double, "generated": place if _GENERATED.match(code.co_filename) else ""}
 
 
 def _owner(obj: Any) -> str:

@@ -205,9 +205,7 @@ class SiteFinder:
                 is_test=frame.is_test,
                 is_expression=is_expression,
             )
-        return Site(
-            frame=frame, statement=_text(statement), values=values, origins=origins, inner=tracer.inner()
-        )
+        return Site(frame=frame, statement=_text(statement), values=values, origins=origins)
 
 
 def _without_callbacks(frames: list[LiveFrame]) -> list[LiveFrame]:

@@ -13,7 +13,6 @@ from loop_close.prompt import line_of, safe, span, spans
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.failure import (
     brief,
-    generated_lines,
     message_rows,
     missing_lines,
     number_in,
@@ -299,8 +298,8 @@ def _text_of(frame: Frame) -> str:
 
 
 def _missing(raised: Raised) -> list[str]:
-    """What is missing, code without a file, and the exceptions that it holds or came from."""
-    return [*generated_lines(raised), *missing_lines(raised), *relative_lines(raised)]
+    """What is missing, and the exceptions that it holds or came from."""
+    return [*missing_lines(raised), *relative_lines(raised)]
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:

@@ -124,12 +124,6 @@ def _kind_and_home(raised: Raised) -> tuple[str, str]:
     return kind, f"{home} {verb} {wanted}."
 
 
-def generated_lines(raised: Raised) -> Iterator[str]:
-    """The code without a file that raised the exception, such as a template."""
-    if "generated" in raised.details:
-        yield f"Raised in generated code {span(raised.details['generated'], 160)}."
-
-
 def number_in(raised: Raised, key: str) -> int:
     """A number among the details of an exception, 0 for none."""
     text = raised.details.get(key, "")

@@ -1,4 +1,4 @@
-"""Names that statements bind and read: origins of values, statements of modules, templates of raised messages."""
+"""Names that statements bind and read: origins of values, templates of raised messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from loop_close.model import Origin
-from loop_close.records import Record
-from loop_close.syntax import Function, first_line
+from loop_close.syntax import Function
 
 
 class Lookup(Protocol):
@@ -51,7 +50,6 @@ class Tracer:
         self._lookup = lookup
         self._line = line
         self._scope = scope
-        self._inner: list[Origin] = []
         self._known: dict[tuple[str, int, int], tuple[Origin, ...]] = {}
 
     def origins(self, expressions: Iterable[ast.expr]) -> tuple[Origin, ...]:
@@ -59,11 +57,6 @@ class Tracer:
         found = list(dict.fromkeys(o for e in expressions for o in self._walk(e, self._line, 0)))
         code = [o for o in found if not o.is_test] if self._in_test else found
         return tuple(code or found)
-
-    def inner(self) -> tuple[str, ...]:
-        """Functions whose results were arguments of the calls found so far, as ``file:function``; without classes."""
-        names = {f"{o.file}:{o.function}" for o in self._inner if not o.is_test and not _is_class(o)}
-        return tuple(sorted(names))
 
     def _walk(self, node: ast.expr, line: int, depth: int) -> Iterator[Origin]:
         """The origins of an expression on ``line``."""
@@ -92,7 +85,6 @@ class Tracer:
             yield from [called] if called else []
             yield from from_arguments
         else:
-            self._inner.extend(from_arguments)
             yield called
 
     def _attribute(self, node: ast.Attribute, line: int, depth: int) -> Iterator[Origin]:
@@ -124,11 +116,6 @@ class Tracer:
 def _is_constructor(maker: Origin, field: Origin) -> bool:
     """Whether ``maker`` is the class whose ``field`` is read: it made the object, but not the field's value."""
     return field.function.startswith(maker.function.removesuffix("__init__").rstrip(".") + ".")
-
-
-def _is_class(origin: Origin) -> bool:
-    name = origin.function.rpartition(".")[2]
-    return name == "__init__" or name[:1].isupper()
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:
@@ -401,125 +388,3 @@ def matches(template: str, message: str) -> bool:
             return False
         position = found + len(part)
     return True
-
-
-# --- statements of a module's body
-
-_CONDITIONAL = ast.If | ast.Try | ast.TryStar
-_NO_CODE = ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop
-
-
-class Statement(Record, frozen=True):
-    """One statement. Statements in ``if`` and ``try`` are separate; a loop is one statement with its body.
-
-    :ivar first: its first line, decorators included; ``last`` the last line.
-    :ivar column: where it begins, in bytes from 0.
-    :ivar binds: global names that it binds, or whose objects it changes.
-    :ivar reads: names and attributes that it reads, without those in bodies of functions.
-    """
-
-    first: int
-    last: int
-    column: int
-    binds: frozenset[str]
-    reads: frozenset[str]
-
-
-def statements_of(text: str) -> list[Statement]:
-    """The statements of a module in order, without imports; empty if it is not valid for this Python version."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [_statement(node) for node in _flat(body) if not isinstance(node, ast.Import | ast.ImportFrom)]
-
-
-def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        if isinstance(node, _CONDITIONAL):
-            handlers = getattr(node, "handlers", [])
-            parts = [
-                node.body,
-                *(each.body for each in handlers),
-                node.orelse,
-                getattr(node, "finalbody", []),
-            ]
-            for part in parts:
-                yield from _flat(part)
-        else:
-            yield node
-
-
-def _statement(node: ast.stmt) -> Statement:
-    binds, reads = {getattr(node, "name", "")} - {""}, set()
-    for each in _run_by(node):
-        match each:
-            case ast.Name(id=name, ctx=ast.Load()):
-                reads.add(name)
-            case ast.Name(id=name):
-                binds.add(name)
-            case ast.Attribute(value=value, attr=attr):
-                reads.add(attr)
-                binds |= _changed(each, value)
-            case ast.Subscript(value=value):
-                binds |= _changed(each, value)
-    local = {*_local(node)}
-    binds, reads = binds - local, reads - local
-    first = first_line(node)
-    own = _called_on(node) if isinstance(node, ast.Expr) else set()
-    return Statement(
-        first, node.end_lineno or first, node.col_offset, frozenset(binds | own), frozenset(reads)
-    )
-
-
-def _local(node: ast.stmt) -> Iterator[str]:
-    """The names bound in comprehensions and lambdas of the statement, which are not global."""
-    for each in _run_by(node):
-        match each:
-            case ast.comprehension(target=target):
-                yield from (x.id for x in ast.walk(target) if isinstance(x, ast.Name))
-            case ast.arg(arg=name):
-                yield name
-
-
-def _run_by(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run with the statement: function bodies excluded, for a class those that its body reads."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        yield each
-        if isinstance(each, Function):
-            waiting += _head(each)
-        elif isinstance(each, ast.ClassDef) and each is node:
-            waiting += [*each.decorator_list, *each.bases, *each.keywords]
-            waiting += [inner for part in each.body for inner in _read_in_class(part)]
-        else:
-            waiting += (x for x in ast.iter_child_nodes(each) if not isinstance(x, _NO_CODE))
-
-
-def _head(node: Function) -> list[ast.AST]:
-    """The parts of a function that run when it is defined."""
-    return [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
-
-
-def _read_in_class(part: ast.stmt) -> list[ast.AST]:
-    """The nodes that a statement of a class body reads; the names that it binds are attributes, not globals."""
-    if isinstance(part, Function):
-        return _head(part)
-    if isinstance(part, ast.ClassDef):
-        return [*part.decorator_list, *part.bases, *(x for inner in part.body for x in _read_in_class(inner))]
-    value = getattr(part, "value", None)
-    return [value] if isinstance(value, ast.AST) else []
-
-
-def _changed(node: ast.Attribute | ast.Subscript, value: ast.expr) -> set[str]:
-    is_stored = isinstance(node.ctx, ast.Store)
-    return {value.id} if is_stored and isinstance(value, ast.Name) else set()
-
-
-def _called_on(node: ast.Expr) -> set[str]:
-    """The name in a statement ``NAME.method(...)``, which may change that object."""
-    match node.value:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
-            return {name}
-    return set()
