@@ -148,13 +148,9 @@ def _line_of(frame: Frame) -> str:
 
 
 def is_about_import_cycle(raised: Raised | None) -> bool:
-    """Whether Python reports the use of a partially loaded module.
-
-    It also does so for a name that the module's source does not define: that is a missing name.
-    """
+    """Whether Python reports the use of a partially loaded module."""
     return (
         raised is not None
-        and "home" not in raised.details
         and is_a(raised, "ImportError", "AttributeError")
         and PARTIAL.match(raised.message) is not None
     )

@@ -55,12 +55,6 @@ def test_comprehension_is_part_of_its_function_on_every_python(written, made):
     assert set(functions(written, f"def test_it():\n    {made}\n")) == {"test_it"}
 
 
-def test_span_is_that_of_the_instruction_in_bytes(written):
-    (found,) = frames(written, "def test_it():\n    é = None\n    'ü' + é.x\n")
-    assert (found.line, found.span) == (3, (3, 3, 11, 15))
-    assert "    'ü' + é.x".encode()[11:15].decode() == "é.x"
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -109,14 +109,14 @@ test.__test__ = False
         (["assert not same(1) and make()"], ["same", "make"]),
         (["assert sorted([same(1)]) == [2]"], ["same"]),
         (["assert Line(1).gross == 2"], ["Line.gross"]),
-        (["assert Line(1).net == 2"], ["Line.net"]),
+        (["assert Line(1).net == 2"], ["Line.__init__"]),
         # by way of a variable
         (["x = same(1)", "assert x == 2"], ["same"]),
         (["cart = make()", "assert cart.total() == 2"], ["Cart.total"]),
         (["cart = Cart()", "cart.add(3)", "assert cart.total() == 2"], ["Cart.total"]),
         (["line = Line(1)", "assert line.gross == 2"], ["Line.gross"]),
-        (["line = Line(1)", "assert line.net == 2"], ["Line.net"]),
-        (["total = make().total()", "total = round(total)", "assert total == 2"], ["make"]),
+        (["line = Line(1)", "assert line.net == 2"], ["Line.__init__"]),
+        (["total = make().total()", "assert round(total) == 2"], ["make"]),
         (["x, y = same((1, 2))", "assert y == 3"], ["same"]),
         (["for x in same([1]):", "    assert x == 2"], ["same"]),
         (["assert all(x == 2 for x in same([1]))"], ["same"]),
@@ -135,25 +135,13 @@ test.__test__ = False
         (["make().first().net"], ["make"]),
         (["cart = make()", "cart.first().net"], ["Cart.first"]),
         (["cart = make()", "cart.customer.name"], ["make"]),
-        (["cart = Cart()", "cart.customer.name"], ["Cart.customer"]),
+        (["cart = Cart()", "cart.customer.name"], ["Cart.__init__"]),
         (["x = find('x')", "x['a']"], ["find"]),
         (["a, b = find('x')"], ["find"]),
         (["same(1)['a']"], ["same"]),
         (["same(1)()"], ["same"]),
         (["same(1) + 'a'"], ["same"]),
         (["make(1, 2, 3)"], ["make"]),
-        # by columns: the operand that is None, not what stands beside it
-        (["same(1) + find('x').net"], ["find"]),
-        pytest.param(
-            ["assert same(1) == find('x').net"],
-            ["find"],
-            marks=pytest.mark.skipif(
-                pytest.version_tuple < (9,),
-                reason="older assertion rewriting (seen in 8.0) gives each part of an assert the place of the whole",
-            ),
-        ),
-        (["é = find('x')", "same('ü') + é.net"], ["find"]),
-        (["same(", "    find('x').net", ")"], ["find"]),
     ],
 )
 def test_in_a_test(site, lines, origins):
@@ -270,7 +258,7 @@ def test_where_everything_is_hidden_the_innermost_is_told(site):
         ("self.assertEqual(1, 2)", []),
         ("self.assertEqual(same(1), 2)", ["same"]),
         ("self.assertTrue(make().first())", ["make"]),
-        ("self.assertIn(1, self.made.lines)", ["Case.made"]),
+        ("self.assertIn(1, self.made.lines)", []),
         ("self.assertEqual(self.cart.total(), 5)", ["Cart.total"]),
         ("self.assertRaises(KeyError, same, 1)", ["same"]),
     ],
@@ -295,13 +283,6 @@ def test_raises_as_a_method_of_unittest(site):
     text = "class Case(unittest.TestCase):\n    def test_one(self):\n"
     text += "        with self.assertRaises(KeyError):\n            same(1)\n"
     assert site(text + "def test_it():\n    Case('test_one').debug()\n")[1] == ["same"]
-
-
-def test_code_under_test_that_calls_back(site):
-    assert site(test("each([1], lambda x: x.gone)")) == (
-        "return [call(v) for v in values]",
-        ["test_it.<locals>.<lambda>"],
-    )
 
 
 def test_error_while_a_module_is_imported(written):
@@ -344,13 +325,6 @@ def fail(error):
 def fail_deep(error):
     fail(error)
 
-def reraise(tp, value, tb=None):
-    if value is None:
-        value = tp()
-    if value.__traceback__ is not tb:
-        raise value.with_traceback(tb)
-    raise value
-
 class Future:
     def __init__(self, error):
         self._error = error
@@ -388,8 +362,6 @@ def parsed(value):
         ("made(1)", "raise error", "made"),
         ("fail(ValueError(1))", "fail(ValueError(1))", "test_it"),
         ("fail_deep(ValueError(1))", "fail(error)", "fail_deep"),
-        ("reraise(ValueError, None)", "reraise(ValueError, None)", "test_it"),
-        ("reraise(None, ValueError(1))", "reraise(None, ValueError(1))", "test_it"),
         ("Future(ValueError(1)).result()", "Future(ValueError(1)).result()", "test_it"),
         # the traceback is kept: the place where it was raised first
         ("caught(1)", "return find(name).net", "price"),

@@ -46,10 +46,6 @@ def test_nothing(exc):
             ),
             "Nearest modules: `shop.dates`. `shop/dats.py` does not exist.",
         ),
-        (
-            about("ModuleNotFoundError", (), "ImportError", name="shop", home="src/shop/__init__.py"),
-            "`src/shop/__init__.py` exists, but not on the import path.",
-        ),
         (cycle("a.py", "b.py"), "Import cycle: `a.py` -> `b.py` -> `a.py`."),
         (cycle("a.py"), "Import cycle: `a.py` -> `a.py`."),
     ],

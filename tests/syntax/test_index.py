@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from loop_close.syntax import (
     docstring_end,
     enclosing_function,
-    expression_at,
     index_source,
     is_placeholder_body,
     lines_of,
@@ -192,25 +191,6 @@ def test_enclosing_function(line, expected):
 
 
 @pytest.mark.parametrize(
-    ("text", "span", "expected"),
-    [
-        ("x = a.b", (1, 1, 0, 3), None),
-        ("x = a.b", (2, 2, 4, 7), None),
-        ("x = a.b", (1, 1, 4, 7), "a.b"),
-        ("x = a.b", (1, 1, 4, 5), "a"),
-        ("x = (a.b)", (1, 1, 5, 8), "a.b"),
-        ("é = 'ü' + a.b", (1, 1, 12, 15), "a.b"),
-        ("漢字 = f(x)['é']", (1, 1, 9, 13), "f(x)"),
-        ("f(a,\n  b[0],\n)", (2, 2, 2, 6), "b[0]"),
-        ("f(a,\n  b[0],\n)", (1, 3, 0, 1), "f(a, b[0])"),
-    ],
-)
-def test_expression_at(text, span, expected):
-    found = expression_at(ast.parse(text).body[0], span)
-    assert (ast.unparse(found) if found else None) == expected
-
-
-@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("def f(): ...", None),
@@ -302,7 +282,6 @@ def test_any_text_can_be_asked(text, line, column):
         if statement is not None:
             first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
             assert first <= line <= statement.end_lineno
-            expression_at(statement, (line, line, column, column + 1))
     assert all(is_placeholder_body(f) in (True, False) for f in found.functions.values())
     assert all(docstring_end(f) is None or docstring_end(f) <= f.end_lineno for f in found.functions.values())
 

@@ -196,8 +196,6 @@ def test_raises_its_own(text):
         "for error in x:\n    raise error",
         "try: f()\nexcept KeyError as error: raise error",
         "try: f()\nexcept KeyError as e: kept = e\nraise kept",
-        # six.reraise
-        "if x is None:\n    x = tp()\nif x.__traceback__ is not tp: raise x.with_traceback(tp)\nraise x",
     ],
 )
 def test_raises_again(text):

@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections import Counter
 from functools import lru_cache
-from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
 from loop_close.conventions import is_test_file
@@ -126,15 +125,13 @@ _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
 class LiveFrame(Record, frozen=True):
-    """A frame of a traceback with the position where it stopped.
+    """A frame of a traceback with the line where it stopped.
 
-    :ivar span: (line, end line, column, end column) of the instruction; columns in UTF-8 bytes.
     :ivar file: the path relative to the root, None outside of the project.
     """
 
     frame: FrameType
     line: int
-    span: tuple[int, int, int, int] | None
     file: str | None
 
     @property
@@ -149,10 +146,7 @@ def live_frames(traceback: TracebackType | None, project: ProjectCode) -> list[L
     while traceback is not None:
         code = traceback.tb_frame.f_code
         file = project.relative(code.co_filename)
-        # Only in project files does the very instruction matter; of all frames, most are pytest's.
-        span = _span(code, traceback.tb_lasti) if file is not None else None
-        line = traceback.tb_lineno or (span[0] if span else 0)
-        found.append(LiveFrame(traceback.tb_frame, line, span, file))
+        found.append(LiveFrame(traceback.tb_frame, traceback.tb_lineno or 0, file))
         traceback = traceback.tb_next
     return found
 
@@ -169,17 +163,6 @@ def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
         return own  # it was raised by hand, or goes in circles where no file is the project's
     first = min(place for place, times in counts.items() if 2 * times >= most)
     return own[: len(places) - places[::-1].index(first)]
-
-
-def _span(code: CodeType, offset: int) -> tuple[int, int, int, int] | None:
-    """The source range of the instruction at ``offset`` (PEP 657)."""
-    if offset < 0:
-        return None
-    # One item for each code unit, which has two bytes.
-    line, end_line, column, end_column = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
-    if line is None or end_line is None or column is None or end_column is None:
-        return None
-    return line, end_line, column, end_column
 
 
 def is_hidden(frame: FrameType) -> bool:

@@ -5,7 +5,6 @@ Python's own suggestions call ``dir()``, which runs code of the program; here ev
 
 from __future__ import annotations
 
-import ast
 import builtins
 import os
 import re
@@ -16,7 +15,7 @@ from itertools import chain, islice
 from types import FunctionType, ModuleType
 from typing import Any
 
-from loop_close.capture import LiveFrame, ProjectCode, index_of
+from loop_close.capture import LiveFrame, ProjectCode
 from loop_close.capture.objects import (
     bases_of,
     fields_of,
@@ -29,7 +28,6 @@ from loop_close.capture.objects import (
 )
 from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
-from loop_close.syntax.uses import bound_names, own_nodes
 
 MOST = 3
 _MAX_NAMES = 2_000
@@ -179,26 +177,13 @@ def _names_in(obj: Any) -> Iterator[Any]:
 
 
 def _of_module(exc: BaseException, name: str, space: Mapping[str, Any], project: ProjectCode) -> Lack:
-    """For a member of a module: its names, those in its source if it is only partly loaded, and its submodules."""
-    filename = space.get("__file__")
-    filename = filename if type(filename) is str else ""
-    is_partial = _said(exc, PARTIAL) is not None
-    bound = _bound_in(filename, str(space.get("__name__"))) if is_partial else frozenset()
+    """For a member of a module: its names and its submodules; nothing while it is only partly loaded."""
+    if _said(exc, PARTIAL) is not None:
+        return _NOTHING
     below = _modules_in(_search_path(space))
-    if is_partial and not {*bound, *below}.isdisjoint((name, "*", "__getattr__")):
-        return _NOTHING  # it will be there, and is not yet: a circular import
     if name in below:
         return (f"{space.get('__name__')}.{name}",), {}
-    return nearest(name, chain([*space], bound, below)), _at(project.relative(filename))
-
-
-def _bound_in(filename: str, module: str) -> frozenset[str]:
-    """The names that the statements of a module bind, from its source; not those that it imports from itself."""
-    index = index_of(filename)
-    nodes = [*own_nodes(index.tree)] if index is not None else []
-    own = [each for each in nodes if isinstance(each, ast.ImportFrom) and each.module == module]
-    bound = {name for node in nodes for name in bound_names(node)}
-    return frozenset(bound - {name for node in own for each in node.names for name in bound_names(each)})
+    return nearest(name, chain([*space], below)), _at(project.relative(str(space.get("__file__"))))
 
 
 def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
@@ -221,23 +206,13 @@ def _of_import_path(name: str, live: list[LiveFrame], project: ProjectCode) -> L
     path = tuple(os.path.abspath(each) for each in sys.path[:100] if type(each) is str)
     same = [each for each in _modules_of(project) if each.endswith(f".{name}")]
     near = (*same[:1], *nearest(name, chain(_modules_in(path), sys.stdlib_module_names)))[:MOST]
-    return near, _at(_beside_import_path(name, {*map(os.path.realpath, path)}, project))
+    return near, {}
 
 
 def _search_path(package: Mapping[str, Any]) -> tuple[str, ...]:
     """The folders of a package, from its namespace."""
     found = package.get("__path__")
     return tuple(each for each in found[:20] if type(each) is str) if type(found) is list else ()
-
-
-def _beside_import_path(name: str, path: set[str], project: ProjectCode) -> str | None:
-    """The module in a folder of the project that is not on the import path."""
-    for folder in ("", "src", "lib"):
-        above = os.path.realpath(os.path.join(project.root, folder))
-        for tail in (f"{name}.py", os.path.join(name, "__init__.py")):
-            if above not in path and os.path.isfile(os.path.join(above, tail)):
-                return project.relative(os.path.join(above, tail))
-    return None
 
 
 @lru_cache(maxsize=64)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType
 from typing import Any
 
 from loop_close.capture import (
@@ -25,30 +24,13 @@ from loop_close.capture import (
     statement_of,
 )
 from loop_close.capture.differences import labels_at
-from loop_close.capture.objects import (
-    MISSING,
-    Names,
-    bases_of,
-    file_of_class,
-    namespace_of,
-    qualname_of,
-    unwrap,
-)
+from loop_close.capture.objects import MISSING, Names, file_of_class, namespace_of, qualname_of, unwrap
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
 from loop_close.model import Origin, Site
-from loop_close.syntax import Function, expression_at, is_placeholder_body
-from loop_close.syntax.uses import (
-    VALUE,
-    Tracer,
-    checked_expressions,
-    depends_on_parameters,
-    earlier_calls,
-    raise_template,
-)
+from loop_close.syntax import Function, is_placeholder_body
+from loop_close.syntax.uses import checked_expressions, earlier_calls, origins_in, raises_parameter
 
-#: Usual names of functions that check their arguments.
-_CHECKER = re.compile(r"(?:^|_)(?:check|assert|expect|verify|ensure|require|should|must)(?:_|$|[A-Z])", re.I)
 _MAX_STATEMENT = 300
 _LINES = 40
 
@@ -82,23 +64,17 @@ def _of_function(function: FunctionType, project: ProjectCode) -> Origin | None:
 
 
 def _of_class(cls: type, project: ProjectCode) -> Origin | None:
-    """The project's ``__init__`` of the class; for any other the class itself, by its own name."""
+    """The project's ``__init__`` of the class; for any other the class itself."""
     made = namespace_of(cls).get("__init__")
     found = _of_function(made, project) if type(made) is FunctionType else None
-    return found or origin_of_member(cls, qualname_of(cls), project)
-
-
-def origin_of_member(cls: type, name: str, project: ProjectCode) -> Origin | None:
-    """What a class of the project has by a name: its own lines, or those of the nearest base in the project."""
-    for base in bases_of(cls):
-        filename = file_of_class(base)
-        file = project.relative(filename) if filename else None
-        index = index_of(filename) if file else None
-        line = index.classes.get(qualname_of(base)) if index is not None else None
-        if file and line:
-            source = source_between(filename, line, line + _LINES // 2 - 1, line)
-            return Origin(file=file, line=line, function=name, is_test=is_test_file(file), source=source)
-    return None
+    filename = file_of_class(cls)
+    file = project.relative(filename)
+    index = index_of(filename) if file else None
+    line = index.classes.get(qualname_of(cls), 0) if index is not None else 0
+    if found is not None or file is None or not line:
+        return found
+    source = source_between(filename, line, line + _LINES // 2 - 1, line)
+    return Origin(file=file, line=line, function=qualname_of(cls), is_test=is_test_file(file), source=source)
 
 
 class FrameLookup:
@@ -128,14 +104,6 @@ class FrameLookup:
             return self._fixture(node)
         return None if known and (known.file, known.function) in self._left_out else known
 
-    def attribute(self, node: ast.Attribute) -> Origin | None:
-        """A plain attribute of an instance of a project class."""
-        owner = self.names.value(node.value)
-        cls = self.names.class_of(node.value) if owner is MISSING else type(owner)
-        if cls is MISSING or issubclass(cls, type | ModuleType):
-            return None
-        return origin_of_member(cls, f"{qualname_of(cls)}.{node.attr}", self._project)
-
     def _fixture(self, node: ast.Name) -> Origin | None:
         """The fixture of a parameter whose value is plain data, from which its origin cannot be seen."""
         value = self.names.local.get(node.id, MISSING) if node.id in self._fixtures else MISSING
@@ -162,20 +130,18 @@ class SiteFinder:
     def find(self, frames: list[LiveFrame], *, is_assertion: bool) -> Site | None:
         """The innermost project statement that a failure is about.
 
-        For an assertion helper, whose result depends on its arguments, it is the statement of the caller: fifteen
-        calls of one ``check()`` are fifteen sites. The same holds for a function that only raises its argument.
+        For a helper that judges it is the statement of the caller: fifteen calls of one ``check()`` are fifteen sites.
+        The same holds for a function that only raises its argument.
 
         :param frames: project frames, outermost first.
         :param is_assertion: an ``AssertionError`` or ``pytest.fail``, not an unexpected exception.
         """
-        shown = [each for each in frames if not is_hidden(each.frame)] or frames
-        shown = shown if is_assertion else _without_callbacks(shown)
         helpers: set[tuple[str, str]] = set()
         site = None
-        for live in reversed(shown):
+        for live in reversed([each for each in frames if not is_hidden(each.frame)] or frames):
             is_verdict = is_assertion or bool(helpers)
             site = self._site(live, helpers, is_verdict=is_verdict)
-            is_judging = not site.origins and _judges_arguments(live, is_verdict=is_verdict)
+            is_judging = not site.origins and _is_judging(live, is_verdict=is_verdict)
             if not (site.frame.is_handing_on or is_judging):
                 break
             helpers.add((site.frame.file, site.frame.function))
@@ -185,15 +151,20 @@ class SiteFinder:
         frame, statement, scope = record(live), statement_of(live), scope_of(live.code, live.line)
         if statement is None or scope is None:
             return Site(frame=frame)
-        is_expression = live.code.co_name.startswith("<") and live.code.co_name != "<module>"
         # What a lambda or a comprehension was given comes from a caller that is not known.
-        opaque = frozenset(live.code.co_varnames if is_expression else ())
+        is_expression = live.code.co_name.startswith("<") and live.code.co_name != "<module>"
         lookup = FrameLookup(live.frame, self._project, self._fixtures, helpers)
-        tracer = Tracer(scope, statement.lineno, lookup, opaque, in_test=frame.is_test)
-        origins = tracer.origins(_expressions(live, statement, is_verdict=is_verdict))
-        if not origins and (is_verdict or frame.is_test):
-            calls = earlier_calls(scope, statement)
-            origins = next((found for call in calls if (found := tracer.origins([call]))), ())
+
+        def used_in(node: ast.expr) -> Iterator[Origin]:
+            steps = 0 if is_expression else 1
+            return origins_in(node, scope, statement.lineno, lookup.origin, steps=steps)
+
+        found = [origin for node in checked_expressions(statement) for origin in used_in(node)]
+        # Where that shows nothing, the nearest call that was given a name of the statement.
+        for call in earlier_calls(scope, statement) if frame.is_test else ():
+            found = found or [*used_in(call)]
+        found = [*dict.fromkeys(found)]
+        origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)
         values: tuple[tuple[str, str], ...] = ()
         labels = labels_at([(live.code, live.line)]) if is_verdict else ()
         with contextlib.suppress(Exception):  # what cannot be read must not cost the site
@@ -208,32 +179,14 @@ class SiteFinder:
         return Site(frame=frame, statement=_text(statement), values=values, origins=origins)
 
 
-def _without_callbacks(frames: list[LiveFrame]) -> list[LiveFrame]:
-    """The frames up to the code under test, if that called back into the test: it chose the arguments."""
-    inner = next((n for n, live in enumerate(reversed(frames)) if not is_test_file(live.file or "")), 0)
-    return frames[: len(frames) - inner]
-
-
-def _expressions(live: LiveFrame, statement: ast.stmt, *, is_verdict: bool) -> list[ast.expr]:
-    """The expressions to trace: for an unexpected exception only the operand, by the columns of the instruction."""
-    node = expression_at(statement, live.span) if live.span and not is_verdict else None
-    if isinstance(node, ast.Attribute | ast.Subscript):
-        return [node.value]
-    # Unpacking fails at the names to the left, over the value to the right.
-    is_target = isinstance(getattr(node, "ctx", None), ast.Store)
-    return checked_expressions(statement) if node is None or is_target else [node]
-
-
-def _judges_arguments(live: LiveFrame, *, is_verdict: bool) -> bool:
-    """Whether the function checks its arguments, so that its call is the failing statement."""
+def _is_judging(live: LiveFrame, *, is_verdict: bool) -> bool:
+    """Whether the function is a helper whose call is the failing statement: one of the tests, or of its message."""
     function, statement = scope_of(live.code, live.line), statement_of(live)
     if not isinstance(function, Function) or statement is None or function.name.startswith("test"):
         return False
-    if not depends_on_parameters(function, statement):
-        return False
-    if _CHECKER.search(function.name) or raise_template(statement, function) == VALUE:
+    if is_test_file(live.file or ""):
         return is_verdict or isinstance(statement, ast.Raise)
-    return is_verdict and is_test_file(live.file or "")
+    return raises_parameter(statement, function)
 
 
 @lru_cache(maxsize=512)

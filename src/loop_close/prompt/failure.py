@@ -117,8 +117,7 @@ def _kind_and_home(raised: Raised) -> tuple[str, str]:
     details = raised.details
     home, wanted = span(details.get("home", "")), span(details.get("name", ""), 80)
     if is_a(raised, "ModuleNotFoundError"):
-        is_there = "." not in details.get("name", "")
-        return "modules", f"{home} {'exists, but not on the import path' if is_there else 'does not exist'}."
+        return "modules", f"{home} does not exist."
     kind = "fixtures" if "fixture" in details else "existing names"
     verb = "neither defines nor imports" if is_a(raised, "NameError") else "does not define"
     return kind, f"{home} {verb} {wanted}."

@@ -100,19 +100,6 @@ def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     return None
 
 
-def expression_at(statement: ast.stmt, span: tuple[int, int, int, int]) -> ast.expr | None:
-    """The expression that spans exactly (line, end line, column, end column), columns in UTF-8 bytes."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.expr) and span == (
-            node.lineno,
-            node.end_lineno,
-            node.col_offset,
-            node.end_col_offset,
-        ):
-            return node
-    return None
-
-
 def docstring_end(function: Function) -> int | None:
     """The last line of the docstring; None if there is none."""
     first = function.body[0]

@@ -4,126 +4,33 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple, Protocol
 
 from loop_close.model import Origin
 from loop_close.syntax import Function
 
 
-class Lookup(Protocol):
-    """Looks up expressions in the running program; returns None for objects outside the project."""
+def origins_in(
+    node: ast.AST, scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None], *, steps: int
+) -> Iterator[Origin]:
+    """What an expression calls or reads, and what made the values of its names, so many assignments back.
 
-    def origin(self, node: ast.expr) -> Origin | None:
-        """The function, property or class that ``node`` names."""
+    Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
 
-    def attribute(self, node: ast.Attribute) -> Origin | None:
-        """The plain attribute of a project class that ``node`` reads."""
-
-
-_MAX_DEPTH = 6
-
-
-class Tracer:
-    """Finds the origins of expressions at one point of a function.
-
-    :param scope: the function (or module) that contains the statement.
-    :param line: the statement's first line: only assignments before it count.
-    :param lookup: finds project objects by expression.
-    :param opaque: names that are not bound in the scope (the parameters of a lambda).
-    :param in_test: the scope is test code: its helpers and attributes are followed into the code under test.
+    :param scope: the function or module around it; only assignments above ``line`` count.
+    :param find: the definition in the project that an expression names.
     """
-
-    def __init__(
-        self,
-        scope: ast.AST,
-        line: int,
-        lookup: Lookup,
-        opaque: frozenset[str] = frozenset(),
-        *,
-        in_test: bool = True,
-    ) -> None:
-        self._in_test = in_test
-        self._opaque = opaque
-        self._lookup = lookup
-        self._line = line
-        self._scope = scope
-        self._known: dict[tuple[str, int, int], tuple[Origin, ...]] = {}
-
-    def origins(self, expressions: Iterable[ast.expr]) -> tuple[Origin, ...]:
-        """The origins of the expressions, each once; test helpers only if nothing else is known."""
-        found = list(dict.fromkeys(o for e in expressions for o in self._walk(e, self._line, 0)))
-        code = [o for o in found if not o.is_test] if self._in_test else found
-        return tuple(code or found)
-
-    def _walk(self, node: ast.expr, line: int, depth: int) -> Iterator[Origin]:
-        """The origins of an expression on ``line``."""
-        if depth > _MAX_DEPTH:
+    found = find(node.func if isinstance(node, ast.Call) else node) if isinstance(node, ast.expr) else None
+    if found is not None:
+        yield found
+        if not found.is_test:
             return
-        match node:
-            case ast.Call():
-                yield from self._call(node, line, depth)
-            case ast.Attribute():
-                yield from self._attribute(node, line, depth)
-            case ast.Name():
-                yield from self._name(node, line, depth)
-            case _:
-                for child in _operands(node):
-                    yield from self._walk(child, line, depth + 1)
-
-    def _call(self, node: ast.Call, line: int, depth: int) -> Iterator[Origin]:
-        called = self._lookup.origin(node.func)
-        arguments = [*node.args, *(k.value for k in node.keywords)]
-        if isinstance(node.func, ast.Attribute):
-            arguments.insert(0, node.func.value)
-        elif called is None:
-            arguments.insert(0, node.func)
-        from_arguments = (o for argument in arguments for o in self._walk(argument, line, depth + 1))
-        if called is None or (called.is_test and self._in_test):
-            yield from [called] if called else []
-            yield from from_arguments
-        else:
-            yield called
-
-    def _attribute(self, node: ast.Attribute, line: int, depth: int) -> Iterator[Origin]:
-        """For ``price.tax`` the origins of ``price``, or the attribute itself if these are only the class."""
-        own = self._lookup.origin(node)
-        if own is not None:
-            yield own
-            return
-        makers = list(self._walk(node.value, line, depth + 1))
-        field = self._lookup.attribute(node) if self._in_test else None
-        if field is not None and all(_is_constructor(m, field) for m in makers):
-            yield field
-        else:
-            yield from makers
-
-    def _name(self, node: ast.Name, line: int, depth: int) -> tuple[Origin, ...]:
-        """The origins of the name's value, cached by name, line and depth."""
-        if node.id in self._opaque:
-            return ()
-        key = node.id, line, depth
-        if key not in self._known:
-            values = values_before(self._scope, node.id, line)
-            traced = [o for value in values for o in self._walk(value, value.lineno, depth + 1)]
-            own = self._lookup.origin(node) if not values else None
-            self._known[key] = tuple(dict.fromkeys([own] if own else traced))
-        return self._known[key]
-
-
-def _is_constructor(maker: Origin, field: Origin) -> bool:
-    """Whether ``maker`` is the class whose ``field`` is read: it made the object, but not the field's value."""
-    return field.function.startswith(maker.function.removesuffix("__init__").rstrip(".") + ".")
-
-
-def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    value = value_before(scope, node.id, line) if steps and isinstance(node, ast.Name) else None
+    if value is not None:
+        yield from origins_in(value, scope, value.lineno, find, steps=steps - 1)
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield child
-        elif isinstance(child, ast.comprehension):
-            yield child.iter
+        yield from origins_in(child, scope, line, find, steps=steps)
 
 
 def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
@@ -149,33 +56,23 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
             return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
 
 
-def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.expr]:
-    """Call statements before ``statement`` that touch a name it uses, the nearest first.
+def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.Call]:
+    """Call statements above ``statement`` that mention a name it uses, the nearest first.
 
     ``process(order)`` may change ``order`` in place, which no assignment shows.
     """
-    names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
-    calls = [
-        node.value
-        for node in own_nodes(scope)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.lineno < statement.lineno
+    names = _names(statement)
+    calls = (node.value for node in own_nodes(scope) if isinstance(node, ast.Expr))
+    above = [
+        call
+        for call in calls
+        if isinstance(call, ast.Call) and call.lineno < statement.lineno and names & _names(call)
     ]
-    touching = [c for c in calls if names & {n.id for n in ast.walk(c) if isinstance(n, ast.Name)}]
-    return sorted(touching, key=lambda c: -c.lineno)
+    return above[::-1]
 
 
-def depends_on_parameters(function: Function, statement: ast.stmt) -> bool:
-    """Whether the failing statement depends on arguments, so that the failure is about the call."""
-    parameters = parameter_names(function)
-    names = _names([statement, *_guards(function, statement)])
-    for _ in range(_MAX_DEPTH):
-        wider = names.union(
-            *(_names(values_before(function, name, statement.lineno)) for name in names - parameters)
-        )
-        if wider == names:
-            break
-        names = wider
-    return bool(names & parameters)
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def parameter_names(function: Function) -> set[str]:
@@ -185,48 +82,18 @@ def parameter_names(function: Function) -> set[str]:
     return {p.arg for p in every} - {"self", "cls"}
 
 
-def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _guards(function: Function, statement: ast.stmt) -> list[ast.expr]:
-    """The conditions of the ``if`` statements around ``statement``."""
-    return [
-        node.test
-        for node in ast.walk(function)
-        if isinstance(node, ast.If) and any(child is statement for child in ast.walk(node))
-    ]
-
-
 # --- bindings of names within a function
 
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_MAX_VALUES = 20
 
 
-class _Binding(NamedTuple):
-    """A value bound to a name.
+def value_before(scope: ast.AST, name: str, line: int) -> ast.expr | None:
+    """The value that was assigned to ``name`` last above ``line``; None if the scope does not assign it.
 
-    :ivar is_whole: the binding replaces the previous value, unlike ``x += 1``, ``x.a = 1`` and ``x[0] = 1``.
+    Functions and classes inside the scope have their own names and do not count.
     """
-
-    value: ast.expr
-    is_whole: bool
-
-
-def values_before(scope: ast.AST, name: str, line: int) -> list[ast.expr]:
-    """The values that ``name`` consists of at ``line``: the last assignment before it, and later changes.
-
-    :returns: the latest first; empty if the scope does not bind the name. Functions and classes inside the scope
-        have their own names and do not count.
-    """
-    found: list[ast.expr] = []
-    for value, is_whole in reversed(_bindings(scope).get(name, ())):
-        if value.lineno < line:
-            found.append(value)
-            if is_whole or len(found) == _MAX_VALUES:
-                break
-    return found
+    values = (value for value in reversed(_values(scope).get(name, ())) if value.lineno < line)
+    return next(values, None)
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
@@ -237,67 +104,35 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             yield from own_nodes(child)
 
 
-def bound_names(node: ast.AST) -> Iterator[str]:
-    """The names that a node binds, in whatever way; those of nodes below it do not count."""
-    match node:
-        case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.alias(name=path, asname=asname):
-            yield asname or path.partition(".")[0]
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
-        case ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-
-
 @lru_cache(maxsize=64)
-def _bindings(scope: ast.AST) -> dict[str, list[_Binding]]:
-    """The bindings of each name, in the order of their lines."""
-    found: defaultdict[str, list[_Binding]] = defaultdict(list)
+def _values(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """By name the values that are assigned to it, in the order of their lines."""
+    found: dict[str, list[ast.expr]] = {}
     for node in own_nodes(scope):
-        for target, value in _assigned(node):
-            for name, is_whole in target_names(target):
-                found[name].append(_Binding(value, is_whole and not isinstance(node, ast.AugAssign)))
-    for bindings in found.values():
-        bindings.sort(key=lambda b: (b.value.lineno, b.value.col_offset))
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                names = [*targets]
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+            ):
+                names = [target]
+            case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
+                names = [target]
+            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+                names = [target]
+            case _:
+                continue
+        for each in (each for target in names for each in ast.walk(target)):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                found.setdefault(each.id, []).append(value)
     return found
-
-
-def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    match node:
-        case ast.Assign():
-            yield from ((target, node.value) for target in node.targets)
-        case (
-            ast.AnnAssign(value=ast.expr() as value) | ast.AugAssign(value=value) | ast.NamedExpr(value=value)
-        ):
-            yield node.target, value
-        case ast.For() | ast.AsyncFor():
-            yield node.target, node.iter
-        case ast.withitem(optional_vars=ast.expr() as target):
-            yield target, node.context_expr
-
-
-def target_names(target: ast.expr) -> Iterator[tuple[str, bool]]:
-    """The names that a target binds (True), and those of objects that it changes (False)."""
-    match target:
-        case ast.Name(id=name):
-            yield name, True
-        case ast.Tuple() | ast.List():
-            for element in target.elts:
-                yield from target_names(element)
-        case ast.Starred():
-            yield from target_names(target.value)
-        case ast.Attribute() | ast.Subscript():
-            yield from ((name, False) for name, _ in target_names(target.value))
 
 
 # --- messages of ``raise`` statements
 
 #: The placeholder of a value in a template.
 VALUE = "{}"
-_MAX_RAISE_DEPTH = 4
 
 _PERCENT = re.compile(r"%(?:\(\w*\))?[#0\- +]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?[a-zA-Z]")
 _BRACES = re.compile(r"\{[^{}]{0,80}\}")
@@ -332,8 +167,8 @@ def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
             return _BRACES.sub(VALUE, text)
         case ast.Name(id=name) if scope is not None and depth < 3:
-            values = values_before(scope, name, line)
-            return _text(values[0], scope, values[0].lineno, depth + 1) if values else VALUE
+            value = value_before(scope, name, line)
+            return _text(value, scope, value.lineno, depth + 1) if value is not None else VALUE
         case _:
             return VALUE
 
@@ -341,42 +176,33 @@ def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
 def is_reraise(statement: ast.stmt, function: Function) -> bool:
     """Whether the statement raises an exception that the function was passed, stores or caught.
 
-    These are ``raise error`` with a parameter or the name of an ``except`` clause, and ``raise self._error``, also
-    with ``.with_traceback(...)``. The result of a call or a named class is a new exception. So is that of a bare
-    ``raise`` on a traceback: Python adds no frame for one that raises an exception again.
+    These are ``raise error`` and ``raise self._error``, also with ``.with_traceback(...)``. A bare ``raise`` adds no
+    frame to a traceback.
     """
-    if not isinstance(statement, ast.Raise) or statement.exc is None:
-        return False
-    match statement.exc:
-        case ast.Call(func=ast.Attribute(value=raised, attr="with_traceback")):
-            return _is_passed_in(raised, function, statement.lineno)
-        case raised:
-            return _is_passed_in(raised, function, statement.lineno)
-
-
-def _is_passed_in(node: ast.expr, function: Function, line: int, depth: int = 0) -> bool:
-    """Whether the value comes from a parameter, from ``self``, or from an ``except`` clause."""
-    match node:
-        case ast.Name(id=name):
-            values = values_before(function, name, line) if depth < _MAX_RAISE_DEPTH else []
-            if name in parameter_names(function):  # also for ``value = tp()`` in ``reraise(tp, value)``
-                values = [each.func for each in values if isinstance(each, ast.Call)]
-                return all(_is_passed_in(each, function, line, depth + 1) for each in values)
-            if values:
-                return _is_passed_in(values[0], function, values[0].lineno, depth + 1)
-            return name in ("self", "cls") or name in _caught_in(function)
-        case ast.Attribute(value=owner, attr=attr) if not attr[
-            :1
-        ].isupper():  # not ``raise self.DoesNotExist``
-            return _is_passed_in(owner, function, line, depth + 1)
-        case ast.Subscript(value=owner):
-            return _is_passed_in(owner, function, line, depth + 1)
-        case _:
+    raised = statement.exc if isinstance(statement, ast.Raise) else None
+    match raised:
+        case ast.Call(func=ast.Attribute(value=value, attr="with_traceback")):
+            raised = value
+        case ast.Attribute(attr=name) if name[:1].isupper():  # a class, such as self.DoesNotExist
             return False
+    while isinstance(raised, ast.Attribute | ast.Subscript):
+        raised = raised.value
+    if not isinstance(raised, ast.Name):
+        return False
+    assigned = value_before(function, raised.id, statement.lineno)
+    if assigned is not None:
+        return not isinstance(assigned, ast.Call)
+    nodes = [*ast.walk(function)]
+    caught = {node.name for node in nodes if isinstance(node, ast.ExceptHandler)}
+    return raised.id in caught | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def _caught_in(function: Function) -> set[str | None]:
-    return {node.name for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)}
+def raises_parameter(statement: ast.stmt, function: Function) -> bool:
+    """Whether it is ``raise Error(message)`` with a parameter: the caller chose the message."""
+    match statement:
+        case ast.Raise(exc=ast.Call(args=[ast.Name(id=name), *_])):
+            return name in parameter_names(function)
+    return False
 
 
 def matches(template: str, message: str) -> bool:
