@@ -134,8 +134,6 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     ({"it's": 1}, {"it's": 2}, [('["it\'s"]', "1", "2")]),
     ({'a"b': 1}, {'a"b': 2}, [("['a\"b']", "1", "2")]),
     ({1: 1, (1, "a"): 2}, {1: 1, (1, "a"): 3}, [("[(1, 'a')]", "2", "3")]),
-    ({Color.RED: 1}, {Color.RED: 2}, [("", "{Color.RED: 1}", "{Color.RED: 2}")]),
-    ({Color.RED: 1}, {Color.BLUE: 1}, [("", "{Color.RED: 1}", "{Color.BLUE: 1}")]),
     (order(3), order(4), [('["order"]["lines"][2].qty', "3", "4")]),
     (order(3), order(3, total=1), [('["order"]["total"]', "", "1")]),
     # sets
@@ -147,11 +145,6 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     (Slotted(1), Slotted(2), [(".qty", "1", "2")]),
     (Item(1), Item(2), [(".qty", "1", "2")]),
     (Line(1), Item(1), [("", "Line(qty=1, note='', tags=())", "Item(qty=1, note='')")]),
-    (
-        types.SimpleNamespace(a=1),
-        types.SimpleNamespace(a=2),
-        [("", "SimpleNamespace(a=1)", "SimpleNamespace(a=2)")],
-    ),
     (Plain(1), Plain(1), [("", "Plain(x=1)", "another Plain(x=1)")]),
     ([Plain(1)], [Plain(2)], [("[0]", "Plain(x=1)", "Plain(x=2)")]),
     # strings
@@ -190,27 +183,19 @@ def test_values_that_differ(left, right, expected):
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "expected"),
+    ("left", "right"),
     [
-        (Money(1), Money(1), []),
-        (Money(1), 1, [("", "Money(amount=1, memo='')", "1")]),
-        (1.5, Anything(), []),
-        ([Anything(), Anything()], [1, 2], []),
-        (Money(1), Money(2), [("", "Money(amount=1, memo='')", "Money(amount=2, memo='')")]),
-        ([1, Money(1)], [1, Money(2)], [("[1]", "Money(amount=1, memo='')", "Money(amount=2, memo='')")]),
-        ({"a": Money(1)}, {"a": None}, [('["a"]', "Money(amount=1, memo='')", "None")]),
-        (collections.OrderedDict(a=1), {"a": 2}, [("", "OrderedDict({'a': 1})", "{'a': 2}")]),
-        ([Money(1), Money(2)], [Money(2), Money(1)], []),
-        ({(1, Color.RED): 1}, {(1, Color.BLUE): 1}, [("", "{(1, Color.RED): 1}", "{(1, Color.BLUE): 1}")]),
-        (
-            {"a": {(1, Color.RED)}},
-            {"a": {(1, Color.BLUE)}},
-            [('["a"]', "{(1, Color.RED)}", "{(1, Color.BLUE)}")],
-        ),
+        (Money(1), Money(2)),
+        (Money(1), 1),
+        (1.5, Anything()),
+        (types.SimpleNamespace(a=1), types.SimpleNamespace(a=2)),
+        (collections.OrderedDict(a=1), {"a": 2}),
+        ({Color.RED: 1}, {Color.RED: 2}),
+        ({"a": {(1, Color.RED)}}, {"a": {(1, Color.BLUE)}}),
     ],
 )
-def test_where_code_of_the_program_decides(left, right, expected):
-    assert told(differences(left, right, TEXTS)) == expected
+def test_where_code_of_the_program_decides_nothing_is_told(left, right):
+    assert differences(left, right, TEXTS) == ()
 
 
 def test_what_is_certain_goes_before_what_is_possible():

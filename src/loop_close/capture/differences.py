@@ -1,8 +1,8 @@
 """Where the two values of a failing assertion first differ, found without running code of the program.
 
 Values of builtin types, named tuples, dataclasses and attrs classes are compared part by part, as Python compares them.
-Any other object is compared by code of the program, which is not called: it is told only where nothing else can be the
-difference. pytest shows its plugins the values of a failing comparison; unittest has them in its frames.
+Any other object is compared by code of the program, which is not called: of such a pair nothing is told. pytest shows
+its plugins the values of a failing comparison; unittest has them in its frames.
 """
 
 from __future__ import annotations
@@ -74,15 +74,10 @@ class Walk:
 
     def __init__(self, steps: int) -> None:
         self.steps = steps
-        self._unknown: list[Leaf] = []
 
     def first(self, left: Any, right: Any) -> list[Leaf]:
         """The first leaves in which the values differ for certain."""
         return [*islice(self._leaves(left, right, "", 0), MAX_DIFFERENCES)]
-
-    def rest(self) -> list[Leaf]:
-        """The pair that code of the program compares, if all else is equal: the difference of unequal values."""
-        return self._unknown if self.steps > 0 and len(self._unknown) == 1 else []
 
     def _leaves(self, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
         self.steps = 0 if depth > _DEPTH else self.steps - 1
@@ -90,7 +85,7 @@ class Walk:
             return
         (family, one), (other, two) = _read(left), _read(right)
         if left is not MISSING and right is not MISSING and "opaque" in (family, other):
-            self._unknown.append(Leaf(path, left, right))
+            return
         elif family != other or family == "identity":
             yield Leaf(path, left, right)
         elif family == "scalar":
@@ -103,13 +98,8 @@ class Walk:
             self.steps -= (len(one) + len(two)) // _PER_STEP
             names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
             for key in {**one, **two}:
-                step = (
-                    f".{names[key]}"
-                    if names
-                    else f".{key}"
-                    if family.startswith("class")
-                    else _subscript(key)
-                )
+                is_field = family.startswith("class")
+                step = f".{names[key] if names else key}" if names or is_field else _subscript(key)
                 yield from self._leaves(one.get(key, MISSING), two.get(key, MISSING), path + step, depth + 1)
 
 
@@ -176,14 +166,7 @@ def differences(
     :param labels: names of credentials that the values may have.
     :param walk: what compares them.
     """
-    walk = walk or Walk(MAX_STEPS)
-    found = walk.first(left, right)
-    made = [_difference(each, texts, labels) for each in found or walk.rest()]
-    # Of the pair that the program compares, something has to be shown that differs.
-    is_shown = bool(found) or not any(
-        side.startswith(("<", "another ")) for each in made for side in (each.left, each.right)
-    )
-    return tuple(made) if is_shown else ()
+    return tuple(_difference(each, texts, labels) for each in (walk or Walk(MAX_STEPS)).first(left, right))
 
 
 def _difference(leaf: Leaf, texts: Texts, labels: Sequence[str]) -> Difference:
@@ -319,28 +302,17 @@ def labels_at(places: Sequence[tuple[CodeType, int]]) -> list[str]:
 def _named_in(filename: str, scope: ast.AST | None, line: int) -> tuple[tuple[str, ...], frozenset[str]]:
     """The names of credentials in a statement, and the names of the functions that it calls."""
     statement = statement_at(scope, line) if scope is not None else None
-    functions: set[str] = set()
-    labels: list[str] = []
-    inner: set[int] = set()
-    for node in ast.walk(statement) if statement is not None and not hasattr(statement, "body") else ():
-        match node:
-            case ast.Call(func=function, args=arguments):
-                inner.add(id(function))
-                functions.add(str(getattr(function, "attr", getattr(function, "id", ""))))
-                labels += [name_of_result(ast.unparse(function))]
-                labels += filter(None, map(_constant_name, arguments))
-            case ast.Name() | ast.Attribute() | ast.Subscript() if id(node) not in inner:
-                labels.append(ast.unparse(node))
-                inner.add(id(getattr(node, "value", None)))
-    return tuple(label for label in dict.fromkeys(labels) if label and is_of_credential(label)), frozenset(
-        functions
-    )
-
-
-def _constant_name(node: ast.expr) -> str:
-    """A string that may name a credential, as in ``getenv("DB_PASSWORD")``; empty for anything else."""
-    value = node.value if isinstance(node, ast.Constant) else ""
-    return value if isinstance(value, str) and value.isidentifier() else ""
+    nodes = [*ast.walk(statement)] if statement is not None and not hasattr(statement, "body") else []
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    functions = [call.func for call in calls]
+    chains = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)]
+    labels = [ast.unparse(node) for node in chains if node not in functions]
+    labels += [name_of_result(ast.unparse(function)) for function in functions]
+    # A string may name a credential, as in ``getenv("DB_PASSWORD")``.
+    arguments = [node.value for call in calls for node in call.args if isinstance(node, ast.Constant)]
+    labels += [value for value in arguments if isinstance(value, str) and value.isidentifier()]
+    names = (str(getattr(function, "attr", getattr(function, "id", ""))) for function in functions)
+    return tuple(filter(is_of_credential, dict.fromkeys(labels))), frozenset(names)
 
 
 def is_of_credential(label: str) -> bool:
