@@ -13,7 +13,6 @@ from loop_close.judge import report_of
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
 from loop_close.settings import Settings
-from loop_close.syntax import body_start
 
 
 def edited(function="total", diff=""):
@@ -284,7 +283,6 @@ def test_a_bracket_that_is_closed_below_the_last_code_is_part_of_the_function(tm
     text = "def total(\n    cart,\n    rate,\n):\n    return add(\n        [cart, rate]\n    )\n\n\nX = 1\n"
     first, _ = suspected(tmp_path, "total", text=text, line=1, end_line=6)
     assert first.source.lines[-1] == "    )"
-    assert body_start(first.source.lines) == 4
 
 
 def test_source_that_is_no_python(tmp_path):

@@ -11,7 +11,7 @@ from loop_close.capture import MAX_LINE, index_of
 from loop_close.model import Report, RootCause, SourceLines, Suspect
 from loop_close.prompt.place import edited_in
 from loop_close.records import Loop
-from loop_close.syntax import body_start, lines_of
+from loop_close.syntax import lines_of
 from loop_close.syntax.meaning import MODULE
 
 # Of a longer function these many lines are kept, of a module these around the one in question.
@@ -70,7 +70,7 @@ def _with_source(suspect: Suspect, loop: Loop | None, root: Path) -> Suspect:
     lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:
         odd, at = suspect.odd[0], edited_in(lines, suspect, loop)
-        middle = at if at is not None else odd - first if odd else body_start(lines)
+        middle = at if at is not None else odd - first if odd else 0
         cut = max(0, min(middle - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
     return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else None)

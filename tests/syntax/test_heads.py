@@ -1,4 +1,3 @@
-import ast
 import textwrap
 
 import pytest
@@ -6,61 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.edits import diff_of
-from loop_close.syntax import body_line, body_start, edited_at
+from loop_close.syntax import edited_at
 
 LONG = "x" * 300
 
 
 def lines(text):
     return textwrap.dedent(text).strip("\n").split("\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("def f(): return 1", 0),
-        ("def f():\n    return 1", 1),
-        ("def f():\n    # why\n    return 1", 2),
-        ("def f():\n    'It.'\n    return 1", 2),
-        ("def f():\n    'It.'\n    # why\n    return 1", 2),
-        ("def f():\n    '''It.\n\n    More.\n    '''\n\n    return 1", 6),
-        ("def f():\n    'It.'", 1),
-        ("def f():\n    'It.'; return 1", 1),
-        ("def f():\n    f'It.'\n    return 1", 1),
-        ("@a\n@b\ndef f(\n    x,\n):\n    'It.'\n    return 1", 6),
-        ("async def f():\n    'It.'\n    return 1", 2),
-        ("    def f():\n        'It.'\n        return 1", 2),
-        ("\tdef f():\n\t\t'''It.\nMore.'''\n\t\treturn 1", 3),
-        ("def f():\n    'It.'\n    @a\n    def g(): ...", 2),
-        ("def f():\n    '''It.", 0),
-        ("    return 1", 0),
-        ("return 1\n", 0),
-        ("class A:\n    'It.'\n    def f(self):\n        return 1", 0),
-        ("class A:\n    def f(self):\n        return 1", 0),
-        ("", 0),
-        ("\x00", 0),
-        ("   ", 0),
-    ],
-)
-def test_lines_above_the_body(text, expected):
-    assert body_start(text.split("\n")) == expected
-
-
-def test_no_lines():
-    assert body_start([]) == 0
-
-
-@given(st.lists(st.text(max_size=20), max_size=8))
-def test_whatever_the_lines_are(some):
-    assert 0 <= body_start(some) <= len(some)
-
-
-@pytest.mark.parametrize(
-    "text", ["def f():\n    'a'\n    1\n", "def f():\n    'a'; 1\n", "def f():\n    1\n"]
-)
-def test_the_body_line_of_a_tree(text):
-    (function,) = ast.parse(text).body
-    assert text.split("\n")[body_line(function) - 1].strip() in ("1", "'a'; 1")
 
 
 BEFORE = lines("""

@@ -100,18 +100,6 @@ def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     return None
 
 
-def docstring_end(function: Function) -> int | None:
-    """The last line of the docstring; None if there is none."""
-    first = function.body[0]
-    if (
-        isinstance(first, ast.Expr)
-        and isinstance(first.value, ast.Constant)
-        and isinstance(first.value.value, str)
-    ):
-        return first.end_lineno
-    return None
-
-
 def is_placeholder_body(function: Function) -> bool:
     """Whether the body is a placeholder: only ``...``, ``pass`` or a docstring, and no decorator requires that.
 
@@ -125,72 +113,23 @@ def is_placeholder_body(function: Function) -> bool:
     )
 
 
-# --- lines within the source of a function
-
-
-def body_start(lines: Sequence[str]) -> int:
-    """The number of lines above the body: decorators, signature, docstring.
-
-    :param lines: the lines of one whole function, indented as in its module.
-    :returns: 0 if the lines are not a whole function. A docstring without further statements counts as the body.
-    """
-    is_inner = bool(lines) and lines[0][:1].isspace()
-    index = index_source("\n".join([*(["if 1:"] if is_inner else []), *lines]))
-    node: ast.AST | None = index.tree if index is not None else None
-    for _ in range(1 + is_inner):
-        node = next(iter(getattr(node, "body", ())), None)
-    if not isinstance(node, Function):
-        return 0
-    first = body_line(node) - 1 - is_inner
-    while first < len(lines) and not lines[first].strip():
-        first += 1
-    return first
-
-
-def body_line(function: Function) -> int:
-    """The first line below signature and docstring, even a comment; that of the docstring if nothing follows it."""
-    end, first, *rest = docstring_end(function), *function.body
-    return end + 1 if end is not None and rest and rest[0].lineno > end else first.lineno
-
-
 def edited_at(lines: Sequence[str], diff: str) -> int | None:
     """The index of the first line that an edit changed; if it only removed lines, that of the next line.
 
     :param lines: the current source.
     :param diff: the recorded diff, with one line of context and without line numbers.
-    :returns: None if the place cannot be found, for example because the source was edited since.
+    :returns: None if that line, between the two beside it, cannot be found: the source was edited since.
     """
     rows = diff.split("\n")
-    if not any(row.startswith(("+", "-")) for row in rows):
-        return None
-    before, added, after = _first_change(rows)
-    for block, skipped in ((before + added + after, len(before)), (added, 0)):
-        found = next(_places(lines, block), None) if block else None
-        if found is not None:
-            return min(found + skipped, len(lines) - 1)
+    first = next((number for number, row in enumerate(rows) if row.startswith(("+", "-"))), len(rows))
+    start = max(first - 1, 0)
+    block = [row[1:] for row in rows if not row.startswith("-")][start : first + 2]
+    for at in range(len(lines) - len(block) + 1 if first < len(rows) and block else 0):
+        if all(map(_is_alike, lines[at : at + len(block)], block)):
+            return min(at + first - start, len(lines) - 1)
     return None
-
-
-def _first_change(rows: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The line before the first change, its added lines, and the line after it; each list may be empty."""
-    first = next((n for n, row in enumerate(rows) if row[:1] in ("+", "-")), len(rows))
-    last = next((n for n in range(first, len(rows)) if rows[n][:1] not in ("+", "-")), len(rows))
-    added = [row[1:] for row in rows[first:last] if row.startswith("+")]
-    return _context(rows[:first][-1:]), added, _context(rows[last:][:1])
-
-
-def _context(rows: Sequence[str]) -> list[str]:
-    return [row[1:] for row in rows if row[:1] in ("", " ")]
-
-
-def _places(lines: Sequence[str], block: Sequence[str]) -> Iterator[int]:
-    for start in range(len(lines) - len(block) + 1):
-        if all(map(_is_alike, lines[start : start + len(block)], block)):
-            yield start
 
 
 def _is_alike(line: str, shown: str) -> bool:
     """Whether a line matches one of a diff, where long lines are cut."""
-    if shown.endswith("…"):
-        return line.startswith(shown[:-1])
-    return line.rstrip() == shown.rstrip()
+    return line.startswith(shown[:-1]) if shown.endswith("…") else line.rstrip() == shown.rstrip()
