@@ -2,7 +2,7 @@ import pytest
 
 from loop_close.capture import is_hidden, live_frames, record
 from loop_close.capture.exceptions import describe_any
-from loop_close.facts import MAX_INNER, MAX_OUTER, bounded
+from loop_close.facts import MAX_INNER, MAX_OUTER
 from loop_close.model import SourceLines
 
 
@@ -13,17 +13,6 @@ def frames(written, text, name="tests/test_it.py"):
 
 def functions(written, text, name="tests/test_it.py"):
     return [record(f).function for f in frames(written, text, name)]
-
-
-def test_no_traceback_has_no_frames(written):
-    assert live_frames(None, written.project) == []
-
-
-def test_frames_outside_of_the_project_are_known_but_have_no_file(written):
-    error = written.error("tests/test_it.py", "import json\ndef test_it():\n    json.loads('')\n")
-    live = live_frames(error.__traceback__, written.project)
-    assert [f.file for f in live] == [None, "tests/test_it.py", None, None, None]
-    assert live[-1].code.co_name == "raw_decode"
 
 
 def test_record(written):
@@ -118,12 +107,3 @@ def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
     text = "def deep():\n    raise RecursionError('too deep')\ndef test_it():\n    deep()\n"
     found = describe_any(written.error("tests/test_it.py", text), written.project)
     assert [f.function for f in found.frames] == ["test_it", "deep"]
-
-
-@pytest.mark.parametrize(("number", "kept"), [(0, 0), (1, 1), (16, 16), (17, 16), (900, 16)])
-def test_bounded(number, kept):
-    found = bounded(list(range(number)))
-    assert len(found) == kept
-    assert found == sorted(found)
-    if number:
-        assert (found[0], found[-1]) == (0, number - 1)

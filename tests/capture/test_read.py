@@ -22,15 +22,10 @@ def caused(cause):
     return exc
 
 
-class Order(Exception):  # noqa: N818
-    cause = ValueError("of the project's own")
-
-
 @pytest.mark.parametrize(
     "exc",
     [
         ValueError("x"),
-        Order(),
         CollectError("x"),
         ConftestImportFailure("x"),
         ConftestImportFailure(None),

@@ -1,8 +1,6 @@
 import textwrap
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from loop_close.edits import diff_of
 from loop_close.syntax import edited_at
@@ -61,11 +59,3 @@ def test_edits_since_are_no_trouble():
     diff = diff_of(BEFORE, with_line(2, "    goods = 1"))
     assert edited_at(with_line(2, "    goods = 2"), diff) is None
     assert edited_at(["new = 1", *with_line(2, "    goods = 1")], diff) == 3
-
-
-@given(
-    st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abcd"), min_size=1, max_size=8)
-)
-def test_a_place_is_one_of_the_lines(before, after):
-    found = edited_at(after, diff_of(before, after))
-    assert found is None or 0 <= found < len(after)
