@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from types import FrameType, FunctionType
 from typing import Any
@@ -154,16 +154,13 @@ class SiteFinder:
         # What a lambda or a comprehension was given comes from a caller that is not known.
         is_expression = live.code.co_name.startswith("<") and live.code.co_name != "<module>"
         lookup = FrameLookup(live.frame, self._project, self._fixtures, helpers)
-
-        def used_in(node: ast.expr) -> Iterator[Origin]:
-            steps = 0 if is_expression else 1
-            return origins_in(node, scope, statement.lineno, lookup.origin, steps=steps)
-
-        found = [origin for node in checked_expressions(statement) for origin in used_in(node)]
-        # Where that shows nothing, the nearest call that was given a name of the statement.
-        for call in earlier_calls(scope, statement) if frame.is_test else ():
-            found = found or [*used_in(call)]
-        found = [*dict.fromkeys(found)]
+        # Where the statement shows nothing, the nearest call that was given a name of it.
+        calls = earlier_calls(scope, statement) if frame.is_test else ()
+        places: list[Sequence[ast.expr]] = [checked_expressions(statement), *([call] for call in calls)]
+        steps = 0 if is_expression else 1
+        found: list[Origin] = []
+        for nodes in places:
+            found = found or origins_in(nodes, scope, statement.lineno, lookup.origin, steps)
         origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)
         values: tuple[tuple[str, str], ...] = ()
         labels = labels_at([(live.code, live.line)]) if is_verdict else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from loop_close.model import Origin
@@ -12,25 +12,32 @@ from loop_close.syntax import Function
 
 
 def origins_in(
-    node: ast.AST, scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None], *, steps: int
-) -> Iterator[Origin]:
-    """What an expression calls or reads, and what made the values of its names, so many assignments back.
+    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None], steps: int
+) -> list[Origin]:
+    """What expressions call or read, and what made the values of their names, so many assignments back; each once.
 
     Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
 
     :param scope: the function or module around it; only assignments above ``line`` count.
     :param find: the definition in the project that an expression names.
     """
-    found = find(node.func if isinstance(node, ast.Call) else node) if isinstance(node, ast.expr) else None
-    if found is not None:
-        yield found
-        if not found.is_test:
-            return
-    value = value_before(scope, node.id, line) if steps and isinstance(node, ast.Name) else None
-    if value is not None:
-        yield from origins_in(value, scope, value.lineno, find, steps=steps - 1)
-    for child in ast.iter_child_nodes(node):
-        yield from origins_in(child, scope, line, find, steps=steps)
+    found: dict[Origin, None] = {}
+    seen: set[int] = set()
+    stack = [(node, line, steps) for node in reversed(nodes)]
+    while stack:
+        node, line, left = stack.pop()
+        named = node.func if isinstance(node, ast.Call) else node
+        origin = find(named) if isinstance(named, ast.Name | ast.Attribute | ast.Subscript) else None
+        if origin is not None:
+            found[origin] = None
+        if origin is None or origin.is_test:
+            inner = [(child, line, left) for child in ast.iter_child_nodes(node)]
+            value = value_before(scope, node.id, line) if left and isinstance(node, ast.Name) else None
+            if value is not None and id(value) not in seen:
+                seen.add(id(value))
+                inner.append((value, value.lineno, left - 1))
+            stack += reversed(inner)
+    return list(found)
 
 
 def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
@@ -39,21 +46,18 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
     ``with pytest.raises(E): f(x)`` fails when ``f`` does not raise, so that the test is of ``f``.
     """
     match statement:
-        case ast.Assert():
-            return [statement.test]
         case ast.With() | ast.AsyncWith():
             inner = [e for s in statement.body for e in checked_expressions(s)]
             return inner + [item.context_expr for item in statement.items]
-        case ast.For() | ast.AsyncFor():
-            return [statement.iter]
-        case ast.If() | ast.While():
-            return [statement.test]
-        case ast.Assign(value=value) | ast.AugAssign(value=value):
-            return [value]
+        case ast.Assert(test=checked) | ast.If(test=checked) | ast.While(test=checked):
+            return [checked]
+        case ast.For(iter=checked) | ast.AsyncFor(iter=checked):
+            return [checked]
+        case ast.Assign(value=checked) | ast.AugAssign(value=checked):
+            return [checked]
         case ast.Raise():
             return []  # the exception is the failure itself, not a value with an origin
-        case _:
-            return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
+    return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
 
 
 def earlier_calls(scope: ast.AST, statement: ast.stmt) -> list[ast.Call]:
