@@ -52,7 +52,7 @@ class Frame(Record, frozen=True, kw_only=True):
 
 
 class Origin(Record, frozen=True, kw_only=True):
-    """The origin of a value in a failing statement: a function, class or attribute of the project.
+    """The origin of a value in a failing statement: a function or class of the project.
 
     :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
     :ivar is_empty: the function's body is a placeholder.
