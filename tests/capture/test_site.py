@@ -388,3 +388,28 @@ def test_error_that_a_module_raises_again(written):
     written.write("src/again_module.py", text)
     found = written.fail("def test_it():\n    import again_module\n")
     assert (found.site.statement, found.site.frame.line) == ("1 / 0", 2)
+
+
+def test_origins_are_found_in_linear_time(site):
+    wide = ", ".join(["x"] * 2_000)
+    assert site(test("x = same(1)", f"y = [{wide}]", "assert y == [1]"))[1] == []  # two assignments back
+    assert site(test("x = same(1)", f"assert [{wide}] == [1]"))[1] == ["same"]
+    assert site(test(f"x = [{wide.replace('x', 'same(1)')}]", f"assert [{wide}] == [1]"))[1] == ["same"]
+    assert site(test(f"assert {' + '.join(['same(1)'] * 100)} == 1"))[1] == ["same"]
+
+
+def test_decorated_functions_are_origins(written):
+    text = """
+        import functools
+        @functools.lru_cache
+        def cached():
+            return 1
+        def deco(function):
+            return functools.wraps(function)(lambda: function())
+        @deco
+        def wrapped():
+            return 1
+        """
+    written.write("src/decorated_site.py", text)
+    test = "from decorated_site import *\ndef test_it():\n    assert cached() + wrapped() == 3\n"
+    assert [o.function for o in written.fail(test).site.origins] == ["cached", "wrapped"]
