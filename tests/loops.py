@@ -49,11 +49,3 @@ edits_drawn = st.builds(
         max_size=3,
     ),
 )
-loops_drawn = st.builds(
-    lambda found, stalled, best: loop(
-        *(step(run, edits=each) for run, each in enumerate(found, 1)), stalled=stalled, best=best, base=7
-    ),
-    st.lists(edits_drawn, min_size=1, max_size=5),
-    st.integers(0, 4),
-    st.none() | st.integers(1, 9),
-)

@@ -1,6 +1,5 @@
 """The recipes in ``examples/ci``: linted, and their steps run here, in order, as the systems would run them."""
 
-import json
 import os
 import re
 import shutil
@@ -171,29 +170,6 @@ def test_github_shards_become_one_prompt(project, tmp_path):
     assert "1 test fails" in github.summary.read_text()
     assert "::error title=loop-close" in github.printed
     assert len([*github.cache.iterdir()]) == 2
-
-
-@pytest.mark.slow
-def test_github_pull_request_passes_its_history_on_and_sees_that_of_the_main_branch(project, tmp_path):
-    run_github(project, tmp_path, "push")
-    recipe = yaml.safe_load((RECIPES / "github.yml").read_text())
-    pull = GitHub(project, tmp_path, "pull_request")
-    pull.number = 100
-    shutil.rmtree(tmp_path / "artifacts")
-    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 1})
-    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 2})
-    names = {each.name for each in (tmp_path / "artifacts").iterdir()}
-    assert names == {"report-3.11-1", "report-3.11-2", "history-3.11-1", "history-3.11-2"}
-    assert numbers(tmp_path) == [2, 2], "the first run was that of the main branch"
-    pull.before, pull.printed = "0ldc0de", ""  # another push
-    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 1})
-    pull.job("test", recipe["jobs"]["test"], {"python": "3.11", "shard": 2})
-    assert numbers(tmp_path) == [3, 3], "the second run was that of the last push"
-
-
-def numbers(folder):
-    reports = sorted(folder.glob("artifacts/report-*/report.json"))
-    return [json.loads(each.read_text())["number"] for each in reports]
 
 
 @pytest.mark.slow

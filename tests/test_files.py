@@ -5,8 +5,6 @@ import pytest
 
 from loop_close import files
 from loop_close.files import SIGNATURE, UnusablePathError
-from loop_close.settings import Settings
-from loop_close.tree import take
 
 SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
 RUNNING = "# Tests are running\n\nThis file is rewritten when the run ends.\n"
@@ -113,11 +111,6 @@ def test_read_only_folder_is_refused(tmp_path):
     assert message.endswith("cannot be written: Permission denied")
 
 
-def test_pieces_are_written_as_utf_8_with_line_feeds(tmp_path):
-    files.write(tmp_path / "x", ["ä\n", "日本\r\n", "\ud800"])
-    assert (tmp_path / "x").read_bytes() == "ä\n日本\r\n?".encode()
-
-
 def test_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "x"
     path.write_text("old")
@@ -130,20 +123,6 @@ def test_file_is_replaced_whole_or_not_at_all(tmp_path):
         files.write(path, pieces())
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_reader_of_the_old_file_keeps_the_old_text(tmp_path):
-    path = tmp_path / "x"
-    path.write_text("old")
-    with path.open() as reader:
-        files.write(path, ["new"])
-        assert reader.read() == "old"
-    assert path.read_text() == "new"
-
-
-def test_folder_that_is_gone_is_an_os_error(tmp_path):
-    with pytest.raises(OSError, match="No such file"):
-        files.write(tmp_path / "gone" / "x", ["new"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
@@ -164,12 +143,6 @@ def test_state_folder_is_made_once_and_ignored_by_git(tmp_path):
     (folder / ".gitignore").write_text("*\n!keep\n")
     assert files.state_folder(tmp_path) == folder == tmp_path / ".loop-close"
     assert (folder / ".gitignore").read_text() == "*\n!keep\n"
-
-
-def test_state_folder_whose_place_is_taken_is_an_os_error(tmp_path):
-    (tmp_path / ".loop-close").write_text("")
-    with pytest.raises(OSError, match="File exists"):
-        files.state_folder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -229,26 +202,3 @@ def test_list_of_failing_tests_is_read_as_it_was_written(tmp_path, nodeids):
     lines = (tmp_path / files.FAILED).read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(nodeids)
     assert not [line for line in lines if line.startswith(("-", "@"))]
-
-
-def test_a_file_that_is_being_written_is_no_edit_for_another_run(tmp_path, monkeypatch):
-    (tmp_path / "shop.py").touch()
-    seen = []
-
-    def replaced(*paths, done=os.replace):
-        seen.extend((sorted(each.name for each in tmp_path.iterdir()), [*take(tmp_path).files]))
-        done(*paths)
-
-    monkeypatch.setattr(os, "replace", replaced)
-    files.write(tmp_path / "nextprompt.txt", ["text"])
-    assert len(seen[0]) == 2
-    assert seen[1] == ["shop.py"]
-
-
-def test_option_whose_path_leads_up_names_a_file_outside(tmp_path):
-    root = tmp_path / "api"
-    root.mkdir()
-    given = {"json": root / ".." / "report.json"}
-    targets = files.targets_of(root, Settings(json="x.json"), given)
-    targets.write_json(["{}"])
-    assert (tmp_path / "report.json").read_text() == "{}"

@@ -44,14 +44,6 @@ def test_what_is_checked_in_is_what_the_tool_writes(tool):
     assert tool.main(["--check"]) == 0
 
 
-def test_a_file_that_is_out_of_date_is_named(tool, tmp_path, monkeypatch):
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    monkeypatch.setattr(tool, "ROOT", tmp_path)
-    assert tool.main([]) == 0
-    (tmp_path / "server.json").write_text("{}\n")
-    assert tool.main(["--check"]) == "out of date: server.json: run python tools/listings.py"
-
-
 # The plugin: its hook, its manifest, its skill.
 
 
@@ -191,59 +183,6 @@ def test_the_server_is_the_command_of_the_package():
     assert PROJECT["scripts"][package["identifier"]] == PROJECT["scripts"]["loop-close"]
     assert parse([each["value"] for each in package["packageArguments"]]).name == "mcp"
     assert [each["value"] for each in package["runtimeArguments"]] == PROJECT["optional-dependencies"]["mcp"]
-
-
-def test_a_release_names_the_server_after_its_repository(tool):
-    server = json.loads(tool.listings("Some-Owner/loop-close")["server.json"])
-    check_server(server)
-    assert server["name"] == "io.github.Some-Owner/loop-close"
-    assert server["repository"] == {"url": "https://github.com/Some-Owner/loop-close", "source": "github"}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = tool.with_name(readme, server["name"])
-    assert named == tool.with_name(named, server["name"])
-    assert named.startswith(readme.rstrip())
-    assert "mcp-name: io.github.Some-Owner/loop-close " in named
-
-
-def test_a_release_has_a_readme_whose_links_lead_somewhere_on_pypi(tool):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    text = tool.published(readme, "Some-Owner/loop-close")
-    assert text == tool.published(text, "Some-Owner/loop-close")
-    assert f"pip install {PROJECT['name']}\n" in text
-    assert "not on PyPI" not in text
-    here = re.compile(r"\]\(([^)]+)\)").findall(readme)
-    there = re.compile(r"\]\(([^)]+)\)").findall(text)
-    of_version = f"v{PROJECT['version']}/"
-    for old, new in zip(here, there, strict=True):
-        kind = "raw.githubusercontent.com/Some-Owner/loop-close/"
-        if not old.endswith(".svg"):
-            kind = "github.com/Some-Owner/loop-close/blob/"
-        assert new == f"https://{kind}{of_version}{old}"
-        assert (ROOT / old.partition("#")[0]).exists()
-    code = "```md\n[a](b.md)\n```\n"
-    assert tool.published(f"{code}[a](b.md)\n{code}", "o/n").count("](b.md)") == 2
-
-
-def test_a_release_has_addresses(tool):
-    text = tool.with_urls((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "Some-Owner/loop-close")
-    assert text == tool.with_urls(text, "Some-Owner/loop-close")
-    project = tomllib.loads(text)["project"]
-    urls = project.pop("urls")
-    assert project == PROJECT
-    assert urls["Repository"] == "https://github.com/Some-Owner/loop-close"
-    assert all(url.startswith(urls["Repository"]) for url in urls.values())
-    recipe = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
-    text = tool.with_homepage(recipe, "Some-Owner/loop-close")
-    assert text == tool.with_homepage(text, "Some-Owner/loop-close")
-    about = yaml.safe_load(text)["about"]
-    assert about == {"homepage": urls["Repository"], **yaml.safe_load(recipe)["about"]}
-
-
-@pytest.mark.parametrize("text", ["loop-close", "a/b/c", "a/b c", "../x", ""])
-def test_a_wrong_repository_is_refused(tool, text, capsys):
-    with pytest.raises(SystemExit):
-        tool.main(["--check", "--repository", text])
-    assert "is not OWNER/NAME" in capsys.readouterr().err
 
 
 # What a release is made of.

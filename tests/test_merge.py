@@ -14,7 +14,6 @@ from loop_close.model import Counts, Evidence, Failure, Observation, Provenance,
 from loop_close.parts import Part, decode, encode
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
-from loop_close.readers.streams import observe
 
 TESTS = [f"tests/test_cart.py::test_{n}" for n in range(6)]
 BROKEN = raised("ValueError", "bad", [in_test("test_0"), frame()])
@@ -136,30 +135,6 @@ def test_shards_of_several_machines_are_a_run_for_each_machine():
     assert names == ["unit (cpython-3.11-darwin)", "unit (cpython-3.11-linux)"]
 
 
-def test_one_name_on_several_machines_is_several_sources_and_one_run_twice_is_two():
-    parts = [part(name="a", source="unit"), part(name="b", source="unit", platform="darwin")]
-    parts += [part(name="c", source="web"), part(name="d", source="web", failing=TESTS[:1])]
-    parts += [part(source="own"), part(source="own", failing=TESTS[:1])]
-    assert [each.source for each in join(parts).sources] == [
-        *("own", "own 2", "unit (a)", "unit (b)", "web (c)", "web (d)")
-    ]
-
-
-def test_calls_are_those_of_one_source_where_the_same_tests_ran():
-    ran = calls(called(passed=4), passed=4)._replace(failed={TESTS[0]: ((0, 10),)})
-    one = part(failing=TESTS[:1], calls=ran)
-    same = part(failing=TESTS[:1], calls=ran, interpreter="cpython-3.12")
-    others = part(tests=["tests/test_web.py::test_it"], calls=calls(called(passed=1), passed=1), source="web")
-    assert join([one, same]).observation.calls.passed == 4
-    assert join([one, same, others]).observation.calls.passed == 5
-
-
-def test_equal_findings_of_a_checker_in_several_files_count_each():
-    said = "".join(f"src/{name}.py:1:8: F401 [*] `os` imported but unused\n" for name in "abcd")
-    checked = Part(observation=observe(f"{said}Found 4 errors.\n", "", 1, source="ruff"))
-    assert text(join([part(failing=TESTS[:1]), checked])).startswith("# 1 test fails, 4 ruff errors")
-
-
 def test_a_source_that_is_red_without_a_failure_is_not_green():
     nothing = Observation(exit_code=0, source="web", counts=Counts())
     report = join([part(), Part(observation=nothing)])
@@ -194,12 +169,6 @@ def test_without_a_source_that_is_expected_it_is_not_green():
     assert join(parts, expected=["py311", "*-3.13"]).verdict == "green"
     report = join(parts, expected=["*-3.12", "lint"])
     assert (report.verdict, report.observation.incomplete) == ("error", "no report is of *-3.12, lint")
-
-
-def test_how_many_pass_is_not_told_where_it_is_not_known_which():
-    parts = [part(tests=[], failing=[test], source=name) for test, name in zip(TESTS, "ab", strict=False)]
-    counts = join(parts).observation.counts
-    assert (counts.failed, counts.passed) == (2, 0)
 
 
 def test_nothing_and_what_could_not_be_read_is_not_green():

@@ -4,9 +4,6 @@ import pytest
 
 from loop_close.settings import MIN_BUDGET, Settings, SettingsError, check_setting, parse_settings
 
-CHECKS = 'a table of commands by name, as in { tests = "pytest", types = "mypy src" }'
-STRATEGY = "the name of an exit strategy, or several joined by '+', as a string of one line"
-
 
 @pytest.mark.parametrize(
     ("table", "expected"),

@@ -185,12 +185,3 @@ def test_a_command_that_fails_beside_the_tests_is_a_cause(project):
     folder = project("none", more=more)
     tox(folder, "--loop-close")
     assert "none: exit -1: sh is not allowed, use allowlist_externals to allow it" in prompt(folder)
-
-
-def test_a_fault_of_ours_costs_a_line(project):
-    folder = project("fine")
-    (folder / "pyproject.toml").write_text("[tool.loop-close]\nbudget = 'much'\n")
-    done = tox(folder, "--loop-close")
-    assert done.returncode == 0
-    assert "loop-close: internal error in fine: " in done.stderr
-    assert "budget" in done.stderr

@@ -19,23 +19,6 @@ def test_weight_is_the_logarithm_of_the_odds() -> None:
     assert weights_of(three_of_four) == pytest.approx([log(3)], abs=1e-4)
 
 
-def test_choice_counts_by_its_part() -> None:
-    from benchmarks.localize.logit import weights_of
-
-    assert weights_of([chosen(5.0, is_first=True), chosen(1.0, is_first=False)]) == pytest.approx(
-        [log(5)], abs=1e-4
-    )
-
-
-def test_any_of_several_right_candidates_will_do() -> None:
-    from benchmarks.localize.logit import weights_of
-
-    # With x = e^w the likelihood is (x + 1) / (x + 2) * x / (x + 1) * 1 / (x + 1): the most where x is the root of 2.
-    two_right = (1.0, [([1.0], True), ([0.0], True), ([0.0], False)])
-    choices = [two_right, chosen(1.0, is_first=True), chosen(1.0, is_first=False)]
-    assert weights_of(choices) == pytest.approx([log(2) / 2], abs=1e-4)
-
-
 def test_penalty_draws_to_zero() -> None:
     from benchmarks.localize.logit import weights_of
 
@@ -49,10 +32,3 @@ def test_penalty_draws_to_the_weights_that_are_given() -> None:
 
     always = [chosen(1.0, is_first=True)]
     assert 0 < weights_of(always, 1.0)[0] < 1 < weights_of(always, 1.0, [2.0])[0] - 1 < 1.5
-
-
-def test_nothing_to_fit_to_is_said() -> None:
-    from benchmarks.localize.logit import weights_of
-
-    with pytest.raises(ValueError, match="no choices"):
-        weights_of([])

@@ -1,8 +1,7 @@
 import ast
 from random import Random
 
-import pytest
-from benchmarks.localize.faults import Mutation, halved, load, put, save
+from benchmarks.localize.faults import Mutation, load, put
 from benchmarks.localize.mutate import KINDS, mutations
 
 SOURCE = '''\
@@ -35,37 +34,6 @@ def found(kind, source=SOURCE):
     return [(f.line, f.function, f.before, f.after) for f in faults if f.kind == kind]
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("flipped-comparison", (10, "Cart.total", ">", ">=")),
-        ("flipped-comparison", (13, "Cart.total", "==", "!=")),
-        ("off-by-one", (13, "Cart.total", "1", "0")),
-        ("off-by-one", (13, "Cart.total", "len(prices)", "(len(prices) - 1)")),
-        ("wrong-boolean", (10, "Cart.total", "and", "or")),
-        ("wrong-boolean", (10, "Cart.total", "not p.free", "p.free")),
-        ("wrong-boolean", (11, "Cart.total", "True", "False")),
-        ("wrong-operator", (14, "Cart.total", "+", "-")),
-        ("wrong-operator", (19, "Cart.outer.<locals>.inner", "-", "+")),
-        ("wrong-name", (19, "Cart.outer.<locals>.inner", "a", "b")),
-        ("wrong-attribute", (10, "Cart.total", "free", "sum")),
-        ("swapped-arguments", (14, "Cart.total", '"ä", rate', 'rate, "ä"')),
-        ("wrong-keyword", (12, "Cart.total", "key=rate", "")),
-        ("wrong-keyword", (14, "Cart.total", ", places=2", "")),
-        ("wrong-keyword", (14, "Cart.total", "places", "key")),
-        ("lost-return", (19, "Cart.outer.<locals>.inner", "return a - b", "return None")),
-        ("lost-return", (19, "Cart.outer.<locals>.inner", "return a - b", "a - b")),
-        ("deleted-statement", (11, "Cart.total", "self.seen = True", "pass")),
-        ("deleted-statement", (12, "Cart.total", "self.lines.sort(key=rate)", "pass")),
-        ("not-implemented", (19, "Cart.outer.<locals>.inner", "return a - b", "raise NotImplementedError")),
-        ("broken-import", (1, "<module>", "os", "os_")),
-        ("broken-import", (2, "<module>", "tax", "tax_")),
-    ],
-)
-def test_makes(kind, expected):
-    assert expected in found(kind)
-
-
 def test_every_kind_is_made_and_changes_one_line_only():
     faults = mutations(SOURCE, project="shop", file="cart.py", random=Random(1))
     assert {f.kind for f in faults} == set(KINDS)
@@ -74,11 +42,6 @@ def test_every_kind_is_made_and_changes_one_line_only():
         pairs = zip(SOURCE.split("\n"), changed.split("\n"), strict=True)
         assert [n for n, (old, new) in enumerate(pairs, 1) if old != new] == [fault.line]
         ast.parse(changed)
-
-
-@pytest.mark.parametrize("kind", ["wrong-name", "wrong-attribute", "wrong-operator"])
-def test_says_nothing_of_what_stands_outside_functions(kind):
-    assert found(kind, "import os\nname = os.path + os.name\nclass A:\n    x = name - name\n") == []
 
 
 def test_the_same_seed_gives_the_same_names():
@@ -96,18 +59,6 @@ def test_a_fault_is_put_and_taken_out(tmp_path):
     with put(one(), tmp_path) as changed:
         assert path.read_bytes() == b"def f():\r\n    return 2  # \xc3\xa4\r\n" == changed.encode()
     assert b"return 1" in path.read_bytes()
-
-
-def test_a_fault_for_another_text_is_refused():
-    with pytest.raises(ValueError, match="has no 'return 1'"):
-        one().apply("def f():\n    return 3\n")
-
-
-def test_a_list_is_read_as_it_was_written(tmp_path):
-    faults = halved([one(project=p, line=n) for p in "ab" for n in range(5)])
-    save(faults, tmp_path / "faults.json")
-    assert load(tmp_path / "faults.json") == faults
-    assert [f.half for f in faults] == ["tune", "report", "tune", "report", "tune"] * 2
 
 
 def test_the_list_is_what_it_is_said_to_be():

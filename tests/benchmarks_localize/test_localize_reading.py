@@ -1,15 +1,14 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.localize import bare, ours, receptor
+from benchmarks.localize import ours
 from benchmarks.localize.faults import Mutation
 from benchmarks.localize.projects import Project
-from benchmarks.localize.reading import Named, Said, Scene, mentions, names_file, once, shows_line
+from benchmarks.localize.reading import Scene, mentions
 from benchmarks.localize.run import Ran
 from benchmarks.localize.score import Score, score
 from benchmarks.localize.spans import Resolver
 from benchmarks.localize.table import calibration, markdown, plain, rows
-from benchmarks.tokenizer import count_tokens
 
 SOURCE = """\
 import os
@@ -45,116 +44,6 @@ def names(said):
     return [named.function for named in said.named]
 
 
-BARE = """\
-FF                                                    [100%]
-================ FAILURES ================
-____________ test_one[a] ____________
-tests/test_shop.py:5: in test_one
-    outer(1)
-shop/cart.py:9: in outer
-    return inner(a)
-shop/cart.py:5: TypeError
-_ test_two[a very long name] _
-_ _ _ _ _ _ _ _ _ _ _ _
-/usr/lib/python3/json.py:3: in load
-{root}/shop/cart.py:14: in third
-    return a.third_of_all
-E   AttributeError: x
-======= short test summary info =======
-FAILED tests/test_shop.py::test_one - shop/cart.py:1: x
-"""
-
-
-def test_pytest_from_the_innermost_frame_outwards(scene):
-    said = read(bare, scene, BARE.format(root=scene.root))
-    assert names(said) == ["inner", "outer", "third"]
-    assert said.groups == 2
-
-
-RECEPTOR = """\
-FAIL exit=1 | 3 failed, 116 passed | 1.22s | 2 root causes
-
-[1] AttributeError | 3 tests | call
-    shop/cart.py:14
-    AttributeError: 'list' object has no attribute
-    frames: tests/test_shop.py:45 -> shop/cart.py:9 -> shop/cart.py:5 -> shop/cart.py:14
-    rerun: pytest tests/test_shop.py -q
-
-[2] AssertionError | 1 test | call
-    tests/test_shop.py:3
-"""
-
-
-def test_the_peer_from_the_place_it_names(scene):
-    said = read(receptor, scene, RECEPTOR)
-    assert names(said) == ["third", "inner", "outer"]
-    assert said.groups == 2
-
-
-def cause(suspects=(), file="shop/cart.py", line=9, function="outer"):
-    return {"suspects": list(suspects), "location": {"file": file, "line": line, "function": function}}
-
-
-def suspect(line, function):
-    return {
-        "file": "shop/cart.py",
-        "line": line,
-        "end_line": line,
-        "function": function,
-        "score": 1,
-        "reasons": [],
-    }
-
-
-def test_ours_cause_by_cause_places_where_there_are_no_suspects(scene):
-    causes = [cause([suspect(3, "inner"), suspect(2, "<module>")]), cause(), cause(file="tests/test_shop.py")]
-    said = ours.said(scene, {"root_causes": [*causes, cause([suspect(3, "inner")])]}, "text")
-    assert names(said) == ["inner", "<module>", "outer"]
-    assert said.groups == 4
-
-
-def test_nothing_written_is_nothing_said(scene, tmp_path):
-    assert ours.read(scene, Ran(code=4, output="", seconds=0), tmp_path) == Said(text="", named=(), groups=0)
-
-
-def test_a_function_counts_where_it_is_named_first():
-    assert once([Named("a", 1, "f"), Named("a", 5, "g"), Named("a", 2, "f")]) == (
-        Named("a", 1, "f"),
-        Named("a", 5, "g"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "is_named"),
-    [
-        ("in `shop/cart.py` it", True),
-        ("/elsewhere/shop/cart.py", True),
-        ("cart.py:3", True),
-        ("test_cart.py", False),
-        ("shop/cart.pyc", False),
-        ("other/cart.py", False),
-    ],
-)
-def test_file_named(scene, text, is_named):
-    assert names_file(scene, text, "shop/cart.py") == is_named
-
-
-@pytest.mark.parametrize(
-    ("text", "is_shown"),
-    [
-        ("shop/cart.py:12", True),
-        ("shop/cart.py:18", False),
-        ('File "shop/cart.py", line 14, in third', True),
-        ("shop/cart.py\n>  14     return a.third_of_all", True),
-        ("shop/cart.py\nE       return a.third_of_all", True),
-        ("tests/test_shop.py\n   14     return a.third_of_all", False),
-        ("shop/cart.py\n   9     return inner(a)", False),
-    ],
-)
-def test_line_shown(scene, text, is_shown):
-    assert shows_line(scene, text, "shop/cart.py", [14]) == is_shown
-
-
 def fault(**more):
     place = {
         "project": "shop",
@@ -165,30 +54,6 @@ def fault(**more):
         "function": "outer",
     }
     return Mutation(**{**place, "before": "x", "after": "y", "half": "report", **more})
-
-
-@pytest.mark.parametrize(
-    ("changed", "rank"),
-    [
-        ({}, 2),
-        ({"function": "third"}, None),
-        ({"file": "shop/other.py"}, None),
-        ({"function": "<module>", "line": 6}, 1),
-        ({"function": "<module>", "line": 99}, None),
-    ],
-)
-def test_rank(scene, changed, rank):
-    (scene.root / "shop").mkdir()
-    (scene.root / "shop" / "other.py").write_text("\n" * 20)
-    said = Said(
-        text="shop/cart.py" * 4,
-        named=(Named("shop/cart.py", 5, "inner"), Named("shop/cart.py", 9, "outer")),
-        groups=1,
-    )
-    result = score(scene, fault(**changed), "ours", said)
-    assert (result.rank, result.named, result.is_read) == (rank, 2, False)
-    assert result.tokens == count_tokens(said.text) > 0
-    assert result.names == ("shop/cart.py:inner", "shop/cart.py:outer")
 
 
 def test_table_counts_halves_and_hidden_apart():
@@ -266,7 +131,3 @@ def test_calibration():
         ("90-100 %", "1", "100 %", "100 %"),
         ("all", "4", "expected calibration error", "0.105"),
     ]
-
-
-def test_calibration_of_nothing():
-    assert calibration([])[1:] == [("all", "0", "expected calibration error", "0.000")]

@@ -10,14 +10,9 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.localize import __main__ as command
-from benchmarks.localize import faults, pin, releases
-from benchmarks.localize.choose_real import mismatch
-from benchmarks.localize.faults import Reversal
+from benchmarks.localize import faults, releases
 from benchmarks.localize.projects import BY_NAME, Project
-from benchmarks.localize.reading import Named
 from benchmarks.localize.releases import Series
-from benchmarks.localize.score import _is_named
-from benchmarks.localize.trial import Choice
 
 TAX = """\
 from decimal import Decimal
@@ -150,86 +145,6 @@ def test_faults_are_measured_kept_and_replayed(chosen, tmp_path, capsys):
         ["1", "test"],
         ["2-5", "tests"],
     ]
-
-
-def test_another_release_than_the_listed_one_is_refused(chosen, tmp_path):
-    [fault] = [f for f in chosen if f.kind == "function"]
-    with pytest.raises(ValueError, match="other lines differ"):
-        replace(fault, lines=(5,)).apply(TAX, tmp_path)
-    assert fault.apply(TAX, tmp_path) == TAX.replace('== "food"', '== "fruit"')
-
-
-def test_releases_that_run_are_pinned(shop, tmp_path, monkeypatch):
-    monkeypatch.setattr(pin, "_versions", lambda name: ["1.1", "1.0", "0.9"])
-    monkeypatch.setattr(pin, "fetched", lambda release, cache: cache / "sdists" / f"{release.folder}.tar.gz")
-    bare = replace(shop, releases=())
-    [found] = pin.pin(Choice(cache=tmp_path, python=sys.executable), [bare])
-    assert [(r.version, r.sha256) for r in found.releases] == [(r.version, r.sha256) for r in shop.releases]
-    assert [r.deselect for r in found.releases] == [
-        ("tests/test_tax.py::test_food", "tests/test_tax.py::test_other", "tests/test_tax.py::test_sum"),
-        (),
-    ]
-
-
-def test_table_is_read_as_it_was_written(shop, tmp_path):
-    table = {"shop": shop, "h11": Series(plan=BY_NAME["h11"], half="tune", releases=(BY_NAME["h11"],))}
-    releases.save(table, tmp_path / "table.json")
-    assert releases.load(tmp_path / "table.json") == table
-    assert json.loads((tmp_path / "table.json").read_text())["h11"]["plan"] == {}
-
-
-def test_projects_are_dealt_out_and_those_of_the_mutations_are_for_tuning(shop):
-    names = [f"p{number}" for number in range(9)]
-    table = {name: Series(plan=replace(shop.plan, name=name), half="") for name in [*names, "h11"]}
-    dealt = releases.dealt(table)
-    assert Counter(dealt[name].half for name in names) == {"report": 5, "tune": 4}
-    assert dealt["h11"].half == "tune"
-    assert releases.dealt({**dealt, "new": Series(plan=shop.plan, half="")})["p0"] == dealt["p0"]
-
-
-def seen(sorts, failed=("t.py::a",), shown=()):
-    return {"sorts": list(sorts), "failed": list(failed), "shown": [list(each) for each in shown]}
-
-
-FAULT = Reversal(
-    project="shop",
-    kind="class",
-    file="shop/tax.py",
-    function="Order",
-    version="1.1",
-    older="1.0",
-    lines=(16, 17),
-)
-
-
-@pytest.mark.parametrize(
-    ("found", "is_fault"),
-    [
-        (seen([""]), True),
-        (seen(["name"]), False),
-        (seen(["arguments"]), False),
-        (seen(["", "name"]), True),
-        (seen([""], ["t.py"], [("shop/tax.py", 1, "<module>")]), False),
-        (seen([""], ["t.py"], [("shop/other.py", 1, "<module>")]), True),
-        (seen([""], ["t.py", "u.py::a"], [("shop/tax.py", 1, "<module>")]), True),
-    ],
-)
-def test_releases_that_do_not_fit_are_no_fault(found, is_fault):
-    assert bool(mismatch(FAULT, found)) != is_fault
-
-
-@pytest.mark.parametrize(
-    ("named", "is_hit"),
-    [
-        (Named("shop/tax.py", 1, "Order"), True),
-        (Named("shop/tax.py", 17, "<module>"), True),
-        (Named("shop/tax.py", 18, "<module>"), False),
-        (Named("shop/tax.py", 19, "Order.sum"), False),
-        (Named("shop/other.py", 16, "Order"), False),
-    ],
-)
-def test_class_is_named_by_itself_or_by_its_lines(named, is_hit):
-    assert _is_named(FAULT, named) == is_hit
 
 
 def test_real_list_is_what_it_is_said_to_be():

@@ -1,16 +1,13 @@
 """The standard streams as one argument of ``main``."""
 
 import io
-import os
-import re
 import subprocess
 import sys
 
 import pytest
-from cli_harness import CODE, environment, loop_close
+from cli_harness import CODE, environment
 
 from loop_close.cli import FAULT, USAGE, Streams, main
-from loop_close.cli.parser import command_of
 
 
 @pytest.fixture
@@ -54,11 +51,6 @@ def test_ctrl_c_is_130_without_a_word(streams, monkeypatch):
     assert streams.errors.getvalue() == ""
 
 
-def test_help_is_an_exit_code(streams, capsys):
-    assert main(["--help"], streams) == 0
-    assert capsys.readouterr().out.startswith("usage: loop-close ")
-
-
 def test_input_and_output_may_be_closed(tmp_path):
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         command = f"{sys.executable} -c '{CODE}' detectors {closed}"
@@ -66,26 +58,3 @@ def test_input_and_output_may_be_closed(tmp_path):
             ["sh", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, check=False
         )
         assert (closed, done.returncode, done.stderr) == (closed, 0, b"")
-
-
-def test_closed_output_of_a_list(tmp_path):
-    ours, theirs = os.pipe()
-    os.close(ours)
-    done = loop_close("detectors", cwd=tmp_path, stdout=theirs)
-    os.close(theirs)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
-@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-def test_error_that_cannot_be_written_changes_no_exit_code(tmp_path, unbuffered):
-    with open("/dev/full", "wb") as full:
-        env = environment(PYTHONUNBUFFERED=unbuffered)
-        assert loop_close("analyze", "gone", cwd=tmp_path, env=env, stderr=full).returncode == USAGE
-
-
-def test_every_command_has_its_function(capsys):
-    assert main(["--help"], Streams(input=io.BytesIO(), output=io.StringIO(), errors=io.StringIO())) == 0
-    names = re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE)
-    assert len(names) >= 17
-    assert all(callable(command_of(name)) for name in names)

@@ -80,11 +80,6 @@ def test_ours_goes_wherever_a_person_has_put_it(hooks, left):
     assert json.loads(take(json.dumps({"hooks": hooks})))["hooks"] == left
 
 
-def test_an_entry_of_a_former_version_gets_its_missing_event():
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [OURS]}]}})
-    assert json.loads(put(text))["hooks"] == BOTH
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -159,25 +154,11 @@ def test_a_file_of_cursor_without_the_version_is_refused(text):
     assert take(text, "cursor") == text
 
 
-@pytest.mark.parametrize("text", ['{"stop": []}', '{"Stop": []}', '{"hooks": {"stop": []}}'])
-def test_a_file_of_openhands_in_another_form_is_refused(text):
-    with pytest.raises(ConfigError, match='below "hooks"'):
-        put(text, "openhands")
-    assert put("{}", "openhands") == put(None, "openhands")
-
-
 @pytest.mark.parametrize("text", ["", "#!/bin/sh\necho '{}'\n", "# loop-close hook --host cline\n"])
 def test_a_program_of_others_is_refused(text):
     with pytest.raises(ConfigError, match="pass its standard input to `loop-close hook --host cline`"):
         put(text, "cline")
     assert take(text, "cline") == text
-
-
-def test_a_program_that_calls_us_is_left_to_its_author():
-    text = '#!/bin/bash\nprintf %s "$(cat)" | .venv/bin/loop-close hook --host cline\n'
-    assert put(text, "cline") == text
-    with pytest.raises(ConfigError, match="by hand"):
-        take(text, "cline")
 
 
 @pytest.mark.parametrize("text", ["# Agents\n", "# Agents\r\n\r\nUse tabs.", "# Agents\n\n\nmore\n\n\n"])

@@ -108,18 +108,6 @@ def test_exit_code_is_0_if_all_logs_are_green(tmp_path, files, code, title):
     assert done.stdout.decode().splitlines()[0] == title
 
 
-def test_files_and_several_directories_are_named_as_given(tmp_path):
-    for name in ("a/x.log", "b/x.log", "c.log"):
-        put(tmp_path, name, RED)
-    (tmp_path / "link.log").symlink_to("c.log")
-    document = summary(analyze(tmp_path, "a", "b/", "link.log", "--json").stdout)
-    assert [each["log"] for each in document["root_causes"][0]["examples"]] == [
-        "a/x.log",
-        "b/x.log",
-        "link.log",
-    ]
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -139,18 +127,6 @@ def test_wrong_usage(tmp_path, words, said):
     done = loop_close_here("analyze", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (64, b"")
     assert said in done.stderr.decode()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
-def test_output_in_the_directory_is_not_read_as_a_log(tmp_path, words):
-    put(tmp_path, "logs/a.log", RED)
-    plain = analyze(tmp_path, "logs", *words)
-    done = analyze(tmp_path, "logs", *words, "-o", "logs/summary")
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-    signature = b"" if words else b"\n<!-- loop-close -->\n"
-    assert (tmp_path / "logs" / "summary").read_bytes() == plain.stdout + signature
-    assert b"written by loop-close" in analyze(tmp_path, "logs", *words).stdout
 
 
 def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
@@ -183,19 +159,6 @@ def workers_of(session):
     return [
         pid for pid in processes_of(session) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     ]
-
-
-@pytest.mark.slow
-@on_linux
-def test_ctrl_c_ends_all_processes(tmp_path, heavy):
-    with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
-        session = terminal.process.pid
-        until(lambda: len(workers_of(session)) == 2)
-        terminal.type(b"\x03")
-        code, shown = terminal.ended()
-        until(lambda: not [*processes_of(session)])
-    assert code == 130
-    assert b"Traceback" not in shown
 
 
 @on_linux

@@ -1,7 +1,6 @@
 """``loop-close merge`` on reports that pytest wrote."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -84,24 +83,12 @@ def test_the_command_runs_the_failing_test_alone(project):
     assert b"1 failed, 5 deselected" in done.stdout
 
 
-@pytest.mark.slow
-def test_a_missing_shard_is_named(project):
-    merged(project, "reports/2/report.json", "reports/3/report.json")
-    assert "shard 1 of 3 is missing" in (project / "nextprompt.md").read_text()
-
-
 def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
     cut = tmp_path / "cut.json"
     cut.write_text((project / "reports/1/report.json").read_text()[:200])
     done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
     assert f"{cut} was not read: it is not JSON, or cut off" in done.stderr.decode()
     assert cut.exists()
-
-
-def test_a_pipe_is_not_waited_for(project, tmp_path):
-    os.mkfifo(tmp_path / "report.json")
-    said = merged(project, tmp_path / "report.json").stderr.decode()
-    assert "report.json was not read: it is not a regular file" in said
 
 
 @pytest.mark.slow
@@ -134,16 +121,6 @@ def test_junit_xml_of_pytest_has_a_command_and_the_tests_that_passed(tmp_path):
     assert prompt.startswith("# 1 test fails, 1 passes: ")
 
 
-def test_the_same_inputs_are_the_same_run_also_from_a_merged_report(tmp_path):
-    (tmp_path / "a.xml").write_text(CASE.format(FAILED))
-    prompts = set()
-    for name in ("a.xml", str(tmp_path / "a.xml"), "merged.json"):
-        merged(tmp_path, name, "--json", "merged.json")
-        prompts.add((tmp_path / "nextprompt.md").read_text())
-    assert len(prompts) == 1
-    assert loop_close_here("history", cwd=tmp_path).returncode == 64  # nothing is recorded of a merge
-
-
 @pytest.mark.parametrize("option", ["--json", "-o"])
 def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, option):
     folder = tmp_path / "art"
@@ -152,37 +129,6 @@ def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, o
     merged(tmp_path, "art", option, "art/all.json")
     (folder / "a.xml").write_text(CASE.format(""))
     assert "was not read" not in merged(tmp_path, "art", option, "./art/all.json", code=0).stderr.decode()
-
-
-#: What coverage.py 7.17.5 writes, cut after its first lines.
-OF_COVERAGE = {
-    "coverage.json": '{"meta": {"format": 3, "version": "7.17.5", "timestamp": "2026-11-27"}}',
-    "pretty.json": '{\n    "meta": {\n        "format": 3,\n        "version": "7.17.5",\n        "timestamp": ""\n}}',
-    "coverage.xml": '<?xml version="1.0" ?>\n<coverage version="7.17.5" timestamp="1795818236696">\n</coverage>',
-    "status.json": '{"note":"This file is an internal implementation detail to speed up HTML report generation."}',
-}
-
-
-@pytest.mark.parametrize("name", OF_COVERAGE)
-def test_reports_of_coverage_in_a_folder_are_left_out(tmp_path, name):
-    folder = tmp_path / "art"
-    folder.mkdir()
-    (folder / "a.xml").write_text(CASE.format(""))
-    (folder / name).write_text(OF_COVERAGE[name])
-    assert name not in merged(tmp_path, "art", code=0).stderr.decode()
-    # What is named is read, and what is unknown is never green.
-    assert f"{name} was not read" in merged(tmp_path, f"art/{name}").stderr.decode()
-
-
-def test_a_path_without_reports_among_others_is_named_and_the_others_are_merged(tmp_path):
-    (tmp_path / "a.xml").write_text(CASE.format(FAILED))
-    (tmp_path / "empty").mkdir()
-    said = merged(tmp_path, "empty", "nothing", "a.xml").stderr.decode()
-    assert "empty was not read: it holds no report, no JUnit XML" in said
-    assert "nothing was not read: it does not exist" in said
-    prompt = (tmp_path / "nextprompt.md").read_text()
-    assert "`nothing` was not read: `it does not exist`" in prompt
-    assert "test_b" in prompt
 
 
 @pytest.mark.parametrize(
@@ -196,19 +142,6 @@ def test_a_folder_without_reports_is_a_wrong_call(project, tmp_path):
     assert "it holds no report" in merged(project, tmp_path, code=64).stderr.decode()
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("a\n::error::b.json", "a\\n::error::b.json"), ("##[error]\x1b[31m.json", "# #[error]\\x1b[31m.json")],
-)
-def test_name_of_a_rejected_input_is_no_command_of_a_ci_system(tmp_path, name, shown):
-    (tmp_path / name).write_text("{}")
-    said = loop_close_here("merge", name, cwd=tmp_path).stderr.decode().splitlines()
-    assert said[0].startswith(f"loop-close: {shown} was not read: it is not a report of loop-close, as ")
-    assert all(line.startswith("loop-close: ") for line in said)
-    assert said[1].startswith("loop-close: No input was read: ")
-    assert loop_close_here("emit", "sarif", name, cwd=tmp_path).stderr.decode().count("\n") == 1
-
-
 @pytest.mark.parametrize("option", ["-o", "--json"])
 @pytest.mark.parametrize("path", ["folder", "mine.txt", "mine.txt/below"])
 def test_merge_whose_result_cannot_be_written_fails(tmp_path, option, path):
@@ -219,13 +152,3 @@ def test_merge_whose_result_cannot_be_written_fails(tmp_path, option, path):
     assert done.returncode == 64
     assert done.stderr.decode().startswith(f"loop-close: {option}: {path} ")
     assert loop_close_here("merge", "junit.xml", cwd=tmp_path).returncode == 0
-
-
-def test_what_emit_wrote_is_no_report_of_a_folder(tmp_path):
-    (tmp_path / "junit.xml").write_text('<testsuite tests="1"><testcase classname="a" name="b"/></testsuite>')
-    assert loop_close_here("merge", ".", "--json", "out/merged.json", cwd=tmp_path).returncode == 0
-    for name, form in (("a.json", "gitlab"), ("b.json", "sarif"), ("c.xml", "junit")):
-        loop_close_here("emit", form, "out/merged.json", "-o", name, cwd=tmp_path)
-        assert (tmp_path / name).stat().st_size
-    (tmp_path / "out/merged.json").unlink()
-    assert loop_close_here("merge", ".", cwd=tmp_path).returncode == 0

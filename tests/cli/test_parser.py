@@ -1,10 +1,7 @@
 """Words to options; what is wrong is named together with what would be right."""
 
-import subprocess
-import sys
-
 import pytest
-from cli_harness import environment, loop_close, python
+from cli_harness import loop_close
 
 from loop_close import __version__
 from loop_close.cli.parser import UsageError, parse
@@ -23,20 +20,6 @@ from loop_close.cli.parser import UsageError, parse
 )
 def test_words_of_the_command_are_its_own(words, theirs):
     assert parse(["run", *words]).words == theirs
-
-
-def test_options_of_run():
-    options = parse(["run", "--budget", "500", "--", "b", "--budget", "c"])
-    assert (options.budget, options.words) == (500, ["b", "--budget", "c"])
-
-
-def test_options_of_analyze():
-    options = parse(
-        ["analyze", "a", "-", "--junit", "x", "--junit", "-", "--exit-code", "-9", "-o", "out", "b"]
-    )
-    assert options.files == ["a", "-", "b"]
-    assert options.junit == ["x", "-"]
-    assert (options.exit_code, options.output, options.json) == (-9, "out", False)
 
 
 @pytest.mark.parametrize(
@@ -99,15 +82,3 @@ def test_help(tmp_path, command, option):
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: {' '.join(['loop-close', *command])} ".encode())
     assert done.stderr == b""
-
-
-def test_help_of_a_command_that_is_run_is_its_own(tmp_path):
-    done = loop_close("run", "--", *python("import sys; print(sys.argv[1:])"), "--help", cwd=tmp_path)
-    assert done.stdout == b"['--help']\n"
-
-
-def test_module_runs_as_the_command():
-    words = [sys.executable, "-m", "loop_close", "detectors"]
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(" 1  internal-error")
-    assert done.stderr == ""

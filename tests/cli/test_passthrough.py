@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from cli_harness import GUARD, Terminal, environment, loop_close, python, started
@@ -20,12 +19,6 @@ PASSED_BY = b"loop-close: "
 def told(text):
     """What the command wrote, without our own lines."""
     return b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(PASSED_BY))
-
-
-def script(tmp_path, text):
-    path = tmp_path / "child.py"
-    path.write_text(text, encoding="utf-8")
-    return [sys.executable, str(path)]
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 42, 255])
@@ -56,13 +49,6 @@ def test_output_comes_before_the_command_ends(tmp_path):
     assert process.returncode == 0
 
 
-def test_our_lines_begin_a_line_of_their_own(tmp_path):
-    code = "import os; os.write(1, b'out'); os.write(2, b'err')"
-    done = loop_close("run", "--", *python(code), cwd=tmp_path)
-    assert done.stdout == b"out"
-    assert done.stderr.startswith(b"err\nloop-close: ")
-
-
 @pytest.mark.parametrize("streams", [("stderr",), ("stdout", "stderr")], ids=["apart", "both"])
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_exit_code_is_the_commands_when_our_output_is_closed(tmp_path, streams, unbuffered):
@@ -78,11 +64,6 @@ def test_exit_code_is_the_commands_when_our_output_is_closed(tmp_path, streams, 
 
 def test_input_reaches_the_command(tmp_path):
     assert loop_close("run", "--", "cat", cwd=tmp_path, data=b"x\n\xff\n").stdout == b"x\n\xff\n"
-
-
-def test_input_is_left_to_the_command(tmp_path):
-    done = loop_close("run", "--", *python("pass"), cwd=tmp_path, stdin=subprocess.DEVNULL, data=None)
-    assert done.returncode == 0
 
 
 @pytest.mark.slow
@@ -104,15 +85,6 @@ def test_much_output_goes_through_whole_in_bounded_memory(tmp_path):
     assert peak < (150_000_000 if sys.platform == "darwin" else 150_000)
 
 
-def test_single_bytes_take_no_more_memory_than_lines():
-    from loop_close.log_files import Tail
-
-    tail = Tail(limit=1_000)
-    for _ in range(100_000):
-        tail.add(b"x")
-    assert tail.text() == "x" * 1_000
-
-
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGABRT", "SIGINT"])
 def test_command_that_a_signal_ends_is_128_and_the_signal(tmp_path, name):
     number = getattr(signal, name)
@@ -124,13 +96,6 @@ def test_command_that_a_signal_ends_is_128_and_the_signal(tmp_path, name):
     is_crash = name not in ("SIGTERM", "SIGINT")  # which are sent on purpose
     title = "# 1 crash" if is_crash else f"# No known failure in the output (exit {128 + number})\n"
     assert (tmp_path / "nextprompt.md").read_text(encoding="utf-8").startswith(title)
-
-
-def test_crash_without_output_is_named(tmp_path):
-    loop_close("run", "--", *python("import os; os.kill(os.getpid(), 11)"), cwd=tmp_path)
-    prompt = (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
-    assert prompt.startswith("# 1 crash")
-    assert "SIGSEGV" in prompt
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
@@ -160,11 +125,6 @@ def test_what_nohup_ignores_stays_ignored(tmp_path):
     assert done.stdout == b"True\n"
 
 
-def test_command_inherits_no_blocked_signal(tmp_path):
-    code = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    assert loop_close("run", "--", *python(code), cwd=tmp_path).stdout == b"set()\n"
-
-
 @pytest.mark.parametrize(
     "noise", ["", "import os\nwhile True: os.write(1, b'noise\\n' * 20_000)"], ids=["quiet", "loud"]
 )
@@ -180,53 +140,12 @@ def test_process_left_behind_does_not_hold_us(tmp_path, noise):
     assert done.returncode == 5
 
 
-def test_last_words_before_the_end_are_not_lost(tmp_path):
-    left = "import time; time.sleep(600)"
-    code = (
-        f"import subprocess, sys, time, os\np = subprocess.Popen([sys.executable, '-c', {left!r}])\n"
-        "time.sleep(0.35)\nos.write(1, b'x' * 60_000 + b'end %d' % p.pid)\nos._exit(0)"
-    )
-    done = loop_close("run", "--", *python(code), cwd=tmp_path)
-    os.kill(int(done.stdout.rpartition(b" ")[2]), signal.SIGKILL)
-    assert done.stdout.startswith(b"x" * 60_000 + b"end ")
-
-
-def test_command_that_closes_its_streams_early_is_waited_for(tmp_path):
-    code = "import os, time; os.close(1); os.close(2); time.sleep(0.5); os._exit(9)"
-    assert loop_close("run", "--", *python(code), cwd=tmp_path).returncode == 9
-
-
-def test_command_notices_that_its_output_is_closed(tmp_path):
-    shell = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())' run -- yes"
-    done = subprocess.run(
-        ["bash", "-c", f"{shell} | head -1; echo ${{PIPESTATUS[0]}}"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        check=False,
-        timeout=GUARD,
-    )
-    assert done.stdout == b"y\n141\n"
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is full")
 def test_output_that_cannot_be_passed_on_is_reported(tmp_path):
     with open("/dev/full", "wb") as full:
         done = loop_close("run", "--", *python("import os; os.write(1, b'x')"), cwd=tmp_path, stdout=full)
     assert b"loop-close: cannot pass on the output of the command: No space left on device\n" in done.stderr
     assert done.returncode == 0
-
-
-def test_stream_that_does_not_block_gets_everything(tmp_path):
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    process = started("run", "--", *python("print('x' * 1_000_000)"), cwd=tmp_path, stdout=theirs)
-    os.close(theirs)
-    with process, open(ours, "rb") as reader:
-        time.sleep(0.5)  # let it run into the full pipe; the test holds without, too
-        assert reader.read() == b"x" * 1_000_000 + b"\n"
-        process.stderr.read()
-    assert process.returncode == 0
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -252,28 +171,6 @@ def test_at_a_terminal_the_command_has_one_too_and_colours_stay(tmp_path):
     assert b"[True, True, True]\r\n\x1b[31mred\x1b[0m\r\n" in shown
 
 
-def test_at_a_terminal_lines_come_before_the_command_ends(tmp_path):
-    code = "import os, time\nprint('first')\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('last')"
-    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
-        terminal.expect(b"first\r\n")
-        assert terminal.process.poll() is None
-        (tmp_path / "go").touch()
-        terminal.expect(b"last\r\n")
-        assert terminal.ended()[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("redirected", "expected"), [("stdout", b"[True, False, True]\n"), ("stderr", b"[True, True, False]\r\n")]
-)
-def test_only_what_is_a_terminal_for_us_is_one_for_the_command(tmp_path, redirected, expected):
-    code = "import os, sys; print([os.isatty(n) for n in (0, 1, 2)]); print('err', file=sys.stderr)"
-    with Terminal("run", "--", *python(code), cwd=tmp_path, **{redirected: subprocess.PIPE}) as terminal:
-        shown = terminal.ended()[1]
-        piped = getattr(terminal.process, redirected).read()
-    assert expected in (piped if redirected == "stdout" else shown)
-    assert (b"err" in shown, b"err" in piped) == ((True, False) if redirected == "stdout" else (False, True))
-
-
 def test_command_that_asks_gets_the_answer(tmp_path):
     code = "name = input('name? '); print('hello', name)"
     with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
@@ -281,28 +178,6 @@ def test_command_that_asks_gets_the_answer(tmp_path):
         terminal.type(b"Ada\n")
         terminal.expect(b"hello Ada\r\n")
         assert terminal.ended()[0] == 0
-
-
-def test_size_of_the_terminal_is_passed_on(tmp_path):
-    code = "import os; print('size', tuple(os.get_terminal_size(1)))"
-    with Terminal("run", "--", *python(code), cwd=tmp_path, size=(40, 100)) as terminal:
-        terminal.expect(b"size (100, 40)\r\n")
-        assert terminal.ended()[0] == 0
-
-
-@pytest.mark.slow
-def test_ctrl_c_reaches_pytest_once(tmp_path):
-    test = "import time\n\ndef test_sleeps():\n    print('asleep', flush=True)\n    time.sleep(600)\n"
-    (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
-    words = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"]
-    with Terminal("run", "--", *words, cwd=tmp_path) as terminal:
-        terminal.expect(b"asleep")
-        terminal.type(b"\x03")
-        status, shown = terminal.ended()
-    assert status == 2
-    assert shown.count(b"! KeyboardInterrupt !") == 1
-    assert b"no tests ran" in shown
-    assert "(exit 2)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x1c"], ids=["ctrl-c", "ctrl-backslash"])

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 
@@ -69,13 +68,6 @@ def test_pytest_in_the_command_reports_through_the_plugin(tmp_path, prompt):
     assert (run["is_green"], run.get("check", ""), run.get("is_done", False)) == (True, "", False)
 
 
-@pytest.mark.slow
-def test_a_choice_of_tests_is_the_scope_of_the_run(tmp_path):
-    put(tmp_path, "test_it.py", f"{RED_TEST}\n\ndef test_other():\n    pass\n")
-    loop_close("run", "--", *PYTEST, "-k", "other", cwd=tmp_path)
-    assert "-k" in recorded(tmp_path)[0]["scope"]
-
-
 def test_a_command_that_fails_after_a_green_report_is_failing(tmp_path, prompt):
     put(tmp_path, "test_it.py", GREEN_TEST)
     code = f"import subprocess; subprocess.run({PYTEST!r}); raise SystemExit(4)"
@@ -121,18 +113,6 @@ def test_program_that_fails_is_read(tmp_path, prompt):
     assert "`shop.py" in text(prompt)
 
 
-def test_output_of_a_tool_without_a_plugin_is_read(tmp_path, prompt):
-    out = "FAILED test_a.py::test_a - assert 1 == 2\n==== 1 failed in 0.01s ====\n"
-    put(tmp_path, "all.py", f"print({out!r})\nraise SystemExit(1)\n")
-    loop_close("run", "--", sys.executable, "all.py", cwd=tmp_path)
-    assert text(prompt).startswith("# 1 test fails")
-
-
-def test_no_output_is_not_green(tmp_path, prompt):
-    loop_close("run", "--", *python("raise SystemExit(3)"), cwd=tmp_path)
-    assert text(prompt).startswith("# No known failure in the output (exit 3)\n")
-
-
 def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
     put(tmp_path, "nextprompt.md", RED)
     put(tmp_path, ".loop-close/report.json", "{}")
@@ -162,12 +142,6 @@ def test_when_we_are_killed_no_stale_prompt_is_left(tmp_path, prompt):
     assert recorded(tmp_path)[0].get("is_finished", False) is False
 
 
-def test_file_that_the_command_put_there_is_left(tmp_path, prompt):
-    done = loop_close("run", "--", *python("open('nextprompt.md', 'w').write('notes')"), cwd=tmp_path)
-    assert text(prompt) == "notes"
-    assert any("nextprompt.md" in line for line in told(done))
-
-
 @pytest.mark.parametrize(
     ("word", "status", "said"),
     [("no-such-command", 127, "No such file or directory"), ("./plain", 126, "Permission denied")],
@@ -179,12 +153,6 @@ def test_command_that_cannot_be_run(tmp_path, prompt, word, status, said):
     assert done.returncode == status
     assert told(done)[0] == f"loop-close: cannot run {word}: {said}"
     assert word in text(prompt)
-
-
-def test_script_is_run_by_its_first_line(tmp_path):
-    script = put(tmp_path, "build", f"#!{sys.executable}\nprint('built')\n")
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    assert loop_close("run", "--", "./build", cwd=tmp_path).stdout == b"built\n"
 
 
 @pytest.mark.parametrize(
@@ -200,13 +168,6 @@ def test_wrong_settings_are_refused_before_anything_runs(tmp_path, settings, sai
     assert done.returncode == 64
     assert said in done.stderr.decode()
     assert not (tmp_path / "ran").exists()
-
-
-def test_settings_say_where_to_write(tmp_path):
-    put(tmp_path, "pyproject.toml", "[tool.loop-close]\nfile = 'out/prompt.md'\njson = 'out/report.json'\n")
-    loop_close("run", "--", *python("raise KeyError('tea')"), cwd=tmp_path)
-    assert "KeyError" in text(tmp_path / "out" / "prompt.md")
-    assert json.loads(text(tmp_path / "out" / "report.json"))["exit_code"] == 1
 
 
 def test_from_a_sub_folder_the_command_runs_here_and_the_prompt_is_the_projects(tmp_path, prompt):

@@ -79,21 +79,6 @@ def test_status_changes_no_file(project):
     assert {p: p.read_bytes() for p in project.rglob("*") if p.is_file()} == before
 
 
-def test_from_a_sub_folder_it_is_the_same(project, monkeypatch):
-    check(project, 1)
-    (project / "docs").mkdir()
-    here = called("status")
-    monkeypatch.chdir(project / "docs")
-    assert called("status") == here
-
-
-def test_several_checks_have_a_line_each(project):
-    checks = "[tool.loop-close.checks]\ntests = 'pytest'\nfine = 'true'\n"
-    put(project, "pyproject.toml", checks)
-    check(project, 1)
-    assert "- tests: failing, 1 failed\n- fine: done, green\n" in called("status")[1]
-
-
 @pytest.mark.slow
 def test_a_loop_that_is_stuck_is_3(project):
     check(project, 1)

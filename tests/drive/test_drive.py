@@ -338,23 +338,6 @@ def test_a_damaged_state_is_in_the_way_only_of_who_goes_on_with_it(project):
     assert loop.drive().returncode == 0
 
 
-def test_an_exit_strategy_of_the_project(project):
-    loop = project([{"say": "First."}])
-    loop.put({"conftest.py": STRATEGY})
-    done = loop.drive("--strategy", "never")
-    assert done.returncode == 3
-    assert "enough for today" in done.stdout
-
-
-STRATEGY = """
-from loop_close import Decision, ExitStrategy
-
-
-def pytest_loop_close_exit_strategies():
-    return [ExitStrategy(name="never", decide=lambda standing: Decision(action="stuck", reason="enough for today"))]
-"""
-
-
 def test_the_page_names_each_option_and_its_commands_are_some():
     lines = re.findall(r"^loop-close drive .*$", PAGE, re.MULTILINE)
     assert lines

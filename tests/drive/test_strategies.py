@@ -109,9 +109,3 @@ def test_error_of_a_plugin_is_reported_beside_the_unknown_name(tmp_path, source,
 def test_two_of_one_name_are_refused(tmp_path):
     with pytest.raises(UsageError, match="two exit strategies have the name 'auto'"):
         strategy_named("mine", conftest(tmp_path, THEIRS.replace('"mine"', '"auto"')))
-
-
-def test_done_of_others_is_held_to_the_tests(tmp_path):
-    strategy = strategy_named("mine", conftest(tmp_path, THEIRS.replace('"stuck"', '"done"')))
-    decision = strategy.decide(Standing(verdict="no-progress", failing=2, is_fresh=True, is_complete=True))
-    assert (decision.action, decision.reason) == ("continue", "turn 1 of mine; but 2 tests fail")

@@ -9,7 +9,7 @@ import pytest
 from emit_harness import assert_valid, document, many, plain
 from records import SRC, failure, frame, in_test, raised
 
-from loop_close.emit.formats import findings, gitlab, sarif
+from loop_close.emit.formats import gitlab, sarif
 from loop_close.emit.report import document_of
 from loop_close.model import Counts, Failure
 
@@ -35,14 +35,6 @@ def run_of(*found, **fields):
     text = sarif(document(*found, **fields))
     assert_valid("sarif", text)
     return json.loads(text)["runs"][0]
-
-
-def test_a_root_cause_in_gitlab():
-    first, *_ = rows(at(SRC, 12))
-    assert first["check_name"] == "loop-close/test-failure"
-    assert first["severity"] == "critical"
-    assert first["location"] == {"path": SRC, "lines": {"begin": 12}}
-    assert first["description"].endswith("KeyError: 'eu'\nFails: t.py::test_a")
 
 
 def test_fingerprints_are_unique_and_stay_when_lines_move():
@@ -119,25 +111,6 @@ def test_the_limits_of_code_scanning_are_kept():
     assert len(run["results"]) == 5_000
     (said,) = run["invocations"][0]["toolExecutionNotifications"]
     assert said["message"]["text"] == "1,000 results are left out"
-
-
-def test_kinds_of_third_parties_are_rules_too():
-    found = plain(failure())
-    for each in (*found["root_causes"], *found["evidence"]):
-        each["kind"] = "their-kind"
-    text = sarif(document_of(found))
-    assert_valid("sarif", text)
-    (rule,) = json.loads(text)["runs"][0]["tool"]["driver"]["rules"]
-    assert (rule["id"], rule["defaultConfiguration"]) == ("their-kind", {"level": "error"})
-
-
-def test_other_places_of_a_root_cause_come_after_all_root_causes():
-    found = findings(document(*many(2), at(SRC, 12), at(SRC, 99, test="t.py::test_b")))
-    causes = [each.cause for each in found]
-    assert len(causes) == 4
-    assert len(set(causes[:3])) == 3
-    assert found[3].title == "t.py::test_b"
-    assert "Root cause: " in found[3].message
 
 
 def test_schemas_are_those_that_their_table_names():

@@ -3,19 +3,16 @@
 import contextlib
 import json
 
-import msgspec
 import pytest
 from emit_harness import document
 from hypothesis import given
 from hypothesis import strategies as st
-from records import any_text, failure, frame, observed, raised
+from records import any_text, failure, observed
 
 from loop_close.emit.report import (
-    Cause,
     ReportError,
     checked,
     parsed,
-    title,
     why_no_result,
 )
 from loop_close.judge import report_of
@@ -120,75 +117,8 @@ def test_paths_are_relative_to_the_repository(file, folder, expected):
     assert checked(raw, folder).evidence[0].file == expected
 
 
-def suspected(score, **location):
-    at = {"file": "t.py", "line": 5, "function": "test_a", **location}
-    suspect = {"file": "a.py", "line": 10, "end_line": 20, "function": "f", "score": score, "reasons": []}
-    return {
-        "id": "0a",
-        "exception": "E",
-        "kind": "test-failure",
-        "message": "",
-        "tests": [],
-        "location": at,
-        "suspects": [suspect],
-    }
-
-
-@pytest.mark.parametrize(
-    ("cause", "expected"),
-    [
-        (suspected(0.62), "Probably f() in a.py:10 (62 %)"),
-        (suspected(0.3), "Possibly f() in a.py:10 (30 %)"),
-        (suspected(0.9, file="a.py", line=12), "Probably f() in a.py:12 (90 %)"),
-        (suspected(0.1), "E at t.py:5"),
-        (suspected(0.1, file="", line=0), "No clear place, at best f() in a.py:10 (10 %)"),
-        ({**suspected(0.1), "suspects": [], "exception": ""}, "test-failure at t.py:5"),
-    ],
-)
-def test_heading(cause, expected):
-    assert msgspec.convert(cause, Cause).heading() == expected
-
-
-def test_place_without_suspects_is_that_of_the_failure():
-    assert msgspec.convert({**suspected(0.1), "suspects": []}, Cause).suspect is None
-
-
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        (Counts(passed=34, failed=2), "2 tests fail, 34 pass"),
-        (
-            Counts(passed=1, failed=1, failed_subtests=2, errors=1),
-            "1 test and 2 subtests fail, 1 error, 1 passes",
-        ),
-        (Counts(), "1 root cause"),
-    ],
-)
-def test_title(counts, expected):
-    assert title(document(failure(), counts=counts)) == expected
-
-
 def test_why_there_is_no_result():
     assert why_no_result(document(exit_code=5, counts=Counts())) == "No result: no tests collected"
     assert why_no_result(document(failure(), incomplete="Ctrl-C")) == "The run is incomplete: Ctrl-C"
     assert why_no_result(document(failure())) == ""
     assert why_no_result(document(exit_code=0, counts=Counts(passed=1))) == ""
-
-
-def test_chain_is_kept():
-    exc = raised("ValueError", frames=(frame(),), cause=raised("KeyError"))
-    evidence, *_ = document(failure(exc)).evidence
-    assert [link.exception for link in evidence.chain] == ["ValueError", "KeyError"]
-
-
-def test_the_heading_names_a_constant():
-    cause = suspected(0.62)
-    cause["suspects"][0]["constant"] = "Cart.STEP"
-    assert msgspec.convert(cause, Cause).heading() == "Probably Cart.STEP in a.py:10 (62 %)"
-
-
-@pytest.mark.parametrize(("function", "line"), [("total.<locals>.<genexpr>", 12), ("other", 10)])
-def test_place_in_a_suspect_whose_last_line_is_not_known(function, line):
-    cause = suspected(0.9, file="a.py", line=12, function=function)
-    cause["suspects"][0] |= {"end_line": 0, "function": "total"}
-    assert msgspec.convert(cause, Cause).place.line == line

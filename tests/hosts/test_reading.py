@@ -81,11 +81,6 @@ def test_a_session_that_is_resumed_does_not_begin(name, source, is_start):
     assert (payload.event, payload.is_stop, payload.is_start) == ("SessionStart", False, is_start)
 
 
-def test_the_start_of_a_session_of_openhands():
-    payload = read("openhands-Stop", event_type="SessionStart")
-    assert (payload.is_stop, payload.is_start) == (False, True)
-
-
 def test_stop_and_start_of_copilot_without_their_name():
     stop = read("copilot-SubagentStop", response=..., agentId=...)
     start = read("copilot-SubagentStop", response=..., stopReason=..., source="new")
@@ -129,12 +124,6 @@ def test_whoever_aborts_is_not_overruled(name, changed):
 @pytest.mark.parametrize("name", ["claude-Stop", "claude-SubagentStop", "codex-Stop"])
 def test_subagents_have_a_session_each(name):
     assert len({read(name, agent_id=agent).session for agent in ("a", "b", ...)}) == 3
-
-
-def test_the_first_folder_is_the_project():
-    assert read("cursor-stop", workspace_roots=["/a", "/b"], cwd="/c").cwd == "/a"
-    assert read("cursor-stop", workspace_roots=[], cwd="/c").cwd == "/c"
-    assert read("cline-tool_result", workspaceInfo={"rootPath": "/b"}).cwd == "/b"
 
 
 @every_host
@@ -189,10 +178,6 @@ def test_keys_come_and_go(name):
     assert host_of(name).read(more) == read(name)
     for key in document:
         assert is_read(host_of(name), recorded(name, **{key: ...}))
-
-
-def test_half_a_character_can_be_written_on():
-    assert read("claude-Stop", session_id="a\ud800b", last_assistant_message="\ud83d").session == "a?b"
 
 
 @pytest.mark.parametrize("name", NAMES)

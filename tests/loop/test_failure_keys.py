@@ -79,24 +79,11 @@ def test_another_exception_words_or_place_is_another_shape(other):
     assert record(raising("bad")).shape != record(other).shape
 
 
-def test_the_same_failure_of_another_test_has_the_same_shape_and_cause():
-    first = raising("bad")
-    second = made.failure(first.raised, nodeid=f"{made.TEST}::test_other")
-    one, other = record(first), record(second)
-    assert one.exact != other.exact
-    assert (one.shape, one.cause) == (other.shape, other.cause)
-
-
 def test_the_statement_identifies_a_verdict_and_not_its_values():
     seven, five = record(comparing("assert 7 == 6")), record(comparing("assert 5 == 6"))
     assert seven.shape == five.shape
     assert seven.exact != five.exact
     assert (seven.got, seven.want, five.got) == ("7", "6", "5")
-
-
-def test_another_literal_in_the_statement_is_no_other_shape():
-    edited = comparing("assert 5 == 7", statement="assert total(cart) == 7")
-    assert record(comparing("assert 5 == 6")).shape == record(edited).shape
 
 
 def test_a_statement_that_stands_there_twice_is_told_apart():
@@ -126,16 +113,6 @@ SHORTENED = f"assert '{'x' * 12}...{'x' * 13}' == 'y'"
 def test_verbosity_leaves_the_text_that_identifies(plain, verbose):
     verbose = verbose or "assert [1, 2] == [1, 3]\n  At index 1 diff: 2 != 3\n  Full diff:\n    [\n  ..."
     assert canonical(plain, is_verdict=True) == canonical(verbose, is_verdict=True)
-
-
-def test_two_failures_of_one_test_are_one_record():
-    call = raising("bad")
-    teardown = made.failure(made.raised("OSError", "gone"), phase="teardown")
-    both = records(call, teardown)
-    assert [m.test for m in both] == [call.nodeid]
-    assert both[0].phase == "call"
-    assert both[0].exact != record(call).exact
-    assert both == records(teardown, call)
 
 
 def test_findings_of_a_checker_are_known_again_on_other_lines():

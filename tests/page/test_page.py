@@ -64,37 +64,6 @@ def test_each_move_is_a_move_of_the_focus(shown, story):
     ]
 
 
-def test_outcomes_keep_their_colours_in_high_contrast(shown, story):
-    page = shown(story, forced_colors="active")
-    assert page.colour_at(4, 1) == [196, 49, 75]
-    assert page.colour_at(4, 0) != page.colour_at(4, 1)
-
-
-def test_what_is_chosen_shows_without_colours(shown, story):
-    page = shown(story, forced_colors="active")
-    weight = "node => getComputedStyle(node).fontWeight"
-    chosen = [page.page.locator(each) for each in ("#by-row", "#body tr[aria-current] td:first-child")]
-    other = [page.page.locator(each) for each in ("#by-run", "#body tr:not([aria-current]) td:first-child")]
-    assert [each.first.evaluate(weight) for each in chosen] == ["600", "600"]
-    assert [each.first.evaluate(weight) for each in other] == ["400", "400"]
-
-
-def test_each_of_a_few_runs_has_its_number(shown):
-    page = shown([entry(n, mark("t.py::a")) for n in range(1, 4)])
-    drawn = page.page.evaluate(
-        """() => {
-            const pen = CanvasRenderingContext2D.prototype, own = pen.fillText, drawn = [];
-            pen.fillText = function (words, x, y) {
-                if (y < 16) drawn.push(words);
-                own.call(this, words, x, y);
-            };
-            document.getElementById('map').dispatchEvent(new Event('scroll'));
-            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(drawn))));
-        }"""
-    )
-    assert drawn == ["1", "2", "3"]
-
-
 def test_the_cell_in_focus_is_seen(shown, story):
     page = shown(story)
     for _ in range(12):
@@ -136,26 +105,6 @@ def test_a_click_chooses_a_cell_and_its_table(shown, story):
     assert cells[5:] == ["comments or formatting of rate() in src/a.py", "no-effective-edit: runs 2 and 3"]
 
 
-def test_a_click_on_the_head_chooses_a_run(shown, story):
-    page = shown(story)
-    page.cell.focus()
-    box, top = page.cell.bounding_box(), page.page.locator("#map").bounding_box()
-    page.page.mouse.click(box["x"] - box["width"] * 1.5, top["y"] + 40)
-    assert page.page.get_attribute("#by-run", "aria-pressed") == "true"
-    assert page.texts("#body tr") == [f"tests/test_cart.py::test_label\t×failed\t{BOTH[0]}"]
-    assert page.page.inner_text("#caption").startswith("pytest:py312 1, ")
-    page.page.click("#by-row")
-    assert len(page.texts("#body tr")) == 6
-
-
-def test_a_root_cause_of_the_table_leads_to_its_card(shown, story):
-    page = shown(story)
-    page.cell.focus()
-    page.press("End", "ArrowDown", "ArrowDown")
-    page.page.locator("#body button", has_text="lookup()").first.click()
-    assert page.page.evaluate("document.activeElement.querySelector('h3').textContent") == BOTH[0]
-
-
 def test_search_finds_tests_and_root_causes(shown, story):
     page = shown(story)
     page.page.fill("#search", "test_rate")
@@ -188,54 +137,6 @@ def test_keys_of_the_browser_stay_with_it(shown, story, keys):
     assert page.page.evaluate("document.activeElement.id") == "cell"
 
 
-def test_slash_goes_to_the_search(shown, story):
-    page = shown(story)
-    page.cell.focus()
-    page.press("/", "r")
-    assert page.page.input_value("#search") == "r"
-
-
-def test_one_environment_alone(shown, story):
-    page = shown(story)
-    page.page.select_option("#source", label="pytest:py312")
-    assert page.page.get_attribute("#grid", "aria-colcount") == "3"
-    assert page.texts("article h3") == BOTH[:1]
-    page.cell.focus()
-    page.press("Control+End")
-    assert page.said().endswith(", pytest:py312 2: did not fail")
-    page.page.select_option("#source", label="all 2 sources")
-    assert page.page.get_attribute("#grid", "aria-colcount") == "7"
-
-
-def test_only_the_tests_of_a_root_cause(shown, story):
-    page = shown(story)
-    page.page.locator("article", has_text=BOTH[1]).get_by_role("button", name="Show only its tests").click()
-    assert page.rows() == [BOTH[1], "test_rate", "test_total"]
-    page.page.click("#clear")
-    assert len(page.rows()) == 5
-
-
-def test_no_button_loses_the_focus(shown, story):
-    page = shown(story)
-    focus = "document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.tagName"
-    only = page.page.locator("article button[aria-pressed]").last
-    name = only.get_attribute("aria-label")
-    only.focus()
-    for _ in range(2):
-        page.press("Enter")
-        assert page.page.evaluate(focus) == name
-    page.press("Enter", "Escape")
-    assert page.page.evaluate(focus) == name
-    page.press("Enter")
-    page.page.locator("#clear").focus()
-    page.press("Enter")
-    assert page.page.evaluate(focus) == "cell"
-    many = shown([entry(1, *(mark(f"t.py::t{n}", f"1{n}", where=f"src/m{n}.py:f") for n in range(30)))])
-    many.page.locator("#more").focus()
-    many.press("Enter")
-    assert many.page.evaluate("document.activeElement === document.querySelectorAll('article')[20]")
-
-
 def test_the_prompt_of_a_root_cause_is_copied(shown, story):
     page = shown(story, permissions=["clipboard-read", "clipboard-write"])
     page.page.get_by_role("button", name="Copy the prompt: Probably lookup()").click()
@@ -243,22 +144,6 @@ def test_the_prompt_of_a_root_cause_is_copied(shown, story):
     copied = page.page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith("# Probably `lookup()` in `src/tax.py:4` (80 %)\n\n`KeyError` at `src/tax.py:4`")
     assert copied.endswith("Rerun: `loop-close check`\n")
-
-
-def test_the_prompt_is_copied_without_a_clipboard_interface(shown, story):
-    def without(page):
-        page.add_init_script(
-            "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
-            "document.addEventListener('copy', () => { window.copied = document.activeElement.value; });"
-        )
-
-    page = shown(story, setup=without)
-    button = page.page.get_by_role("button", name="Copy the prompt: Probably lookup()")
-    button.click()
-    page.page.locator("#status", has_text="Copied").wait_for(state="attached")
-    assert page.page.evaluate("window.copied").startswith("# Probably `lookup()`")
-    assert button.inner_text() == "Copied"
-    assert page.page.locator("textarea").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -273,26 +158,6 @@ def test_the_theme_follows_the_system_until_it_is_switched(shown, story, scheme)
     assert page.page.evaluate(paper) == (dark if scheme == "light" else light)
 
 
-def test_wider_and_narrower_columns(shown, story):
-    page = shown(story)
-    before = page.cell.bounding_box()["width"]
-    page.page.click("#narrower")
-    page.page.click("#narrower")
-    assert page.cell.bounding_box()["width"] < before
-    for _ in range(12):
-        page.page.click("#wider")
-    assert page.cell.bounding_box()["width"] == 28
-
-
-def test_a_hint_follows_the_mouse(shown, story):
-    page = shown(story)
-    box = page.cell.bounding_box()
-    page.page.mouse.move(box["x"] + 5, box["y"] + 5)
-    assert page.page.inner_text("#tip") == f"{BOTH[0]}, pytest:py312 2: 1 test"
-    page.page.mouse.move(5, 5)
-    assert not page.page.is_visible("#tip")
-
-
 @pytest.mark.parametrize("width", [400, 320])
 def test_a_narrow_window_needs_no_scrolling_across(shown, story, width):
     page = shown(story, viewport={"width": width, "height": 800})
@@ -303,37 +168,10 @@ def test_a_narrow_window_needs_no_scrolling_across(shown, story, width):
     assert page.said() == "tests/test_cart.py::test_label, pytest:py312 2: failed"
 
 
-def test_a_narrow_table_shows_outcome_and_verdict_without_scrolling(shown, story):
-    page = shown(story, viewport={"width": 400, "height": 800})
-    heads = page.page.locator("#head th")
-    assert heads.all_inner_texts()[:3] == ["Run", "Tests", "Verdict of the run"]
-    box = page.page.locator("#body tr").first.locator("td").nth(2).bounding_box()
-    assert box["x"] + box["width"] <= 400
-
-
 def test_a_history_without_runs(shown):
     page = shown([])
     assert page.page.inner_text("#empty") == "No run is recorded yet. pytest --loop-close records one."
     assert not page.page.is_visible("#map")
-
-
-def test_green_runs_alone(shown):
-    page = shown([entry(1), entry(2)])
-    assert page.texts("#cards") == ["No test failed."]
-    assert page.texts("#state li") == ["pytest ✓ green"]
-
-
-def test_one_run(shown):
-    page = shown([entry(1, mark("tests/test_a.py::test_a"))])
-    assert page.rows() == ["AssertionError at src/a.py:7", "test_a"]
-
-
-def test_findings_of_a_checker(shown):
-    found = [mark(f"src/a.py ruff D401: {n}", phase="check", source="ruff") for n in range(2)]
-    page = shown([entry(1, *found), entry(2, mark("t.py::a", "1b"))])
-    assert "3 tests and findings failed at least once; others have no row" in page.page.inner_text("#facts")
-    assert page.page.locator("article p").first.inner_text().startswith("1 test · pytest 2")
-    assert page.page.locator("article p").last.inner_text().startswith("2 findings · ruff 1")
 
 
 def test_many_root_causes_come_in_parts(shown):

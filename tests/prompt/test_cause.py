@@ -3,7 +3,6 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import edited, loop, step
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from records import SRC, TEST, any_text, failure, failures, frame, in_test, observed, raised, source, verdict
@@ -13,7 +12,7 @@ from loop_close.judge import report_of
 from loop_close.model import Difference, Evidence, Observation, Site, SourceResult, Suspect
 from loop_close.prompt.cause import LEGEND, all_reasons, root_causes
 from loop_close.prompt.compose import estimate_tokens
-from loop_close.prompt.place import edited_in, name_of, percent, place_in_words, probable_place
+from loop_close.prompt.place import percent, probable_place
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
@@ -90,69 +89,9 @@ def test_the_heading_is_the_first_place_with_its_probability(suspect, expected):
     assert block(WRONG, suspects=[suspect], number=2)[0] == expected
 
 
-@pytest.mark.parametrize(
-    ("score", "expected"), [(0.0, "1 %"), (0.004, "1 %"), (0.615, "62 %"), (0.99, "99 %"), (1.0, "99 %")]
-)
-def test_nothing_is_certain(score, expected):
-    assert percent(score) == expected
-
-
-@pytest.mark.parametrize(
-    ("found", "suspects", "expected"),
-    [
-        (verdict(), [TOTAL], "total() in src/shop/cart.py:8 (62 % probable)"),
-        (verdict(), [replace(TOTAL, function="<module>")], "src/shop/cart.py:8 (62 % probable)"),
-        (verdict(), [replace(TOTAL, file="a<b>.py")], "total() in `a<b>.py:8` (62 % probable)"),
-        (raised(), [], "ValueError at src/shop/cart.py:10"),
-        (raised("# `E`"), [], "`` # `E` `` at src/shop/cart.py:10"),
-    ],
-)
-def test_the_cause_in_the_words_of_a_title(found, suspects, expected):
-    assert place_in_words(cause_of(failure(found), suspects=suspects), None) == expected
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (failure(raised("KeyError")), "KeyError"),
-        (failure(None), "test-failure"),
-        (failure(None, message="[XPASS(strict)] bug 12"), "XPASS(strict)"),
-        (failure(None, "", "check", tool="ruff", code="F401"), "ruff F401"),
-        (failure(None, "", "check", tool="ty"), "ty"),
-    ],
-)
-def test_what_kind_of_thing_went_wrong(found, expected):
-    assert name_of(cause_of(found)) == expected
-
-
 def test_the_line_that_raised_comes_before_the_one_that_few_passing_tests_ran():
     assert probable_place(cause_of(SHOWN, suspects=[replace(TOTAL, odd=(11, 3, 0))])).line == 10
     assert probable_place(cause_of(WRONG, suspects=[replace(TOTAL, odd=(11, 3, 0))])).line == 11
-
-
-PLAIN = ("def total(cart):", *(f"    line({n})" for n in range(9, 20)))
-BEFORE, GONE, SINCE = (edited(diff=diff) for diff in ("+    line(11)", "+gone", "+    line(13)"))
-
-
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [
-        ({6: BEFORE}, 3),
-        ({6: BEFORE, 7: SINCE}, 3),
-        ({6: GONE, 7: BEFORE, 8: SINCE}, 5),
-        ({6: GONE, 7: SINCE, 8: GONE}, 5),
-        ({6: GONE}, None),
-        ({5: BEFORE}, None),
-        ({6: edited(diff="+    line(11)", file="b.py")}, None),
-        ({6: edited(diff="+    line(11)", is_effective=False)}, None),
-    ],
-)
-def test_the_line_that_was_edited(steps, expected):
-    so_far = loop(step(4), *(step(run, edits=edits) for run, edits in steps.items()))
-    suspect = replace(TOTAL, edited=6, source=source(*PLAIN, start=8))
-    assert edited_in(PLAIN, suspect, so_far) == expected
-    line = probable_place(cause_of(WRONG, suspects=[suspect]), so_far).line
-    assert line == 8 + (expected or 0)
 
 
 # Why
@@ -236,18 +175,6 @@ def test_the_source_of_the_suspect_with_the_lines_that_did_not_run():
         assert LEGEND not in block(WRONG, suspects=[TOTAL], calls=calls)
 
 
-def test_without_a_suspect_the_source_of_the_exception_is_shown():
-    assert ">  10     tax = 0" in block(SHOWN)
-
-
-def test_a_file_that_cannot_be_parsed_is_shown_with_a_caret():
-    site = replace(raised().site, frame=frame(line=9, function="", source=source("x = (", "y = 1", start=8)))
-    details = {"path": SRC, "line": "9", "column": "3", "text": "y = 1"}
-    exc = raised("SyntaxError", "bad", [in_test()], site=site, details=details)
-    lines = block(failure(exc, TEST, "collect"))
-    assert lines[1:4] == ["    8 x = (", ">   9 y = 1", "        ^"]
-
-
 @pytest.mark.parametrize(("score", "is_shown"), [(0.1, True), (0.09, False)])
 def test_other_places_are_named_from_five_percent_on_and_shown_from_ten(score, is_shown):
     other = replace(TAX, score=score, source=source("def tax():", "    return 7", start=40), odd=(41, 3, 1))
@@ -303,15 +230,6 @@ def test_where_values_differ_the_differences_take_the_place_of_the_diff():
         'left["a"]: 3 != 4',
         'only in the right value: ["b"] = 7',
     ]
-
-
-def test_long_sides_are_cut_around_their_difference():
-    left, right = "a" * 300 + "1", "a" * 300 + "2"
-    exc = verdict(differences=(Difference(path="[0]", left=left, right=right),))
-    (row,) = [line for line in block(failure(exc)) if line.startswith("left")]
-    assert row.count("…") == 2
-    assert row.endswith("a2")
-    assert "a1 != " in row
 
 
 # What is beside it

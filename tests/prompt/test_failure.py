@@ -22,13 +22,6 @@ def cycle(*files, owner="a"):
 
 
 @pytest.mark.parametrize(
-    "exc", [raised(), about(nearest=()), about(nearest=(), name="x", owner="Cart"), cycle()]
-)
-def test_nothing(exc):
-    assert list(missing_lines(exc)) == []
-
-
-@pytest.mark.parametrize(
     ("exc", "expected"),
     [
         (about(), "Nearest existing names: `parse_date`, `parse_dates`."),

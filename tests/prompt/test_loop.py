@@ -11,16 +11,13 @@ from loop_close.prompt.loop import (
     EXPERIMENTS,
     HOW_IT_ENDS,
     attempt_lines,
-    attempts_at,
     changed_tests,
-    counts,
-    effect,
     past_lines,
     place_of_edit,
     since_done,
     state_lines,
 )
-from loop_close.records import CheckState, Edit, Edits, Effect, Objection, OldOutcome, Signal, State
+from loop_close.records import CheckState, Edit, Edits, Objection, OldOutcome, Signal, State
 
 RED = report_of(observed(failure(raised())))
 GREEN = replace(RED, verdict="green", causes=())
@@ -55,34 +52,6 @@ def test_the_diff_since_no_test_was_known_to_fail():
 
 
 @pytest.mark.parametrize(
-    ("since", "expected"),
-    [
-        (Edits(kind="ineffective"), f"Changed {SINCE}: only comments, formatting, docstrings or prose."),
-        (
-            edits(Edit(file="a.md", is_effective=False)),
-            f"Changed {SINCE}: only comments, formatting, docstrings or prose.",
-        ),
-    ],
-)
-def test_edits_that_cannot_count(since, expected):
-    assert changed(FIRST, LATER, since=since) == [expected]
-
-
-@pytest.mark.parametrize("fields", [{"since": None}, {"since": Edits()}, {"since": edited(), "base": 0}])
-def test_where_nothing_is_known_to_compare_with_the_last_edit_is_shown(fields):
-    two, three = (step(n, edits=edited(diff=f"+{n}\n+x")) for n in (2, 3))
-    assert changed(FIRST, two, three, **fields) == [
-        "Last edit, before run 3: `total` in `src/shop/cart.py`",
-        *("```diff", "+3", "+x", "```"),
-    ]
-    assert changed(FIRST, two, step(3), **fields)[0].startswith("Last edit, before run 2")
-
-
-def test_a_change_that_the_table_shows_whole_is_not_shown_again():
-    assert changed(FIRST, step(2, edits=edited(diff="-a\n+b"))) == []
-
-
-@pytest.mark.parametrize(
     ("found", "omitted", "expected"),
     [
         ([Edit(file="a.py", function="f")], 0, ": `f` in `a.py`"),
@@ -111,26 +80,6 @@ def test_what_was_edited_is_named_and_counted(found, omitted, expected):
 )
 def test_an_edit_in_words(edit, expected):
     assert place_of_edit(edit) == expected
-
-
-def test_several_edits_share_the_room():
-    found = [
-        Edit(file=SRC, function=name, diff="\n".join(f"+{name} {n}" for n in range(9))) for name in "abcd"
-    ]
-    assert changed(FIRST, LATER, since=edits(*found))[1:] == [
-        "```diff",
-        *(f"@@ {SRC} a @@", *(f"+a {n}" for n in range(4))),
-        *(f"@@ {SRC} b @@", *(f"+b {n}" for n in range(4))),
-        *(f"@@ {SRC} c @@", *(f"+c {n}" for n in range(4))),
-        "… 24 more lines",
-        "```",
-    ]
-
-
-@pytest.mark.parametrize(("number", "expected"), [(15, "… 1 more line"), (30, "… 16 more lines")])
-def test_a_long_diff_is_cut_and_counted(number, expected):
-    since = edited(diff="\n".join(f"+{n}" for n in range(number)))
-    assert changed(FIRST, LATER, since=since)[-2:] == [expected, "```"]
 
 
 @given(any_text, any_text)
@@ -190,16 +139,6 @@ def test_stuck_goes_by_the_setting():
     assert "Stuck" not in said(5)
 
 
-def test_the_first_run_of_a_loop_has_no_state():
-    assert state(LATER) == []
-    assert list(state_lines(RED, 400)) == []
-
-
-def test_a_green_run_of_other_tests_says_that_some_did_not_run():
-    said = state(LATER, step(6, not_run=("t.py::a",)), report=GREEN)
-    assert said[0].startswith("Run 6: 1 not run; 1 fails.")
-
-
 # Signals, and what to do about them
 
 STEPS = (step(1), step(2, edits=edited()), step(3, edits=edited("parse")))
@@ -207,10 +146,6 @@ STEPS = (step(1), step(2, edits=edited()), step(3, edits=edited("parse")))
 
 def stuck(*steps, stalled=2, **fields):
     return state(*(steps or STEPS), stalled=stalled, **fields)[1:]
-
-
-def test_while_it_advances_neither_is_said():
-    assert stuck(stalled=1) == []
 
 
 def test_signals_in_a_line_each():
@@ -225,32 +160,12 @@ def test_signals_in_a_line_each():
     ]
 
 
-def test_a_signal_about_every_failing_test_does_not_name_them():
-    signals = [
-        Signal(kind="repeated-failure", tests=("t.py::a", "t.py::b"), explanation="the same in 3 runs")
-    ]
-    tests = [known("t.py::a"), known("t.py::b")]
-    assert stuck(stalled=1, signals=signals, failing=tests) == [
-        "- Repeated failure: all failing tests: the same in 3 runs."
-    ]
-
-
 @pytest.mark.parametrize("kind", [kind for kind in EXPERIMENTS if "," not in kind])
 def test_every_way_of_being_stuck_has_an_experiment(kind):
     signals = [Signal(kind=kind, tests=("t.py::test_a",))]
     *_, said = stuck(signals=signals)
     assert "{" not in said
     assert len(said) > 40
-
-
-def test_without_a_signal_there_is_an_experiment_too():
-    (said,) = stuck()
-    assert said.startswith("Print the arguments and the return value of `parse` in `src/shop/cart.py` while")
-
-
-def test_edits_of_tests_are_no_suspects():
-    steps = (step(1), step(2, edits=edited(file="tests/test_a.py")))
-    assert "of the edited code while" in stuck(*steps)[-1]
 
 
 def test_a_person_is_asked_about_the_value_that_the_test_wants():
@@ -261,12 +176,6 @@ def test_a_person_is_asked_about_the_value_that_the_test_wants():
     # Where it did not run, as behind -x, its value may be right by now.
     question = stuck(stalled=3, failing=[known(want="6", values=("7", "5"), ran=2)])[-1]
     assert question == "For a person: do the failing tests ask for the right thing, and can they all pass?"
-
-
-def test_the_catalogue_is_ours_and_names_what_it_may():
-    for text in EXPERIMENTS.values():
-        filled = text.format(edited="x", tests="y")
-        assert "{" not in filled
 
 
 # Earlier attempts
@@ -282,15 +191,6 @@ def rows(*steps, **fields):
     found = table(*steps, **fields)
     assert not found or found[:2] == HEAD
     return found[2:]
-
-
-@pytest.mark.parametrize(
-    "steps",
-    [(), (FIRST,), (FIRST, step(2))],
-    ids=["no loop", "first run", "no edit"],
-)
-def test_nothing_was_tried(steps):
-    assert (table(*steps) if steps else list(attempt_lines(RED, 400))) == []
 
 
 def test_a_row_a_run():
@@ -327,38 +227,12 @@ def test_the_edit_of_a_run(step_edits, expected):
     assert rows(FIRST, step(2, 2, edits=step_edits)) == [f"| 2 | {expected} | no change; 2 fail |"]
 
 
-@pytest.mark.parametrize(
-    ("run", "expected"),
-    [
-        (step(1, 4, fixed=("a", "b"), broken=("c",)), "2 fixed, 1 new; 4 fail"),
-        (step(1, changed=("a",), moved=("b", "c")), "1 changed, 2 with other values; 1 fails"),
-        (
-            step(1, 0, not_run=("a",), not_fixed=("b",)),
-            "1 not run, 1 stopped failing without passing; 0 fail",
-        ),
-        (step(1, 3), "no change; 3 fail"),
-        (step(1, is_finished=False), "killed before its end"),
-    ],
-)
-def test_effect(run, expected):
-    assert effect(run) == expected
-
-
-def test_nothing_changed():
-    assert counts(Effect()) == "no change"
-
-
 def test_the_last_runs_are_shown_and_the_others_counted():
     steps = [step(n, edits=edited()) for n in range(2, 12)]
     found = rows(FIRST, *steps)
     assert [row[:4] for row in found[:6]] == ["| 6 ", "| 7 ", "| 8 ", "| 9 ", "| 10", "| 11"]
     assert found[6:] == ["", "4 earlier attempts not shown."]
     assert rows(FIRST, *steps[:7])[6:] == ["", "1 earlier attempt not shown."]
-
-
-def test_a_look_at_the_same_files_is_no_attempt():
-    assert rows(FIRST, step(2)) == []
-    assert rows(FIRST, step(2, is_finished=False)) == ["| 2 | nothing | killed before its end |"]
 
 
 def test_the_files_of_an_earlier_run_are_known_again():
@@ -369,10 +243,6 @@ def test_the_files_of_an_earlier_run_are_known_again():
     found = rows(first, other, back)
     assert "back to" not in found[0]
     assert found[1] == "| 3 | `total`, back to the files of run 1 | no change; 1 fails |"
-
-
-def test_the_same_files_twice_in_a_row_are_no_return():
-    assert not any("back to" in row for row in rows(*(step(n, tree="a", edits=edited()) for n in (1, 2, 3))))
 
 
 @settings(max_examples=60)
@@ -428,11 +298,6 @@ def test_an_objection_says_why_the_old_tests_did_not_run():
     ]
 
 
-def test_without_an_objection_there_is_no_section():
-    assert list(changed_tests(replace(GREEN, state=State(verdict="done")), 700)) == []
-    assert list(changed_tests(RED, 700)) == []
-
-
 # What is remembered of a root cause
 
 CAUSE = report_of(observed(failure(verdict()))).causes[0]
@@ -443,16 +308,6 @@ RUNS = (step(3), step(4, edits=edited()), step(5))
 
 def past(*tests, cause=CAUSE):
     return list(past_lines(cause, loop(*RUNS, failing=tests)))
-
-
-def test_without_a_memory_there_is_nothing_to_say():
-    assert list(past_lines(CAUSE, None)) == []
-    assert attempts_at(CAUSE, None) == 0
-
-
-def test_what_is_new_has_no_past():
-    assert past() == []
-    assert past(known(since=5)) == []
 
 
 @pytest.mark.parametrize(
@@ -478,11 +333,6 @@ def test_what_is_new_has_no_past():
 )
 def test_since_when_through_which_values_and_what_had_passed(tests, cause, expected):
     assert past(*tests, cause=cause) == [expected]
-
-
-def test_attempts_are_edits_that_it_survived():
-    assert attempts_at(CAUSE, loop(*RUNS, failing=[known(since=3)])) == 1
-    assert attempts_at(CAUSE, loop(*RUNS, failing=[known(since=4)])) == 0
 
 
 def test_hostile_values_stay_in_their_span():

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import edited, known, loop, step
+from loops import edited, loop, step
 from msgspec.structs import replace
-from records import any_text, failure, failures, frame, hostile, observed, raised
+from records import any_text, failure, failures, hostile, observed, raised
 
 import loop_close
 from loop_close.judge import report_of
-from loop_close.model import Counts, Difference, EditsRun, Site
-from loop_close.prompt.report_json import SCHEMA, dump, report_document, state_document
+from loop_close.model import EditsRun
+from loop_close.prompt.report_json import SCHEMA, dump, report_document
 from loop_close.records import CheckState, Edits, Loop, Objection, OldOutcome, Signal, State
 from loop_close.text import sanitize
 
@@ -32,22 +32,6 @@ def text_of(document):
 
 PATH = resources.files(loop_close) / "schema" / "report-1.json"
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(PATH.read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        ({}, "{\n}\n"),
-        ({"a": 1}, '{\n"a": 1\n}\n'),
-        ({"a": [], "b": {}}, '{\n"a": []\n,"b": {}\n}\n'),
-        ({"a": ["x", "y"]}, '{\n"a": ["x", "y"]\n}\n'),
-        ({"a": [{"b": 1}, {"b": 2}]}, '{\n"a": [\n{"b": 1},\n{"b": 2}\n]\n}\n'),
-        ({"é": "漢\u2028\n"}, '{\n"\\u00e9": "漢\u2028\\n"\n}\n'),
-    ],
-)
-def test_dump(document, expected):
-    assert text_of(document) == expected
-    assert json.loads(expected) == document
 
 
 @given(
@@ -110,34 +94,6 @@ def test_each_failure_names_its_root_cause():
     assert by_test == {test: c["id"] for c in document["root_causes"] for test in c["tests"]}
 
 
-def test_chain_and_members():
-    exc = raised("ExceptionGroup", members=(raised("A"), raised("B")), cause=raised("C", context=raised("D")))
-    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
-    assert [link["exception"] for link in found["chain"]] == ["ExceptionGroup", "C", "D"]
-    assert [m["exception"] for m in found["chain"][0]["members"]] == ["A", "B"]
-
-
-def test_nearest_names():
-    exc = raised("AttributeError", nearest=("total", "a\u202eb"))
-    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
-    assert found["chain"][0]["nearest"] == ["total", r"a\u202eb"]
-
-
-def test_values_and_differences():
-    seen = Site(frame=frame(), statement="assert x == y", values=(("x", "\x1b[31m1"), ("y", "2")))
-    compared = (Difference(path='["a"]', left="1", right=""),)
-    exc = raised("E", site=None, cause=raised("AssertionError", site=seen, differences=compared))
-    (found, *_) = report_document(report_of(observed(failure(exc))), "")["evidence"]
-    assert found["values"] == [{"name": "x", "value": "1"}, {"name": "y", "value": "2"}]
-    assert found["differences"] == [{"path": '["a"]', "left": "1", "right": ""}]
-
-
-def test_green():
-    document = report_document(report_of(observed(exit_code=0, counts=Counts(passed=1))), "# x\n")
-    VALIDATOR.validate(document)
-    assert (document["verdict"], document["loop"], document["state"]) == ("green", None, None)
-
-
 def test_schema_is_one():
     VALIDATOR.check_schema(VALIDATOR.schema)
     assert SCHEMA in json.dumps(VALIDATOR.schema)
@@ -176,28 +132,6 @@ def test_the_loop_and_the_state_are_their_records():
     assert msgspec.convert(document["signals"], list[Signal]) == [signal]
     assert msgspec.convert(document["state"], State) == STATE
     assert msgspec.convert(document["since"], Edits) == edited()
-
-
-def test_the_state_in_short():
-    so_far = loop(step(4), step(5, edits=edited()), failing=[known("t.py::a", since=4)], stalled=1, best=1)
-    assert state_document(STATE, so_far) == {
-        "verdict": "objected",
-        "reason": "The old tests do not pass.",
-        "command": "loop-close check",
-        "checks": json.loads(msgspec.json.encode(STATE.checks)),
-        "accepted": [],
-        "loop": {
-            "base": 0,
-            "runs": 2,
-            "attempts": 1,
-            "stalled": 1,
-            "best": 1,
-            "failing": [{"source": "pytest", "test": "t.py::a", "since": 4, "had_passed": False}],
-            "fixed": [],
-            "flaky": [],
-        },
-    }
-    assert state_document(State(verdict="done"), None)["loop"] is None
 
 
 def test_edited_functions_that_no_test_ran():

@@ -22,42 +22,17 @@ from records import (
 from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.judge import report_of
-from loop_close.model import Counts, Evidence, SourceResult, Suspect, Warned
+from loop_close.model import Counts, Evidence, Suspect, Warned
 from loop_close.prompt.cause import MAX_BLOCKS, root_causes
 from loop_close.prompt.compose import compose
-from loop_close.prompt.sections import DEFAULT_SECTIONS, built_in, in_numbers, in_short
-from loop_close.records import CheckState, Objection, OldOutcome, State
+from loop_close.prompt.sections import DEFAULT_SECTIONS, built_in, in_short
+from loop_close.records import State
 
 BY_ID = {s.id: s for s in DEFAULT_SECTIONS}
 
 
 def rendered(section, report, tokens=200):
     return [line for line in BY_ID[section].render(report, tokens) if line]
-
-
-def test_ids_and_positions_are_unique_and_in_order():
-    assert [s.id for s in DEFAULT_SECTIONS] == [
-        *(
-            "title",
-            "since-done",
-            "old-tests",
-            "sources",
-            "loop",
-            "facts",
-            "rejected",
-            "root-causes",
-            "shared",
-        ),
-        *("attempts", "other-findings", "next-step"),
-    ]
-    positions = [s.position for s in DEFAULT_SECTIONS]
-    assert positions == sorted(set(positions))
-    assert [s.title for s in DEFAULT_SECTIONS if s.title] == [
-        "The tests as they were",
-        "Other agents",
-        "Earlier attempts",
-        "Other findings",
-    ]
 
 
 # The title
@@ -183,12 +158,6 @@ def test_hostile_names_are_code_in_the_title(file, function, type):
         assert {c.type for t in tokens for c in t.children or ()} <= {"text", "code_inline"}
 
 
-def test_the_words_of_the_title_are_those_of_the_terminal():
-    assert in_numbers(report_of(observed(failure(raised()), counts=Counts(failed=2, passed=1)))) == (
-        "2 tests fail, 1 passes"
-    )
-
-
 # What to know of the run
 
 NO_CALLS = {"why_no_calls": "Python 3.11 has no sys.monitoring"}
@@ -237,19 +206,6 @@ def test_in_how_many_tests_lines_were_recorded_is_said_where_it_was_not_in_all(c
     assert rendered("facts", report) == [said] * bool(tests)
 
 
-def test_that_calls_are_not_known_is_said_once_in_a_loop():
-    report = report_of(observed(failure(raised()), **NO_CALLS))
-    first = replace(report, loop=loop(step(4)))
-    later = replace(report, loop=loop(step(4), step(5)))
-    assert rendered("facts", first) == [SAID_NO_CALLS]
-    assert rendered("facts", later) == []
-
-
-def test_a_note_on_the_history_is_one_line():
-    report = replace(report_of(observed(failure(raised()))), notes=("the history `x` is broken\n# h",))
-    assert rendered("facts", report) == ["Note: ``the history `x` is broken # h``"]
-
-
 # Other findings
 
 
@@ -282,11 +238,6 @@ def test_equal_warnings_are_shown_once():
         "- 1 unhandled exception outside of a test, 2 warnings: "
         "`in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`"
     ]
-
-
-def test_faults_of_extensions_are_signals():
-    report = report_of(observed(failure(raised())), faults=["it broke"])
-    assert rendered("other-findings", report) == ["- 1 failed extension: `it broke`"]
 
 
 # The command
@@ -322,16 +273,6 @@ def test_the_commands(report, expected):
     assert rendered("next-step", report) == expected
 
 
-def test_each_red_source_has_its_command_once():
-    def source_of(name, rerun):
-        return SourceResult(source=name, verdict="red", observation=observed(failure(raised()), rerun=rerun))
-
-    sources = (source_of("a", "tox -e a"), source_of("b", "tox -e b"), source_of("c", "tox -e a"))
-    assert rendered("next-step", replace(RED, sources=sources)) == [
-        "Rerun just the failing tests: `tox -e a`, `tox -e b`"
-    ]
-
-
 # In one line of the terminal
 
 
@@ -354,13 +295,6 @@ def test_in_short(report, expected):
     assert in_short(report) == expected
 
 
-def test_in_short_a_green_run_says_how_many_of_the_tests_as_they_were_fail():
-    objection = Objection(check="tests", tests=(OldOutcome(test="t.py::a", outcome="failed"),), omitted=2)
-    check = CheckState(name="tests", command=("pytest",), verdict="objected", objection=objection)
-    report = replace(GREEN, state=State(verdict="objected", checks=(check,)))
-    assert in_short(report) == "the tests pass: 1 passed; of the tests as they were, 3 fail"
-
-
 # Root causes
 
 
@@ -377,10 +311,6 @@ def headings(lines):
     return [line for line in lines if line.startswith("## ")]
 
 
-def test_no_causes_are_nothing():
-    assert lines_of(report_of(observed())) == []
-
-
 def test_a_single_cause_has_no_heading():
     assert headings(lines_of(many(1))) == []
     assert len(headings(lines_of(many(2)))) == 2
@@ -393,19 +323,6 @@ def test_beyond_ten_a_root_cause_has_a_line(number):
     brief = [line for line in made if re.match(r"\d+\. ", line)]
     assert [int(line.split(".")[0]) for line in brief] == [*range(MAX_BLOCKS + 1, number + 1)]
     assert (f"{number - MAX_BLOCKS} more, in a line each:" in made) == bool(brief)
-
-
-def test_the_first_cause_has_its_source_first():
-    body = tuple(f"    line_{n} = {n}" for n in range(30))
-    found = []
-    for n in range(8):
-        at = frame(f"src/{n}.py", f"f{n}", 9, source=source(f"def f{n}():", *body, start=8))
-        found.append(failure(raised(f"E{n}", f"no {n}", frames=[at]), f"t.py::{n}"))
-    text = compose(report_of(observed(*found)), DEFAULT_SECTIONS, budget=1100)
-    first, *rest = text.split("\n## ")[1:]
-    assert first.count("line_") == 30
-    assert not any(part.count("line_") for part in rest[1:])
-    assert all("E" in part for part in rest)
 
 
 def test_a_source_is_shown_once_and_the_others_name_its_section():
@@ -435,10 +352,3 @@ def test_advice_of_a_detector_of_others_is_given_with_its_label():
     report = report_of(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
     text = compose(report, built_in((*DEFAULT_DETECTORS, custom)), budget=1000)
     assert "\n1 quota exceeded: Buy more.\n" in text
-
-
-def test_general_advice_is_left_out_where_the_failure_says_it_all():
-    report = report_of(observed(failure(raised())))
-    assert not any(d.hint in compose(report, DEFAULT_SECTIONS, budget=2000) for d in DEFAULT_DETECTORS)
-    crashed = replace(report, causes=(replace(report.causes[0], kind="crash"),))
-    assert "look at C extensions" in compose(crashed, DEFAULT_SECTIONS, budget=2000)

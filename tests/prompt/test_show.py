@@ -3,7 +3,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 from records import any_text
 
-from loop_close.prompt import line_of, plain, safe, safe_lines, short, span, spans
+from loop_close.prompt import plain, safe, safe_lines
 
 
 @pytest.mark.parametrize(
@@ -21,29 +21,6 @@ from loop_close.prompt import line_of, plain, safe, safe_lines, short, span, spa
 def test_safe(text, expected):
     assert safe(text) == expected
     assert safe(text * 1) == safe(safe(text))
-
-
-def test_safe_is_bounded():
-    assert len(safe("a" * 100_000)) < 17_000
-    assert len(safe("a" * 100_000, 100)) < 200
-
-
-def test_span_and_line():
-    assert span("a`b") == "``a`b``"
-    assert span("  ") == "(empty)"
-    assert line_of("a\n  b\nc") == "`a b c`"
-    assert len(line_of("word " * 99, 40)) <= 42
-
-
-def test_a_cut_line_says_so():
-    assert short("a" * 160) == "a" * 160
-    assert short("a" * 161) == "a" * 159 + "…"
-
-
-def test_spans_count_what_they_leave_out():
-    assert spans(["a", "b`"], 2) == "`a`, `` b` ``"
-    assert spans(["a", "b", "c"], 2) == "`a`, `b` and 1 more"
-    assert spans([], 2) == ""
 
 
 @pytest.mark.parametrize(

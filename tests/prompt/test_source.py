@@ -53,11 +53,6 @@ def left_out(found):
     return sum(int(part[1]) for part in map(_LEFT_OUT.fullmatch, found) if part)
 
 
-def test_nothing_of_nothing():
-    assert function_rows(source()) == []
-    assert function_rows(source("", "  ")) == []
-
-
 def test_a_function_is_shown_whole_with_its_numbers_without_its_docstring():
     assert function_rows(at(SHORT), marked=15, ran=[13, 14]) == [
         "```python",
@@ -95,27 +90,6 @@ def test_of_a_longer_one_what_is_around_the_marked_line_with_the_headers_of_its_
     assert left_out(found) + len(numbers(found)) == len(LONG.splitlines())
 
 
-def test_without_a_marked_line_the_first_lines_are_shown():
-    assert numbers(rows(LONG)) == [*range(8, 8 + MOST_ROWS)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("def f(): return 1\n", [8]),
-        ("@a\n@b\ndef f():\n    'Doc.'\n    return 1\n", [8, 9, 10, 12]),
-        ("    async def f(self):\n        'Doc.'\n        return 1\n", [8, 10]),
-        ("def f():\n    'Doc.'\n", [8, 9]),
-        ("def f():\n    def g():\n        'Doc of g.'\n        return 2\n    return g\n", [8, 9, 10, 11, 12]),
-        ("class A:\n    'Doc.'\n    x = 1\n", [8, 10]),
-        ("RATE = 1\nEU = 2\n", [8, 9]),
-        ("def f(:\n    'Doc.'\n    return\n", [8, 9, 10]),
-    ],
-)
-def test_which_lines_of_definitions_are_shown(text, expected):
-    assert numbers(rows(text)) == expected
-
-
 RUN = """\
 def pay(order):
     '''Doc.'''
@@ -149,12 +123,6 @@ def test_lines_that_no_failing_test_ran_are_marked():
     assert numbers(rows(RUN), "-") == []
 
 
-def test_a_caret_points_at_the_column():
-    found = rows("x = (\n", marked=8, column=5)
-    assert found[1].index("^") == found[0].index("(")
-    assert len(rows("x = (\n", marked=8, column=5000)) == 1
-
-
 KEY = "\n".join(
     ["-----BEGIN RSA PRIVATE KEY-----", *(c * 64 for c in "ABCD"), "-----END RSA PRIVATE KEY-----"]
 )
@@ -166,12 +134,6 @@ def test_credentials_in_source_are_not_shown():
     shown = "\n".join([*rows(text, marked=9), *statement_rows(at(text), 9), *statement_rows(at(text), 11)])
     assert not [secret for secret in (token, "AAAA", "BBBB") if secret in shown]
     assert "return token" in shown
-
-
-def test_a_long_line_is_cut_and_says_so():
-    (row,) = rows(f"x = '{'y' * 3000}'\n")
-    assert len(row) < 200
-    assert row.endswith("…")
 
 
 @given(st.lists(any_text, min_size=1, max_size=9), st.integers(0, 12), st.sets(st.integers(1, 12)))
@@ -263,24 +225,3 @@ def test_the_statement_of_a_line_ends_what_is_shown_of_its_test(words, expected)
     assert found[-len(expected) :] == expected
     assert len(found) <= 8
     assert "@given(1)" not in found
-
-
-@pytest.mark.parametrize("at_line", [0, 7, 40])
-def test_a_line_that_is_not_there_has_no_statement(at_line):
-    assert statement_rows(at(TEST), at_line) == []
-
-
-def test_outside_of_functions_it_is_the_statement_alone():
-    assert statement_rows(source("import os", "from a import b", "x = 1"), 2) == ["from a import b"]
-
-
-def test_of_source_that_cannot_be_parsed_the_lines_above_are_shown():
-    cut = source("            1,", "            2,", "        ]", "        assert total(", "            1)")
-    assert statement_rows(cut, 4) == ["    1,", "    2,", "]", "assert total("]
-
-
-@pytest.mark.parametrize(("more", "expected"), [(1, "… 1 more line"), (2, "… 2 more lines")])
-def test_a_long_statement_is_cut_and_counted(more, expected):
-    text = "call(\n" + "    1,\n" * (6 + more) + ")\n"
-    assert statement_rows(at(text), 8)[-1] == expected
-    assert len(statement_rows(at(text), 8)) == 9

@@ -46,12 +46,6 @@ def test_suspects(run):
     assert "if weight < 0:" in done.prompt  # its source is shown
 
 
-def test_tracebacks(run):
-    done = run(FILES, *COMMAND, own_process=True)
-    assert "`../src/shop/cost.py:9`" in done.prompt
-    assert {cause["location"]["file"] for cause in done.report["root_causes"]} >= {"../src/shop/cost.py"}
-
-
 def test_a_test_that_leaves_its_folder(run):
     """Where the files are is found out before the tests."""
     leaving = """

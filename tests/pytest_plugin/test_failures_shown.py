@@ -1,7 +1,5 @@
 """What the prompt says about a failing test."""
 
-import sys
-
 import pytest
 
 PHASES = """
@@ -178,47 +176,6 @@ def test_leaves_of_nested_exception_groups_are_shown_with_their_places(run):
     assert done.says("- holds `ExceptionGroup`: `inner (2 sub-exceptions)`\n  - holds `ValueError`")
 
 
-def test_exception_that_is_in_a_group_and_its_context_is_shown_once(run):
-    source = """
-    def test_group():
-        try: raise ExceptionGroup("inner", [ValueError("leaf")])
-        except ExceptionGroup as inner: raise ExceptionGroup("outer", [inner, TypeError("other leaf")])
-    """
-    done = run({"test_a.py": source})
-    assert done.prompt.count("`inner (1 sub-exception)`") == done.prompt.count(": `leaf`") == 1
-
-
-def test_group_that_is_a_cause_shows_its_leaves(run):
-    source = """
-    def test_a():
-        group = ExceptionGroup("group", [ValueError("leaf"), ExceptionGroup("deeper", [KeyError("deep leaf")])])
-        raise RuntimeError("top") from group
-    """
-    done = run({"test_a.py": source})
-    assert done.says(
-        "- raised from `ExceptionGroup`: `group (2 sub-exceptions)`\n  - holds `ValueError`: `leaf`"
-    )
-    assert done.says("  - holds `ExceptionGroup`: `deeper (1 sub-exception)`")
-
-
-def test_group_with_many_leaves_is_bounded_and_counted(run):
-    source = "def test_a(): raise ExceptionGroup('many', [ValueError(f'leaf {n}') for n in range(40)])"
-    done = run({"test_a.py": source})
-    assert done.says("`leaf 0`", "`leaf 2`", "- and 36 more exceptions")
-    assert "`leaf 4`" not in done.prompt
-
-
-def test_leaf_of_a_group_shows_what_it_was_raised_from(run):
-    source = """
-    def test_a():
-        inner = ValueError("leaf")
-        inner.__cause__ = KeyError("root of the leaf")
-        raise ExceptionGroup("group", [inner])
-    """
-    done = run({"test_a.py": source})
-    assert done.says("- holds `ValueError`: `leaf`\n  - raised from `KeyError`: `'root of the leaf'`")
-
-
 @pytest.mark.parametrize("args", [(), ("--tb=native",), ("--full-trace",)])
 def test_recursion_error_is_one_bounded_cause(run, args):
     done = run({"test_a.py": "def down(n): return down(n + 1)\ndef test_a(): down(0)\n"}, *args)
@@ -228,16 +185,6 @@ def test_recursion_error_is_one_bounded_cause(run, args):
     )
     assert len(done.causes) == 1
     assert len(done.prompt) < 2000
-
-
-def test_notes_of_an_exception_are_shown(run):
-    source = """
-    def test_a():
-        error = ValueError("plain")
-        error.add_note("while reading row 7")
-        raise error
-    """
-    assert run({"test_a.py": source}).says("ValueError: plain\nE  while reading row 7")
 
 
 def test_strict_xfail_that_passes_is_a_failure_with_its_reason(run):
@@ -270,20 +217,6 @@ def test_warning_as_error_is_shown_where_it_was_raised(run):
     assert done.says("old() in old.py:2 (", "DeprecationWarning: use new()")
 
 
-def test_captured_output_does_not_end_up_in_the_message(run):
-    done = run({"test_a.py": "def test_a():\n    print('chatter')\n    assert 1 == 2\n"})
-    assert done.messages == ["assert 1 == 2"]
-
-
-def test_failure_in_a_helper_module_of_the_project_shows_the_helper(run):
-    files = {
-        "src/shop.py": "def total(items):\n    return sum(i.price for i in items)\n",
-        "test_a.py": "from src import shop\ndef test_a(): shop.total([1])\n",
-    }
-    done = run(files, "--rootdir=.", "-p", "no:cacheprovider")
-    assert done.says("src/shop.py:2 (", "AttributeError: 'int' object has no attribute 'price'")
-
-
 @pytest.mark.slow
 def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run):
     tests = "\n".join(f"def test_{n}(): raise ValueError('distinct failure {n:04} xx')" for n in range(2000))
@@ -294,9 +227,3 @@ def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run)
     kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
     assert [n for n in range(2000) if f"distinct failure {n:04} xx" not in kept] == []
     assert done.says("`.loop-close/report.json`", "more root causes")
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="columns of f-strings are known from 3.12 on")
-def test_failure_inside_an_f_string_is_shown(run):
-    done = run({"test_a.py": 'def test_a():\n    x = None\n    f"{x.y}"\n'})
-    assert done.says("'NoneType' object has no attribute 'y'")

@@ -1,7 +1,5 @@
 """When files are written, by whom, and what stands in them whatever goes wrong."""
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -11,20 +9,6 @@ import pytest
 
 FAILING = "def test_a(): assert 1 == 2\n"
 FINE = "def test_a(): pass\n"
-
-
-def test_prompt_of_the_last_run_is_replaced(run):
-    assert run({"test_a.py": FAILING}).says("assert 1 == 2")
-    done = run({"test_a.py": FINE})
-    assert done.prompt == "# The tests pass: 1 passed\n\n<!-- loop-close -->\n"
-    assert done.report["verdict"] == "green"
-    assert done.report["root_causes"] == []
-
-
-def test_report_of_the_last_run_is_taken_away_even_if_this_run_writes_none(run):
-    run({"test_a.py": FAILING})
-    done = run({"test_a.py": "import os\ndef test_a(): os.path.exists('report.json') and 1 / 0\n"})
-    assert done.ret == 0
 
 
 def test_while_tests_run_the_prompt_says_so(run):
@@ -67,38 +51,12 @@ def test_green_run_makes_no_state_folder(run):
     assert not (run({"test_a.py": FINE}).folder / ".loop-close").exists()
 
 
-def test_two_reports_are_the_same(run):
-    done = run({"test_a.py": FAILING})
-    kept = json.loads((done.folder / ".loop-close" / "report.json").read_text())
-    wanted = done.report
-    assert wanted.pop("parts"), "what merging needs"
-    assert kept == wanted
-
-
 def test_state_folder_whose_place_is_taken_costs_a_line_and_not_the_prompt(run):
     done = run({"test_a.py": FAILING, ".loop-close": "a file"})
     assert done.ret == 1
     assert done.says("assert 1 == 2")
     assert "`.loop-close/report.json`" not in done.prompt
     assert any("cannot write the full report" in line for line in done.summary)
-
-
-def test_report_whose_place_is_taken_costs_a_line_and_not_the_prompt(run, pytester):
-    (pytester.path / ".loop-close" / "report.json").mkdir(parents=True)
-    done = run({"test_a.py": FAILING})
-    assert done.ret == 1
-    assert done.says("assert 1 == 2")
-    assert "`.loop-close/report.json`" not in done.prompt
-    assert any("cannot write .loop-close/report.json" in line for line in done.summary)
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_read_only_state_folder_costs_a_line_and_not_the_prompt(run, pytester):
-    folder = pytester.mkdir(".loop-close")
-    folder.chmod(0o500)
-    done = run({"test_a.py": FAILING})
-    folder.chmod(0o700)
-    assert done.says("assert 1 == 2")
 
 
 def test_prompt_that_can_no_longer_be_written_costs_a_line(run):
@@ -229,23 +187,6 @@ def test_not_asked_for_it_changes_no_byte_of_the_output_and_writes_nothing(tmp_p
         line for line in without[1].splitlines() if not line.startswith("plugins: ")
     ]
     assert with_us[2] == without[2] == ""
-
-
-def test_asked_for_by_the_settings_of_pytest_it_is_asked_for(run):
-    done = run({"pytest.ini": "[pytest]\naddopts = --loop-close\n", "test_a.py": FAILING}, asked=())
-    assert done.says("assert 1 == 2")
-
-
-def test_prompt_is_the_same_on_every_run(run):
-    prompts = {run({"test_a.py": FAILING}).prompt for _ in range(3)}
-    assert len(prompts) == 1
-
-
-def test_prompt_is_the_same_with_a_junit_file(run):
-    alone = run({"test_a.py": FAILING, "test_b.py": "import not_there\n"}).prompt
-    beside = run({}, "--junitxml=junit.xml")
-    assert beside.prompt == alone
-    assert (beside.folder / "junit.xml").is_file()
 
 
 def test_nothing_absolute_is_in_the_files(run):

@@ -51,24 +51,6 @@ def test_unittest_classes_fail_where_they_fail(run):
     assert len(done.causes) == 6
 
 
-def test_subtests_of_unittest_are_cases_of_their_test(run):
-    source = """
-    import unittest
-
-    class Numbers(unittest.TestCase):
-        def test_even(self):
-            for n in range(4):
-                with self.subTest("number", n=n):
-                    self.assertEqual(n % 2, 0)
-    """
-    done = run({"test_a.py": source})
-    assert done.ret == 1
-    # since pytest 9.0 subtests count, and the test around them passes
-    counted = "2 subtests fail, 1 passes" if done.report["counts"]["failed_subtests"] else "1 test fails"
-    assert done.says(f"# {counted}: AssertionError at test_a.py:8", "1 != 0")
-    assert len(done.causes) == 1
-
-
 SUBTESTS = """
 def test_even(subtests):
     for n in range(4):
@@ -135,19 +117,6 @@ def test_doctests_of_a_module_show_the_example(run):
     )
 
 
-def test_doctests_of_a_text_file_show_the_example(run):
-    done = run({"guide.txt": "Guide\n\n>>> 1 + 1\n3\n"}, "--doctest-glob=*.txt")
-    assert done.says(
-        "# 1 test fails: DocTestFailure at guide.txt:3\n", "1 + 1", "Expected:", "guide.txt::guide.txt"
-    )
-
-
-def test_several_failing_examples_of_one_doctest_are_all_shown(run):
-    text = "Guide\n\n>>> 1 + 1\n3\n\n>>> undefined_name\n"
-    done = run({"guide.txt": text}, "--doctest-glob=*.txt", "--doctest-continue-on-failure")
-    assert done.says("1 + 1 Expected: 3 Got: 2", "name 'undefined_name' is not defined")
-
-
 def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
     done = run({"test_a.py": "async def test_a(): pass\n"})
     assert done.ret == (1 if pytest.version_tuple >= (8, 4) else 0)
@@ -155,22 +124,6 @@ def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
         assert done.says("async def functions are not natively supported", "Shown by `test_a.py::test_a`")
     else:
         assert done.title == "# No test ran (exit 0)"
-
-
-def test_async_test_with_a_plugin_shows_its_assertion(run):
-    source = """
-    import asyncio, pytest
-
-    async def price():
-        await asyncio.sleep(0)
-        return 3
-
-    @pytest.mark.asyncio
-    async def test_a():
-        assert await price() == 4
-    """
-    done = run({"test_a.py": source}, plugins=("asyncio",))
-    assert done.says("# 1 test fails: AssertionError at test_a.py:10", "assert 3 == 4")
 
 
 FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
@@ -181,25 +134,6 @@ def test_coroutine_never_awaited_is_told_on_a_green_run(run):
     assert done.title == "# The tests pass: 1 passed"
     assert done.says("- 1 warning: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
     assert done.report["verdict"] == "green"
-
-
-def test_equal_coroutines_never_awaited_are_told_once(run):
-    source = "async def fetch(): return 1\ndef call(): fetch()\ndef test_a(): call()\ndef test_b(): call()\n"
-    done = run({"test_a.py": source}, own_process=True)
-    assert done.prompt.count("was never awaited") == 1
-    assert done.says("- 2 warnings: `coroutine 'fetch' was never awaited` at `test_a.py:2`")
-
-
-def test_coroutine_never_awaited_is_told_beside_the_failure(run):
-    done = run({"test_a.py": FORGOTTEN + "    assert 1 == 2\n"}, own_process=True)
-    assert done.title == "# 1 test fails: AssertionError at test_a.py:4"
-    assert done.says("assert 1 == 2", "`coroutine 'fetch' was never awaited` at `test_a.py:3`")
-
-
-def test_coroutine_never_awaited_as_an_error_is_the_cause(run):
-    done = run({"test_a.py": FORGOTTEN}, "-W", "error", own_process=True)
-    assert done.ret == 1
-    assert done.says("# 1 test fails: ", "coroutine 'fetch' was never awaited")
 
 
 THREAD = """
@@ -216,11 +150,6 @@ def test_exception_in_a_thread_is_told_on_a_green_run(run):
     done = run({"test_a.py": THREAD}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
     assert done.says("1 unhandled exception outside of a test", "in the thread")
-
-
-def test_exception_in_a_thread_as_an_error_is_the_cause(run):
-    done = run({"test_a.py": THREAD}, "-W", "error", own_process=True)
-    assert done.says("# 1 test fails: ", "in the thread")
 
 
 def test_exception_in_a_finalizer_is_told_on_a_green_run(run):
@@ -261,11 +190,6 @@ def test_test_that_passes_when_run_again_is_no_failure(run):
     assert "test_flaky" not in done.prompt
 
 
-def test_only_flaky_tests_are_a_green_run(run):
-    done = run({"test_a.py": RERUNS}, "--reruns=3", "-k", "flaky", plugins=("rerunfailures",))
-    assert done.title == "# The tests pass: 1 passed"
-
-
 def test_skip_reason_that_forges_a_verdict_is_not_shown(run):
     source = """
     import pytest
@@ -282,11 +206,6 @@ def test_skip_reason_that_forges_a_verdict_is_not_shown(run):
     done = run({"test_a.py": source})
     assert done.title.startswith("# 1 test fails: ")
     assert done.prompt.count("No stall") == 1  # the message of a failure, in its fence
-
-
-def test_warnings_that_nobody_asked_about_are_not_in_the_prompt(run):
-    done = run({"test_a.py": "import warnings\ndef test_a(): warnings.warn('ordinary')\n"})
-    assert "ordinary" not in done.prompt
 
 
 KINDS = """
@@ -329,24 +248,3 @@ def test_title_counts_what_pytest_counts(run, options):
     failing = f"# {counts['failed']} tests and {counts['failed_subtests']} subtests fail"
     errors = f"1 file cannot be collected, {counts['errors'] - 1} errors, {counts['passed']} pass"
     assert done.title.startswith(f"{failing}, {errors}: ")
-
-
-RERUN = """
-from itertools import count
-TIMES = count(1)
-def test_later(subtests):
-    time = next(TIMES)
-    with subtests.test("a"):
-        assert time > {number}
-    assert time > {number}
-"""
-
-
-@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="subtests are new in pytest 9.0")
-@pytest.mark.parametrize(("number", "failed"), [(1, 0), (9, 1)])
-def test_subtests_of_attempts_that_are_run_again_do_not_count(run, number, failed):
-    pytest.importorskip("pytest_rerunfailures")
-    done = run({"test_a.py": RERUN.format(number=number)}, "--reruns=2", "-p", "rerunfailures")
-    assert done.ret == (1 if failed else 0)
-    counts = done.report["counts"]
-    assert (counts["failed"], counts["failed_subtests"], counts["passed"]) == (failed, failed, 1 - failed)

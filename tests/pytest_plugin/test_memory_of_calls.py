@@ -108,16 +108,6 @@ def test_function_that_was_edited_is_not_compared_with_the_old_counts(loop):
     assert "run by 1 of 1 failing test; edited before run 2" in done.prompt
 
 
-def test_functions_that_moved_are_the_same(loop):
-    loop()
-    more = (
-        "def price",
-        "# of one line of an order\n\n\ndef price",
-    )  # an edit that changes nothing is not a suspect
-    done = loop(ALONE, shop=more, test_shop=("== 180", "== 181"))
-    assert passed(done, "discount") == (3, 7)
-
-
 def test_red_run_of_all_tests_is_remembered_and_stands_for_itself(loop):
     loop()
     done = loop(shop=WRONG)
@@ -129,35 +119,6 @@ def test_run_of_few_tests_does_not_take_the_place_of_one_of_all(loop):
     loop()
     loop("-k", "price")
     assert kept(loop(ALONE, shop=WRONG)) == 8
-
-
-def test_run_that_was_stopped_is_not_remembered(loop):
-    loop()
-    assert kept(loop("-x", shop=('item["price"] *', '1 + item["price"] *'))) == 8
-
-
-def test_test_that_is_new_was_none_of_those_that_passed(loop):
-    loop()
-    more = "def test_new():\n    assert shop.price({'price': 1, 'count': 1}) == 2\n\n\ndef test_much"
-    done = loop("-k", "test_new", test_shop=("def test_much", more))
-    assert counts(done) == (1, 8)
-    assert passed(done, "price") == (6, 8)
-
-
-def test_with_workers_it_is_the_same(loop):
-    pytest.importorskip("xdist")
-    assert kept(loop("-n2", plugins=("xdist",))) == 8
-    assert counts(loop(ALONE, "-n2", plugins=("xdist",), shop=WRONG)) == (1, 7)
-
-
-def test_without_a_history_there_is_nothing_to_compare_with(loop):
-    loop("--loop-close-history=off")
-    assert counts(loop(ALONE, "--loop-close-history=off", shop=WRONG)) == (1, 0)
-    assert counts(loop(ALONE)) == (1, 0)
-
-
-def test_not_wanted_it_is_not_kept(loop):
-    assert kept(loop("--loop-close-suspects=off")) is None
 
 
 FAULT = """

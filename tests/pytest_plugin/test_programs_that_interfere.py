@@ -64,22 +64,6 @@ def test_b():
 def test_c(modules):
     raise KeyError("x")
 """
-MODULES_OF_ANY_KIND = """
-import sys
-from unittest import mock
-def test_a():
-    with mock.patch.dict(sys.modules, {3: sys, "loop_close.readers": mock.Mock()}):
-        assert 1 == 2
-def test_b(monkeypatch):
-    class Odd(dict):
-        def items(self):
-            raise RuntimeError("odd")
-        setdefault = items
-    monkeypatch.setattr(sys, "modules", Odd(sys.modules))
-    raise KeyError("x")
-def test_c():
-    raise KeyError("y")
-"""
 FAKES = """
 import pytest
 def test_a(fs):
@@ -104,42 +88,11 @@ def test_modules_that_are_unloaded_after_a_test_are_not_loaded_twice(run, worker
 
 
 @pytest.mark.slow
-def test_modules_of_any_kind_do_not_end_the_run(run):
-    done = run({"test_a.py": MODULES_OF_ANY_KIND}, own_process=True)
-    assert "failed extension" not in done.prompt
-    assert done.report["verdict"] == "red"
-    found = [cause["location"]["function"] for cause in done.report["root_causes"]]
-    assert found == ["test_a", "test_b", "test_c"]
-
-
-@pytest.mark.slow
 def test_files_that_a_test_fakes_hide_no_failure(run):
     pytest.importorskip("pyfakefs.pytest_plugin")
     done = run({"test_a.py": FAKES}, own_process=True, plugins=("pyfakefs.pytest_plugin",))
     assert "failed extension" not in done.prompt
     assert [cause["location"]["function"] for cause in done.report["root_causes"]] == ["test_a", "test_b"]
-
-
-@pytest.mark.slow
-def test_second_run_in_one_process_reads_the_files_again(pytester):
-    test = "def test_a():\n    x = {}\n    assert x == 2\n"
-    pytester.makepyfile(test_a=test.format(1), main=MAIN.format(test.format(7)))
-    pytester.makeini("[pytest]")
-    pytester.runpython("main.py")
-    prompt = (pytester.path / "nextprompt.md").read_text(encoding="utf-8")
-    assert "x = 7" in prompt
-    assert "x = 1" not in prompt
-
-
-MAIN = """
-import os, pathlib, sys
-import pytest
-pytest.main(["--loop-close", "--loop-close-history=off", "-p", "no:cacheprovider"])
-del sys.modules["test_a"]
-pathlib.Path("test_a.py").write_text({!r})
-os.utime("test_a.py", (1, 1))
-pytest.main(["--loop-close", "--loop-close-history=off", "-p", "no:cacheprovider"])
-"""
 
 
 @pytest.mark.parametrize("given", [("--db=postgres://me:s3cretpw@host/db",), ("--db", TOKEN)])
@@ -182,30 +135,6 @@ def test_raw_evidence_that_cannot_be_redacted_is_held_back(monkeypatch):
     assert "held back: TypeError" in text
 
 
-def test_many_ordinary_warnings_do_not_hide_one_of_interest(run):
-    source = """
-    import warnings, pytest
-    @pytest.mark.parametrize("i", range(250))
-    def test_w(i): warnings.warn(f"old {i}", DeprecationWarning)
-    def test_z(): warnings.warn("coroutine 'f' was never awaited", RuntimeWarning)
-    def test_f(): assert 1 == 2
-    """
-    assert run({"test_a.py": source}).says("coroutine 'f' was never awaited")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="the subtests fixture is new in pytest 9")
-def test_subtests_make_the_same_prompt_on_workers(run):
-    source = """
-    def test_a(subtests):
-        for n in range(3):
-            with subtests.test(n=n):
-                assert n != 1
-    """
-    serial = run({"test_a.py": source}, own_process=True).prompt
-    assert run({"test_a.py": source}, "-n1", own_process=True, plugins=("xdist",)).prompt == serial
-
-
 def test_secrets_that_the_cut_of_a_long_message_goes_through_are_not_shown(run):
     source = f"""
     def test_head(): raise ValueError("x " * 4790 + {TOKEN!r} + " y" * 9000)
@@ -216,8 +145,3 @@ def test_secrets_that_the_cut_of_a_long_message_goes_through_are_not_shown(run):
         assert "ghp_abc" not in shown.replace(repr(TOKEN), "")
         assert "SECRETvalue'\n" not in shown
     assert all("SECRETvalue" not in message for message in done.messages)
-
-
-def test_count_of_what_a_long_message_lost_is_told(run):
-    done = run({"test_a.py": "def test_a(): raise ValueError('z' * 1_000_000)\n"})
-    assert "… 984000 characters left out …" in done.messages[0]

@@ -100,19 +100,6 @@ def test_three_attempts_that_do_not_advance_are_stuck(loop):
     assert done.ret == 1
 
 
-@pytest.mark.slow
-def test_workers_record_the_same(loop, run, pytester):
-    workers = {"remembers": True, "own_process": True, "plugins": ("xdist",)}
-    loop()
-    done = run({}, "-n2", **workers)
-    assert effect(done) == {"unresolved": 2}
-    text = (pytester.path / "shop.py").read_text()
-    (pytester.path / "shop.py").write_text(text.replace("+ 1", "+ 0"))
-    assert effect(run({}, "-n2", **workers)) == {"fixed": 1, "unresolved": 1}
-    first, second, _ = rows(pytester.path)
-    assert (first.failures, first.outcomes) == (second.failures, second.outcomes)
-
-
 def test_off_means_off(run, pytester):
     for _ in range(2):
         done = run(PROJECT, "--loop-close-history=off")
@@ -192,17 +179,6 @@ def test_what_the_tests_write_is_no_edit(run, pytester):
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_are_both_remembered(run, pytester):
-    run({**PROJECT}, remembers=True)
-    command = [sys.executable, "-m", "pytest", "--loop-close", "-q"]
-    started = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
-    assert [process.wait() for process in started] == [1] * 4
-    assert [(each.number, each.is_finished) for each in rows(pytester.path)] == [
-        (n, True) for n in range(1, 6)
-    ]
-
-
-@pytest.mark.slow
 def test_a_child_of_a_test_does_not_remember_the_run(run):
     files = {
         "pytest.ini": "",
@@ -244,88 +220,3 @@ def test_ctrl_c_at_our_end_leaves_the_evidence(loop, monkeypatch):
     assert done.ret == 1
     assert done.title.startswith("# loop-close could not read this run")
     assert "test_shop.py::test_total" in done.prompt
-
-
-def test_a_mistyped_path_is_no_run(loop):
-    loop("tests_typo.py")
-    done = loop()
-    assert (done.report["number"], len(done.report["loop"]["steps"])) == (1, 1)
-
-
-@pytest.mark.slow
-def test_odd_escapes_in_values_and_sources_warn_nobody(run):
-    """A value that a message shows, a module that gives None: what the parser says of them is not shown."""
-    files = {
-        "src/shop.py": 'PATTERN = "\\."\n\ndef price(item):\n    if item:\n        return\n    return 1\n',
-        "test_shop.py": """
-        import warnings
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from shop import price
-
-        class Odd:
-            def __repr__(self):
-                return '"\\\\."'
-
-        def test_value():
-            assert Odd() == "b"
-
-        def test_none():
-            assert price(1) + 1 == 2
-        """,
-        "pytest.ini": "[pytest]\npythonpath = src\n",
-    }
-    for _ in range(2):
-        done = run(files, remembers=True, own_process=True)
-        assert "SyntaxWarning" not in done.stdout + done.stderr
-        assert "DeprecationWarning" not in done.stdout + done.stderr
-    assert done.report["number"] == 2
-
-
-WORDINGS = """
-import pytest
-class Box:
-    def __init__(self, value): self.value = value
-    def __repr__(self): return f"Box({self.value})"
-def check(left, right):
-    __tracebackhide__ = True
-    assert left == right
-@pytest.fixture
-def broken(): assert Box([*range(100)]) == 3
-def test_box(): assert Box([*range(100)]) == Box([*range(99)])
-def test_list(): assert [{"id": n} for n in range(40)] == [{"id": n} for n in range(41)]
-def test_text(): assert "a\\n" * 50 + "x" == "a\\n" * 50 + "y"
-def test_set(): assert {*range(60)} == {*range(1, 61)}
-def test_helper(): check([*range(100)], [*range(101)])
-def test_fixture(broken): pass
-def test_raises():
-    with pytest.raises(ValueError, match="x"): raise ValueError("y" * 400)
-"""
-#: Says it in other words, as pytest-clarity does.
-CLARITY = """
-def pytest_assertrepr_compare(op, left, right):
-    return ["other words", f"left: {left}", f"right: {right}"]
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        *(("-vv",), ("--tb=short",), ("--tb=no", "-q"), ("--tb=native", "-l"), ("--full-trace",)),
-        pytest.param(
-            ("clarity",),
-            marks=pytest.mark.xfail(
-                reason="the first words of an explanation by another plugin are in the key"
-            ),
-        ),
-    ],
-)
-@pytest.mark.parametrize("is_edited", [True, False])
-def test_what_only_changes_the_wording_changes_no_failure(run, options, is_edited):
-    run({"test_a.py": WORDINGS}, remembers=True)
-    files = {"test_a.py": f"{WORDINGS}# edited\n" if is_edited else WORDINGS}
-    if options == ("clarity",):
-        files, options = {**files, "conftest.py": CLARITY}, ()
-    done = run(files, *options, remembers=True)
-    assert effect(done) == {"unresolved": 7}

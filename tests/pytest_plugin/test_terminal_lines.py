@@ -47,19 +47,6 @@ def test_a_green_run_has_one_line_and_it_is_the_last(run, options):
     assert done.stdout.splitlines()[-1] == done.summary[0]
 
 
-def test_after_a_run_that_stops_early(run):
-    done = run(SHOP, "-x")
-    assert done.stdout.splitlines()[-2:] == done.summary
-    assert "; incomplete: stopping after 1 failures" in done.summary[0]
-
-
-def test_after_an_interrupt(run):
-    done = run({"test_a.py": "def test_a(): assert 1 == 2\ndef test_b(): raise KeyboardInterrupt\n"})
-    assert done.ret == 2
-    assert done.stdout.splitlines()[-2:] == done.summary
-    assert done.summary[0].endswith("; incomplete: interrupted by Ctrl-C at test_a.py:2 in test_b")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
 def test_after_a_real_signal(tmp_path):
@@ -89,24 +76,6 @@ def test_without_the_terminal_plugin_nothing_is_printed_and_the_prompt_is_there(
     done = run(SHOP, "-p", "no:terminal")
     assert (done.stdout, done.stderr) == ("", "")
     assert done.says("# 2 tests fail, 1 passes: ")
-
-
-@pytest.mark.slow
-def test_after_an_error_of_a_conftest(run):
-    done = run({"conftest.py": "import not_there_at_all\n", **GREEN}, own_process=True)
-    assert done.ret == 4
-    first, second = (line for line in done.stderr.splitlines() if line.startswith("loop-close: "))
-    assert "look first at conftest.py:1" in first
-    assert second.startswith("loop-close: next prompt: nextprompt.md ")
-
-
-@pytest.mark.parametrize("status", [0, 12])
-def test_after_another_plugin_changed_the_exit_status(run, status):
-    conftest = f"def pytest_sessionfinish(session):\n    session.exitstatus = {status}\n"
-    done = run({"conftest.py": conftest, **GREEN})
-    assert done.ret == status
-    assert done.stdout.splitlines()[-len(done.summary) :] == done.summary
-    assert len(done.summary) == (1 if status == 0 else 2)
 
 
 def test_lines_are_short_and_plain_whatever_a_test_is_called(run):

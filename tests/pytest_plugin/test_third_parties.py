@@ -69,13 +69,6 @@ def test_detector_and_section_of_an_installed_package_take_part(run, tmp_path_fa
     assert done.says("1 broken house rule: ", "All is well here.")
 
 
-def test_installed_package_that_is_blocked_takes_no_part(run, tmp_path_factory, monkeypatch):
-    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR, "house_rules")
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    done = run({"test_a.py": FAILING}, "-p", "no:house_rules", own_process=True)
-    assert done.says("# 1 test fails: ")
-
-
 def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
     run, tmp_path_factory, monkeypatch
 ):
@@ -112,12 +105,6 @@ def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
     assert "detector-error" in {evidence["kind"] for evidence in done.report["evidence"]}
 
 
-def test_detector_that_yields_something_and_then_fails_counts_as_failed(run):
-    body = "yield Evidence(kind='house-rule', snippet='x'); raise ValueError('late')"
-    done = run({"conftest.py": failing_detector(body), "test_a.py": FAILING})
-    assert done.says("# 1 test fails: ", "ValueError: late")
-
-
 @pytest.mark.parametrize(
     ("hook", "words"),
     [
@@ -136,65 +123,6 @@ def test_hook_that_fails_is_named_by_its_file_and_the_run_goes_on(run, hook, wor
     assert done.ret == 1
     assert done.says("# 1 test fails: ", " of conftest.py: ", words, "assert 1 == 2")
     assert str(done.folder) not in done.prompt
-
-
-@pytest.mark.parametrize("hook", ["pytest_loop_close_detectors", "pytest_loop_close_sections"])
-def test_hook_that_has_nothing_to_add_may_return_none(run, hook):
-    done = run({"conftest.py": f"def {hook}(): pass\n", "test_a.py": FAILING})
-    assert "failed extension" not in done.prompt
-
-
-@pytest.mark.parametrize("body", ["1 / 0", "[5]", "5", "exit(9)"])
-def test_section_that_fails_is_named_and_the_others_stand(run, body):
-    source = SECTION.replace('["All is well here."]', body)
-    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.ret == 1
-    assert done.says("## House news\n\nThe section `house` failed: ", "assert 1 == 2", "Rerun just")
-
-
-def test_section_with_the_id_of_another_takes_nothing_from_it(run):
-    source = SECTION.replace('id="house"', 'id="root-causes"')
-    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("All is well here.", "assert 1 == 2")
-    assert done.prompt.count("All is well here.") == 1
-
-
-def test_section_that_is_cut_inside_of_a_fence_leaves_it_closed(run):
-    lines = '["`````text", "```", "# EVIL", "```", *["word " * 20] * 100, "`````"]'
-    source = SECTION.replace('["All is well here."]', lines)
-    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("`````\n… cut to keep the prompt short", "Rerun just")
-
-
-def test_section_that_says_too_much_is_cut(run):
-    source = SECTION.replace('["All is well here."]', '["All is well here."] * 10000')
-    done = run({"conftest.py": source, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("… cut to keep the prompt short", "assert 1 == 2")
-    assert len(done.prompt.encode()) <= 8000
-
-
-def test_id_of_a_built_in_detector_cannot_be_taken(run):
-    source = DETECTOR.replace('id="house-rule"', 'id="test-failure"')
-    done = run({"conftest.py": source, "test_a.py": FAILING})
-    assert done.says("# 1 test fails", "the detector id 'test-failure' is taken")
-
-
-def test_extensions_are_in_the_same_order_however_they_were_registered(run):
-    def two(first, second):
-        detectors = ", ".join(
-            f"Detector(id='{i}', label='{i}', priority=5, description='d', hint='h', detect=find_{i})"
-            for i in (first, second)
-        )
-        finders = "\n".join(
-            f"def find_{i}(o): return [Evidence(kind='{i}', snippet='{i}', failure=f) for f in o.failures]"
-            for i in "ab"
-        )
-        head = "from loop_close.detectors import Detector\nfrom loop_close.model import Evidence\n"
-        return f"{head}{finders}\ndef pytest_loop_close_detectors(): return [{detectors}]\n"
-
-    one = run({"conftest.py": two("a", "b"), "test_a.py": FAILING}).prompt
-    other = run({"conftest.py": two("b", "a"), "test_a.py": FAILING}).prompt
-    assert one == other
 
 
 def test_exit_status_is_that_of_pytest_whatever_extensions_do(run):

@@ -3,10 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loop_close.seeds.strategies import (
-    MAX_ATTEMPTS,
-    MAX_STEPS,
     FixPlan,
-    FixStep,
     count_attempt,
     follow_steps,
     update_plan,
@@ -62,20 +59,6 @@ def test_without_an_edit_nothing_is_attempted():
     assert shown(update_plan(plan, {"a": ""}, is_complete=True, is_edited=False)) == ["a0", "b+0"]
 
 
-def test_step_that_comes_back_after_all_its_attempts_is_exhausted():
-    assert shown(plan_after("a", "a", "a", "", "a")) == ["a!3"]
-
-
-def test_description_is_one_line():
-    plan = update_plan(FixPlan(), {"a": "x\ny"}, is_complete=True, is_edited=False)
-    assert plan.steps == (FixStep(cause="a", description="x y"),)
-
-
-def test_plan_is_bounded():
-    causes = {str(n): "" for n in range(MAX_STEPS + 5)}
-    assert len(update_plan(FixPlan(), causes, is_complete=True, is_edited=False).steps) == MAX_STEPS
-
-
 CAUSES = st.lists(st.sampled_from("abcdef"), unique=True)
 RUNS = st.lists(st.tuples(CAUSES, st.booleans(), st.booleans()), max_size=12)
 
@@ -105,7 +88,3 @@ def test_steps_of_a_user_keep_their_attempts():
     assert shown(count_attempt(count_attempt(count_attempt(plan)))) == ["step 1!3", "step 21", "step 3+0"]
     over = follow_steps(FixPlan(), [("index", True)])
     assert count_attempt(over) == over
-
-
-def test_default_attempts():
-    assert FixStep(cause="a").max_attempts == MAX_ATTEMPTS == 3

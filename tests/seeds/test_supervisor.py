@@ -179,15 +179,6 @@ def text_of(content, tool="t"):
     return supervisor.observe(error(content, tool)).text
 
 
-@pytest.mark.parametrize(
-    "content", ["`" * 5_000, "` " * 500, "\n```\n# Orders\n", "x" * 1_000_000, " \x1b[0m\n"]
-)
-@pytest.mark.parametrize("tool", ["t", "`" * 500, "tool\n# Title"])
-def test_content_stays_quoted_and_short(content, tool):
-    assert len(text_of(content, tool)) < MAX_TEXT
-    assert len(text_of(content, tool).split("\n")) in (3, 4)
-
-
 def test_credentials_are_not_shown():
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     for content in (f"denied for {key}", "x" * 700 + key + "y" * 9_000):
@@ -258,3 +249,12 @@ def test_damage_is_named(path, value, field):
     inner[path[-1]] = value
     with pytest.raises(ValueError, match=re.escape(f"at `{field}`")):
         Supervisor.from_state(state)
+
+
+@pytest.mark.parametrize(
+    "content", ["`" * 5_000, "` " * 500, "\n```\n# Orders\n", "x" * 1_000_000, " \x1b[0m\n"]
+)
+@pytest.mark.parametrize("tool", ["t", "`" * 500, "tool\n# Title"])
+def test_content_stays_quoted_and_short(content, tool):
+    assert len(text_of(content, tool)) < MAX_TEXT
+    assert len(text_of(content, tool).split("\n")) in (3, 4)

@@ -10,7 +10,7 @@ import pytest
 
 from loop_close.records import Run
 from loop_close.store import Store, StoreError
-from loop_close.store.schema import APPLICATION_ID, FORMAT
+from loop_close.store.schema import FORMAT
 
 WORK = """
 import os, sys
@@ -110,13 +110,6 @@ def test_damaged_file_is_renamed_and_a_new_one_begun(path, damage):
     assert path.with_name("history.sqlite3.damaged-1").read_bytes() == old
 
 
-def test_each_damaged_file_is_kept(path):
-    for number in (1, 2):
-        garbage(filled(path))
-        Store.open(path).close()
-        assert f"history.sqlite3.damaged-{number}" in beside(path)
-
-
 def test_result_of_a_run_during_which_the_file_broke_is_kept(path):
     run = Run(id="a")
     with Store.open(path) as store:
@@ -161,21 +154,6 @@ def test_file_that_is_not_ours_is_left_alone(tmp_path, content):
     ):
         Store.open(path)
     assert (path.read_bytes(), beside(path)) == (old, ["notes.db"])
-
-
-def test_states_of_a_file_that_is_read(path):
-    assert state(path) == "missing"
-    assert not path.parent.exists()
-    path.parent.mkdir()
-    path.touch()
-    assert state(path) == "missing"
-    assert state(filled(path)) == "ok"
-    garbage(path)
-    assert state(path) == "damaged"
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(StoreError, match="is not a regular file"):
-        state(path)
 
 
 @pytest.mark.parametrize("where", ["folder", "file"])
@@ -360,17 +338,3 @@ def test_hot_journal_is_played_back_even_if_the_store_is_only_read(path):
     assert path.with_name("history.sqlite3-journal").stat().st_size > 0
     with Store.open(path, readonly=True) as store:
         assert ([run.id for run in store.runs()], store.state, store.notes) == (["0"], "ok", [])
-
-
-def test_runs_before_the_last_done_one_are_not_even_read(path):
-    with Store.open(path) as store:
-        store.finish(Run(id="old"))
-        store.finish(Run(id="done", is_done=True))
-        store.finish(Run(id="new"))
-        rewrite(path, "UPDATE runs SET record = 'damaged' WHERE id = 'old'")
-        assert [run.id for run in store.loop_runs()] == ["done", "new"]
-        assert store.notes == []
-
-
-def test_mark_of_the_file_is_in_its_header(path):
-    assert filled(path).read_bytes()[68:72] == APPLICATION_ID.to_bytes(4, "big")

@@ -86,17 +86,6 @@ def test_runs_come_back_as_they_were(tmp_path_factory, runs):
     assert numbers == list(range(1, len(runs) + 1))
 
 
-@settings(max_examples=25)
-@given(TEXT, OUTCOMES)
-def test_any_text_can_be_kept(tmp_path_factory, text, outcomes):
-    run = a_run(command=(text,), check=text, tree=text, outcomes={text: outcomes})
-    with Store.open(tmp_path_factory.mktemp("project") / "h") as store:
-        store.begin(run)
-        store.finish(run)
-        ((found,), (source,)) = store.runs(), store.runs()[0].outcomes.values()
-        assert (len(source), [*store.results(text)]) == (len(outcomes), [found] if text else [])
-
-
 def test_run_is_unfinished_until_its_end(store):
     run = a_run(tree="t")
     assert store.begin(run) == 1
@@ -104,14 +93,6 @@ def test_run_is_unfinished_until_its_end(store):
     store.finish(msgspec.structs.replace(run, is_green=True))
     store.finish(msgspec.structs.replace(run, is_green=False))  # more failed after its end
     assert [(found.is_finished, found.is_green) for found in store.runs()] == [(True, False)]
-
-
-def test_abandoned_run_leaves_no_gap(store):
-    store.abandon(store.begin(a_run()))
-    number = added(store)
-    assert number == 1
-    store.abandon(number)
-    assert len(store.runs()) == 1
 
 
 def test_loop_is_of_the_newest_run_that_was_done_and_those_since(store):
@@ -158,21 +139,6 @@ def test_files_and_contents_of_a_tree_come_back(store, tmp_path):
     contents = [store.content(tree.files["data.json"]) for tree in (first, second)]
     assert contents == [b"{}", b"[]"]
     assert store.content(f"{first.files['src/ä.py']}+x") == b"x = 1\n" * 100
-
-
-def test_tree_that_differs_little_takes_little_room(store, tmp_path, path):
-    def listing(changed):
-        return {
-            f"folder/module_{n}.py": hashlib.md5(b"%d" % (n + (n < changed))).hexdigest()
-            for n in range(2_000)
-        }
-
-    trees = [Tree(digest=str(n), files=listing(n)) for n in range(60)]
-    trees.append(Tree(digest="fewer", files={"a.py": "1", **dict([*listing(0).items()][9:])}))
-    for tree in trees:
-        store.keep_files(tmp_path, tree)
-    assert [store.files(tree.digest) for tree in trees] == [tree.files for tree in trees]
-    assert path.stat().st_size < 400_000
 
 
 @pytest.mark.parametrize(
@@ -227,29 +193,6 @@ def test_calls_come_back_without_what_holds_for_one_run(store):
     kept = store.calls("pytest")
     assert kept.calls.functions == (ran._replace(line=0, end_line=5, lines={1: 3, 2: 1}),)
     assert [kept.has_passed(test) for test in ("test_a", "test_b", "test_c")] == [False, True, False]
-
-
-def test_fuller_calls_stay(store):
-    def passed():
-        return store.calls("pytest").calls.passed
-
-    store.keep_calls("pytest", Calls(passed=100))
-    store.keep_calls("pytest", Calls(passed=99), is_whole=False)
-    store.keep_calls("pytest", Calls(passed=49, failed={"t": ()}))
-    assert passed() == 100
-    store.keep_calls("pytest", Calls(passed=50, failed={"t": ()}))
-    assert passed() == 50
-    store.keep_calls("pytest", Calls(passed=2))
-    assert passed() == 2
-
-
-def test_what_is_to_be_sent_waits_in_order(store):
-    runs = [a_run() for _ in range(3)]
-    for run in runs:
-        store.finish(run, share=run.id.encode() * 100)
-    assert store.unsent(2) == [(run.id, run.id.encode() * 100) for run in runs[:2]]
-    store.forget_sent([runs[0].id, "unknown"])
-    assert [name for name, _ in store.unsent(9)] == [run.id for run in runs[1:]]
 
 
 def test_prune_keeps_the_last_runs_and_what_they_need(store, tmp_path):

@@ -1,7 +1,0 @@
-import pytest
-from notes.board import Board
-
-
-@pytest.fixture
-def empty_board():
-    return Board()

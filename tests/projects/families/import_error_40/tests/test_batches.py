@@ -1,7 +1,0 @@
-"""Counting batches."""
-
-import ledger_telemetry
-
-
-def test_batches():
-    assert ledger_telemetry.count("batches") == 0

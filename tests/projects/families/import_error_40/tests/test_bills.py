@@ -1,5 +1,0 @@
-from ledger_telemetry import count
-
-
-def test_bills():
-    assert count("bills") == 0

@@ -1,7 +1,0 @@
-"""Counting carts."""
-
-from ledger_telemetry import count
-
-
-def test_carts():
-    assert count("carts") == 0

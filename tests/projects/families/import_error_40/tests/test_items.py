@@ -1,7 +1,0 @@
-"""Counting items."""
-
-import ledger_telemetry
-
-
-def test_items():
-    assert ledger_telemetry.count("items") == 0
