@@ -1,16 +1,17 @@
 import json
 import linecache
+import warnings
 
 import pytest
 from msgspec.structs import replace
-from records import TEST, failure, raised
+from records import SRC, TEST, failure, raised, verdict
 
-from loop_close import app, files
+from loop_close import app, causes, files, places
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import report_of
-from loop_close.model import Counts, Evidence, Observation
-from loop_close.records import FailingTest, FailureRecord, Loop, Step
+from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
 from loop_close.settings import Settings
 
 

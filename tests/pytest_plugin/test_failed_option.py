@@ -43,6 +43,14 @@ def test_test_with_such_an_id_is_shown_as_code_and_nothing_else(run, identifier)
     assert not any(word in outside for word in ("pwned", "Heading\n", "evil", "hidden", "right to left"))
 
 
+def test_cases_of_one_function_are_counted_not_listed(run):
+    cases = f"@pytest.mark.parametrize('x', ['a::b[c]', '[d]', '{'e' * 45}', '{'f' * 45}::g'])"
+    source = f"import pytest\n{cases}\ndef test_x(x): assert x == 1\n"
+    done = run({"test_a.py": source})
+    assert done.says("3 more failing: `test_x` (3 cases)")
+    assert len(done.report["root_causes"][0]["tests"]) == 4
+
+
 @pytest.mark.slow
 def test_file_name_with_any_characters_is_shown_as_code_and_quoted(run):
     done = run({"te`st #1 (a)/test_a b$(touch pwned).py": "def test_1(): assert 1 == 2\n"})
@@ -56,6 +64,15 @@ TWO = "def test_a(): assert 1 == 2\ndef test_b(): pass\n"
 MANY = (
     "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30)) + "\ndef test_fine(): pass\n"
 )
+
+
+def test_many_failing_tests_are_selected_by_the_option(run):
+    done = run({"test_a.py": MANY, "test_b.py": "def test_b(): pass\n"})
+    assert done.rerun == "pytest --loop-close-failed"
+    more = run({}, asked=FAILED)
+    counts = more.report["counts"]
+    assert counts == {**dict.fromkeys(counts, 0), "failed": 30, "collected": 30}
+    assert "1 deselected" in more.stdout
 
 
 ODD = """
@@ -166,6 +183,17 @@ def test_option_without_failing_tests_runs_all_and_says_so(run):
     ]
 
 
+def test_tests_of_a_shard_are_not_said_to_be_all(run):
+    options = """
+        def pytest_addoption(parser):
+            parser.addoption("--splits", type=int)
+            parser.addoption("--group", type=int)
+    """
+    words = ("--splits=2", "--group=1", "--loop-close-failed")
+    done = run({"conftest.py": options, "test_a.py": "def test_a(): pass\n"}, asked=words)
+    assert done.summary[-1] == "loop-close: no failing test is recorded: all tests of shard 1 of 2 ran"
+
+
 def test_failing_test_that_is_gone_is_named(run):
     run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
     done = run({"test_a.py": TWO}, asked=("--loop-close-failed",))
@@ -225,6 +253,54 @@ def test_failing_tests_outside_of_the_root_are_run_again(run, pytester, words, n
     assert (more["counts"]["failed"], more["counts"]["passed"]) == (first["counts"]["failed"], 0)
 
 
+CLASS = """
+import pytest
+class TestA:
+    @pytest.mark.parametrize("a,b", [{cases}])
+    def test_x(self, a, b): assert b - a == 1
+    def test_y(self): assert {fine}
+def test_z(): pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_class_that_could_not_be_collected_is_run_once_it_can(run, number):
+    workers = {"own_process": True, "plugins": ("xdist",)}
+    done = run({"test_c.py": CLASS.format(cases=1, fine=0)}, "-n", number, **workers)
+    assert (done.folder / ".loop-close" / "failed.txt").read_text() == "test_c.py::TestA\n"
+    words = (*FAILED, "-n", number)
+    done = run({}, asked=words, **workers)
+    assert not any("not found" in line for line in done.summary), "it is there, and cannot be collected"
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=0)}, asked=words, **workers)
+    assert failing(done) == ["test_c.py::TestA::test_y"]
+    assert done.report["counts"]["passed"] == 1
+    done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=1)}, asked=words, **workers)
+    assert (done.ret, done.report["counts"]["passed"]) == (0, 1)
+
+
+COLLECTS = """
+import pathlib, pytest
+class Item(pytest.Item):
+    def runtest(self): assert "fine" in self.name
+    def reportinfo(self): return self.path, 0, self.name
+class Group(pytest.Collector):
+    def collect(self):
+        if pathlib.Path("broken").exists():
+            raise ValueError("cannot be read")
+        for name in ("a::b", "fine", "c[d::e]"):
+            yield Item.from_parent(self, name=name)
+class File(pytest.File):
+    def collect(self):
+        yield Group.from_parent(self, name="first")
+        for name in ("a::b", "fine"):
+            yield Item.from_parent(self, name=name)
+def pytest_collect_file(parent, file_path):
+    if file_path.suffix in (".yml", ".py") and file_path.name.startswith("t."):
+        return File.from_parent(parent, path=file_path)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.yml", "t.py"])
 @pytest.mark.parametrize("number", ["0", "2"])
@@ -239,3 +315,14 @@ def test_items_with_any_names_are_run_again(run, name, number):
         done = run({}, "-n", number, goes_on, asked=FAILED, **workers)
         assert failing(done) == [f"{name}::a::b", f"{name}::first::a::b", f"{name}::first::c[d::e]"]
     assert done.report["counts"]["passed"] == 0
+
+
+@pytest.mark.slow
+def test_notes_on_the_selection_come_from_workers_too(run):
+    workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
+    run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
+    done = run({"test_a.py": TWO}, **workers)
+    assert done.summary.count("loop-close: failed before and not found: test_a.py::test_c") == 1
+    (done.folder / "test_a.py").unlink()
+    done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
+    assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1
