@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from loop_close.conventions import is_test_file
-from loop_close.facts import bounded
-from loop_close.model import Counts, Failure, Frame, Phase, Raised
+from loop_close.model import Counts, Failure, Phase, Raised
 from loop_close.readers import bounded_sections, project_path
 from loop_close.readers.logs import failures_in
 from loop_close.readers.printed import HEADER, raised_in
@@ -28,7 +26,7 @@ from loop_close.readers.pytest_output.tracebacks import (
     read_traceback,
 )
 from loop_close.records import Record
-from loop_close.text import MAX_MESSAGE, sanitize
+from loop_close.text import MAX_MESSAGE, decoded, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
 
@@ -89,18 +87,17 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
         if len(data) > MAX_XML:
             fault = f"{name}: XML of more than {MAX_XML // 1_000_000} MB is not read"
             return JunitReading(problems=(fault,), incomplete=fault)
-    text, note = _decoded(bytes(data))
     document = _Document(root=root)
     cases = _Cases()
-    for case in document.cases(text):
+    for case in document.cases(_text_of(bytes(data))):
         cases.add(case)
     missing = [f"{name}: {one}" for one in document.missing[:_MAX_MISSING]]
     missing += [f"{name}{document.fault}"] if document.fault else []
-    notes = [note, _SUBTESTS if document.counts_subtests else ""]
+    notes = [f"{name}: {_SUBTESTS}"] if document.counts_subtests else []
     return JunitReading(
         failures=_unlike(cases.failures()),
         counts=_counts(cases.outcomes),
-        problems=(*(f"{name}: {one}" for one in notes if one), *missing),
+        problems=(*notes, *missing),
         incomplete=missing[-1] if missing else "",
         cases=cases.outcomes,
         is_pytest=bool(cases.outcomes) and cases.is_pytest,
@@ -202,21 +199,6 @@ class _Cases:
 
 # --- the bytes of a file as text
 
-_BEGINNINGS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-    (b"<\x00", "utf-16-le"),
-    (b"\x00<", "utf-16-be"),
-)
-# Python knows codecs that are not encodings of text, or take more than linear time: "zip", "punycode".
-_KNOWN = re.compile(
-    r"(?:us-)?ascii|iso-8859-(?:1[013-6]|[1-9])|latin-?[1-9]|(?:windows-|cp)125[0-8]|koi8-[ru]"
-    r"|gb2312|gbk|gb18030|big5|shift_jis|euc-(?:jp|kr)"
-)
-_DECLARED = re.compile(rb"\A\s{0,20}<\?xml[^>]{1,200}?\bencoding\s{0,9}=\s{0,9}[\"']([^\"'>]{1,60})[\"']")
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The same, spelled as a reference: ``&#27;``, ``&#x1b;``, ``&#xD800;``, ``&#65535;``.
 _REFERENCE = re.compile(
@@ -225,24 +207,10 @@ _REFERENCE = re.compile(
 )
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
-    """The text, with characters that XML forbids spelled ``#x1B`` as pytest does; what is wrong with the encoding."""
-    note = ""
-    encoding = next((known for beginning, known in _BEGINNINGS if data.startswith(beginning)), "")
-    if not encoding:
-        declared = _DECLARED.match(data)
-        encoding = declared[1].decode("ascii", "replace").lower() if declared else "utf-8"
-        if not _KNOWN.fullmatch(encoding):
-            if not re.fullmatch("utf-?(?:8|16|32)", encoding):  # the declaration itself is in single bytes
-                note = f"declares the encoding {encoding!r}, which is not known; read as UTF-8"
-            encoding = "utf-8"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        text = data.decode(encoding, "replace")
-        note = f"has bytes that are not {encoding.upper()}; each is shown as \ufffd"
-    text = _FORBIDDEN.sub(lambda found: f"#x{ord(found[0]):02X}", text)
-    return _REFERENCE.sub(_spelled, text), note
+def _text_of(data: bytes) -> str:
+    """The text, with characters that XML forbids spelled ``#x1B`` as pytest does."""
+    text = _FORBIDDEN.sub(lambda found: f"#x{ord(found[0]):02X}", decoded(data))
+    return _REFERENCE.sub(_spelled, text)
 
 
 def _spelled(reference: re.Match[str]) -> str:
@@ -457,7 +425,6 @@ def _kind_of_skip(result: Any) -> str:
     return "xfailed" if is_expected else "skipped"
 
 
-_JEST_COLLECTION = "Test suite failed to run"
 _FAILED_IMPORT = "unittest.loader._FailedTest"
 _PHASES: tuple[tuple[str, Phase], ...] = (
     ("failed on setup", "setup"),
@@ -466,7 +433,6 @@ _PHASES: tuple[tuple[str, Phase], ...] = (
     ("test teardown failure", "teardown"),
     ("collection failure", "collect"),
 )
-_MOCHA_HOOK = re.compile(r'"(?P<when>before|after) (?:all|each)" hook')
 _CLASS_FIXTURE = re.compile(r"(?P<when>setUp|tearDown)(?:Class|Module) \((?P<dotted>[\w.]{1,500})\)\Z")
 _NUMBER = re.compile(r"(?:\d{1,9}(?:\.0{0,6})?)?", re.ASCII)
 
@@ -480,16 +446,13 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
     is_pytest = suite.is_pytest or (not words[2] and _OF_PYTEST.search(words[0]) is not None)
     message, raised = _read_result(*words, root, name=name, is_pytest=is_pytest)
     phase = _phase(element, words[1], is_pytest=is_pytest)
+    is_python = is_pytest or file.endswith(".py") or HEADER in words[0]
+    is_python = is_python or words[2].startswith(("testtools.", "unittest."))
     nodeid, place, subtest = "", "", ""
     if phase == "session":
         pass
-    elif (
-        is_pytest
-        or file.endswith(".py")
-        or HEADER in words[0]
-        or words[2].startswith(("testtools.", "unittest."))
-    ):
-        nodeid, place, subtest = _python_test(classname, name, file, words[0], root)
+    elif is_python:
+        nodeid, place, subtest = _python_test(classname, name, file, raised, root)
     else:
         nodeid, place = _other_test(classname, name, file or sanitize(suite.file), root)
     line = element.get("line", "") if project_path(file, root) else ""
@@ -497,7 +460,7 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
         int(line) + is_pytest if line.isascii() and line.isdecimal() and len(line) < 9 else 0
     )  # pytest counts from 0
     sections = tuple(_sections(element))
-    if raised is not None and not raised.frames and _STACK.search(words[0]):
+    if not is_python and words[0].strip():
         sections += (("stack", sanitize(words[0])),)
     return Failure(
         nodeid=nodeid,
@@ -521,7 +484,7 @@ def _phase(element: Element, message: str, *, is_pytest: bool) -> Phase:
     classname, name = element.get("classname", ""), element.get("name", "")
     if is_pytest and (classname, name, message) == ("pytest", "internal", "internal error"):
         return "session"
-    if classname.startswith(_FAILED_IMPORT) or classname == _JEST_COLLECTION:
+    if classname.startswith(_FAILED_IMPORT):
         return "collect"
     named = next((phase for start, phase in _PHASES if message.startswith(start)), None)
     return named or _fixture_phase(element) or "call"
@@ -532,8 +495,6 @@ def _fixture_phase(element: Element) -> Phase | None:
     name = element.get("name", "")[:_MAX_NAME]
     if fixture := _class_fixture(element.get("classname", ""), name):
         return "setup" if fixture["when"] == "setUp" else "teardown"
-    if hook := _MOCHA_HOOK.search(name):
-        return "setup" if hook["when"] == "before" else "teardown"
     return None
 
 
@@ -569,14 +530,7 @@ def _sections(element: Element) -> Iterator[tuple[str, str]]:
 # unittest-xml-reporting); a file in the traceback whose dotted path the class name begins with; the last part that
 # is named like a test module (``test_…``, ``…_test``). Else the parts at the end that begin with a capital are classes.
 
-_MAX_FILES = 50
 _MAX_FOLDERS = 40
-_MENTIONED = re.compile(
-    r"^(?P<place>[^\s:\"'][^:\n\"']{0,500}+):\d{1,9}:"
-    r"|^[ |]{0,40}File \"(?P<file>[^\"\n]{1,500})\", line \d{1,9}"
-    r"|test module '(?P<module>[^'\n]{1,500})'",
-    re.MULTILINE,
-)
 _TEST_MODULE = re.compile(r"test_\w{0,200}|\w{1,200}_test|conftest", re.ASCII)
 _EXTENSIONS = ("txt", "rst", "md", "ipynb", "yaml", "yml", "feature")
 
@@ -584,10 +538,12 @@ _EXTENSIONS = ("txt", "rst", "md", "ipynb", "yaml", "yml", "feature")
 def test_of_case(key: str, root: str) -> str:
     """The node id of a test of pytest that did not fail, by the key of its case."""
     file, classname, name = map(sanitize, key.split("\0")[:3])
-    return _python_test(classname, name, file, "", root)[0]
+    return _python_test(classname, name, file, None, root)[0]
 
 
-def _python_test(classname: str, name: str, file: str, text: str, root: str) -> tuple[str, str, str]:
+def _python_test(
+    classname: str, name: str, file: str, raised: Raised | None, root: str
+) -> tuple[str, str, str]:
     """The node id of a test in Python, its file, and its subtest."""
     test, _, subtest = name.partition(" ")
     is_subtest = test.isidentifier() and subtest[:1] in ("[", "(") and subtest[-1:] in ("]", ")")
@@ -599,7 +555,7 @@ def _python_test(classname: str, name: str, file: str, text: str, root: str) -> 
     if not classname:
         classname, name = name, ""
     own = project_path(file, root) or ""
-    module, classes = _split(classname, own, text, root)
+    module, classes = _split(classname, own, raised)
     return (
         "::".join([module, *filter(None, classes.split(".")), *([name] if name else [])]),
         own or module,
@@ -609,25 +565,16 @@ def _python_test(classname: str, name: str, file: str, text: str, root: str) -> 
 
 def _other_test(classname: str, name: str, file: str, root: str) -> tuple[str, str]:
     """What to call a test of another language: its file or class if it has one, then its name; and its file."""
-    if classname == _JEST_COLLECTION:
-        classname, name, file = "", "", name
-    elif not file and "/" in classname and "." in classname.rpartition("/")[2]:
-        file, classname = classname, ""  # vitest
     own = project_path(file, root) or ""
     parts = [own, classname if classname not in name else "", name]
     return "::".join(part for part in parts if part), own
 
 
-def _split(dotted: str, own: str, text: str, root: str) -> tuple[str, str]:
+def _split(dotted: str, own: str, raised: Raised | None) -> tuple[str, str]:
     """The file of the module, and the classes inside it, with dots."""
-    if own and (found := _matched(dotted, own)):
-        return found
-    found = max(
-        (_matched(dotted, file) for file in _files(text, root)),
-        key=lambda m: len(m[0]) if m else 0,
-        default=None,
-    )
-    if found:
+    files = [own] if own else []
+    files += dict.fromkeys(frame.file for frame in raised.frames) if raised is not None else []
+    if found := next(filter(None, (_matched(dotted, file) for file in files)), None):
         return found
     parts = dotted.split(".")
     if own and all(part[:1].isupper() for part in parts):
@@ -639,12 +586,6 @@ def _split(dotted: str, own: str, text: str, root: str) -> tuple[str, str]:
     while not modules and end > 1 and parts[end - 1][:1].isupper():
         end -= 1
     return "/".join(parts[:end]) + ".py", ".".join(parts[end:])
-
-
-def _files(text: str, root: str) -> Iterator[str]:
-    """The files that a traceback names, each once."""
-    named = (project_path(m["place"] or m["file"] or m["module"], root) for m in _MENTIONED.finditer(text))
-    return islice(filter(None, dict.fromkeys(islice(named, 20 * _MAX_FILES))), _MAX_FILES)
 
 
 def _matched(dotted: str, file: str) -> tuple[str, str] | None:
@@ -665,7 +606,6 @@ def _matched(dotted: str, file: str) -> tuple[str, str] | None:
 
 # --- the exception in the text of a ``failure`` or ``error`` element
 
-_STACK = re.compile(r"^[ \t]{1,12}(?:at|\u276f) ", re.MULTILINE)
 # Where pytest's representation of a failure names a place, and how it begins the lines with the exception.
 _OF_PYTEST = re.compile(
     r"^(?:E   |[^\s:\"'][^:\n\"']{0,500}+:\d{1,9}: (?:in \S|[A-Z]\w{0,100}$))", re.MULTILINE
@@ -697,7 +637,7 @@ def _read_result(
     elif HEADER in text:
         raised = raised_in(text.replace("\n}}}\n", "\n\n"), root)  # subunit's brackets
     else:
-        raised = _foreign_raised(text, words, type_name, root)
+        raised = _foreign_raised(text, words, type_name)
     said = raised.message if raised is not None else words or text.strip()
     said = clean(said, MAX_MESSAGE)
     raised = replace(raised, message=said) if raised is not None else None
@@ -723,47 +663,10 @@ def _fuller(message: str, longer: str) -> str:
     return longer if " ".join(longer.split()).startswith(" ".join(message.split())) else message
 
 
-# --- exceptions and stacks of runners in other languages than Python
-
-_MAX_FRAMES = 400
-# Node: "at Cart.first (src/cart.js:4:34)", "at mocha/cart.js:6:52"; vitest begins with an arrow.
-_FOREIGN_FRAME = re.compile(
-    r"^[ \t]{1,12}(?:at|\u276f) (?:async )?(?:(?P<function>[^\n(]{1,200}+)\()?"
-    r"(?P<file>[^\s():]{1,500}+):(?P<line>\d{1,9}):\d{1,9}\)?$"
-    r"|^[ \t]{1,12}\u276f (?P<named>[^\s():]{1,200}+) (?P<path>[^\s():]{1,500}+):(?P<at>\d{1,9}):\d{1,9}$",
-    re.MULTILINE,
-)
-_TYPED = re.compile(r"(?P<type>[A-Za-z_$][\w$.]{0,200}+)(?: \[\w{1,60}\])?: ?")
-_LIBRARY = re.compile(r"node_modules/|node:")
+# --- exceptions of runners in other languages than Python
 
 
-def _foreign_raised(text: str, message: str, type_name: str, root: str) -> Raised | None:
-    """The exception of a failure; None if its element says no more than that it failed."""
-    stack = _STACK.search(text)
-    said = (text[: stack.start()] if stack else text).strip()
-    said = said.removeprefix("\u25cf Test suite failed to run").strip()  # jest
-    typed = _TYPED.match(said)
-    name = type_name or (typed["type"] if typed and typed["type"].endswith(("Error", "Exception")) else "")
-    if not name and not stack:
-        return None
-    module, _, short = name.rpartition(".")
-    if typed and typed["type"].rpartition(".")[2] == short:
-        said = said[typed.end() :]
-    frames = list(_frames(text, root))[::-1]  # they are printed innermost first
-    return Raised(
-        type=short or "Error",
-        module=module,
-        message=_fuller(message.strip(), said),
-        frames=tuple(bounded(frames)),
-    )
-
-
-def _frames(text: str, root: str) -> Iterator[Frame]:
-    """The frames in the project's files, as they are printed."""
-    for found in islice(_FOREIGN_FRAME.finditer(text), _MAX_FRAMES):
-        path = found["file"] or found["path"]
-        file = None if _LIBRARY.search(path) else project_path(path, root)
-        if file is not None:
-            is_test = is_test_file(file) or re.search(r"\.(?:test|spec)\.[^/]*\Z", file) is not None
-            function = (found["function"] or found["named"] or "").strip()
-            yield Frame(file=file, line=int(found["line"] or found["at"]), function=function, is_test=is_test)
+def _foreign_raised(text: str, message: str, type_name: str) -> Raised | None:
+    """The exception that an element names by its type; None if it names none."""
+    module, _, short = type_name.rpartition(".")
+    return Raised(type=short, module=module, message=message or text.strip()) if short else None
