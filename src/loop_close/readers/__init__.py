@@ -16,9 +16,6 @@ CUT = "its output ends before the run does"
 MARK = "\0"
 #: Characters of captured output that a failure keeps.
 MAX_SECTIONS = 64_000
-# At most so many lines and characters follow a summary: make, tox, a CI system or this plugin add them.
-_LAST_LINES, _MAX_BELOW = 8, 4_000
-_TILDES = re.compile(r"^[ \t]{0,20}~{3,9}\w{0,30}[ \t]{0,20}$", re.MULTILINE)
 
 
 class Reading(Record, frozen=True, kw_only=True):
@@ -26,8 +23,7 @@ class Reading(Record, frozen=True, kw_only=True):
 
     :ivar spans: the parts of the text that were read, as sorted (start, end) offsets without overlaps. Later readers
         do not see them.
-    :ivar is_certain: the text has the whole form of the tool's output (its summary, its header), so it counts even
-        with exit code 0. Less than that may be a quotation in sources or documentation.
+    :ivar is_certain: the tool's own summary was read: without failures, the text is good news.
     :ivar counts: tests by outcome, None if they are unknown.
     :ivar incomplete: why the run ended early; empty if it did not.
     """
@@ -44,22 +40,6 @@ class Reading(Record, frozen=True, kw_only=True):
 #: it is unknown). The text is sanitized: no escape sequences, line feeds as the only line breaks. A reader takes time
 #: linear in the text, never raises, and returns ``Reading()`` for text of another format.
 Read = Callable[[str, str], Reading]
-
-
-def is_at_end(text: str, end: int, most: int = _LAST_LINES) -> bool:
-    """Whether what ends there is among the last lines of an output, and not a quotation that goes on below it.
-
-    :param most: how many lines may follow.
-    """
-    if len(text) - end > _MAX_BELOW:
-        return False
-    below = text[end:]
-    return sum(map(bool, map(str.strip, below.split("\n")))) <= most and not is_quoted_until(below)
-
-
-def is_quoted_until(below: str) -> bool:
-    """Whether a block of Markdown or a Python string may end in a text, which then may quote what is above it."""
-    return _TILDES.search(below) is not None or any(mark in below for mark in ("```", '"""', "'''"))
 
 
 def line_end(text: str, at: int) -> int:

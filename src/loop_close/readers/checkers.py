@@ -1,7 +1,6 @@
 """Checkers of types and of style: a grammar for each tool, and the one function that reads by it.
 
-Findings count over exit code 0 when the tool's summary is there, or when the output ends with them. A summary that
-counts findings of which no item is left is one failure that stands for all of them.
+A summary that counts findings of which no item is left is one failure that stands for all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import msgspec
 
 from loop_close.conventions import is_test_file
 from loop_close.model import Failure, Frame, Raised, Site, SourceLines
-from loop_close.readers import Read, Reading, is_at_end, merged, project_path
+from loop_close.readers import Read, Reading, merged, project_path
 from loop_close.records import Record
 from loop_close.text import cut, one_line, sanitize
 
@@ -104,12 +103,11 @@ def read_checker(tools: Sequence[Tool], text: str, root: str) -> Reading:
         parts += [*documents, *items, *counted, *((start, end, ()) for start, end, _ in summaries)]
         is_certain = is_certain or bool(documents or summaries)
     findings = [finding for _, _, found in parts for finding in found]
-    is_last = bool(findings) and is_at_end(text, max(end for _, end, _ in parts))
     failures = (_failure(tools[0].name, finding, root) for finding in findings[:_MAX_FAILURES])
     return Reading(
         failures=tuple(failures),
         spans=merged((start, end) for start, end, _ in parts),
-        is_certain=is_certain or is_last,
+        is_certain=is_certain or bool(findings),
     )
 
 

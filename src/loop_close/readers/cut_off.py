@@ -6,93 +6,31 @@ Every row is a line that pytest prints: a red one is a failure, one of a run tha
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
-from loop_close.model import Counts, Failure, Raised
-from loop_close.readers import CUT, MARK, Read, Reading, is_at_end, merged, sum_of
+from loop_close.model import Failure, Raised
+from loop_close.readers import CUT, MARK, Read, Reading, merged
 from loop_close.readers.printed import HEADER, LINKS, is_transcript, raised_in_line
 
 _MAX_FAILURES = 20_000
-# pytest's line of counts, as every release and those who pass it on write it.
-_COUNTS = re.compile(
-    r"^(?:[= ]{0,300}|\S{1,100}[:|] {1,4})(?P<counts>\d{1,9} [a-z][a-z -]{0,40}(?:, \d{1,9} [a-z][a-z -]{0,40}){0,20})"
-    r" in \d{1,9}\.\d{1,3} ?s(?:econds)?\b[^\n]{0,300}$",
-    re.MULTILINE,
-)
-_COUNTED = re.compile(r"(?P<number>\d{1,9}) (?P<word>[a-z][a-z -]*)")
-_FIELDS = {
-    **{name: name for name in ("failed", "passed", "skipped", "xfailed", "xpassed", "errors")},
-    "error": "errors",
-    "subtests failed": "failed_subtests",
-    "subtest failed": "failed_subtests",
-}
 _FILE = r"[^\s:]{1,300}\.(?:py|txt|rst|md)"
 _ENTRY = re.compile(
     rf"^(?P<word>FAILED|ERROR) (?P<nodeid>(?P<file>{_FILE})(?:::(?:(?! - )[^\n]){{1,1000}})?)"
     r"(?: - (?P<words>[^\n]{1,2000}))?$",
     re.MULTILINE,
 )
-_INTERNAL = re.compile(
-    r"^(?:INTERNALERROR> |(?:[^\s:]{1,200} ){0,3}(?:pytest|py\.test|__main__\.py): error: )(?P<said>\S[^\n]{0,2000})$",
-    re.MULTILINE,
-)
-# What stands for one failing test or more where no counts do: the last lines of a failure, a timeout, progress.
-_RAISED = re.compile(
-    r"^E {3,}[^\n]{0,2000}\n(?:E {3}[^\n]{0,2000}\n|E\n){0,60}\n"
-    r"\S{1,500}\.py:\d{1,9}: (?:[A-Z]\w{0,200}|in \S{1,200})$|^\+{10,200} Timeout \+{10,200}$",
-    re.MULTILINE,
-)
-_PROGRESS = re.compile(
-    r"^(?:\S{1,300}\.py (?=[.sxXuFE])|(?=[FE]{0,400}[.sxXu])|(?=[FE]{1,400} +\[))(?P<outcomes>[.sxXuFE]{1,400})"
-    r"(?: +\[ *\d{1,3}%\])?$",
-    re.MULTILINE,
-)
 
 
 def read_cut_off(text: str, root: str) -> Reading:
-    """A failure for each line of a summary that names one; a number of failures if nothing names them.
-
-    A number among the last lines counts even with exit code 0. A name counts where nothing is below
-    it: else it may be a quotation.
-    """
-    named = [(found.span(), _named(found)) for found in _ENTRY.finditer(text)][:_MAX_FAILURES]
-    internal = [*_INTERNAL.finditer(text)][-1:]
-    named += [(m.span(), Failure(nodeid="", phase="session", message=m["said"])) for m in internal]
-    counted = [(found.span(), counts) for found in _COUNTS.finditer(text) if (counts := _counts(found))]
-    if not counted and MARK not in text:
-        counted = [(found.span(), Counts(failed=1)) for found in _RAISED.finditer(text)]
-        counted += [
-            (m.span(), _progress(m))
-            for m in _PROGRESS.finditer(text)
-            if not {*"FE"}.isdisjoint(m["outcomes"])
-        ]
+    """A failure for each line of a summary that names one, and why the run ended before its end."""
+    named = [(found.span(), _named(found)) for found in islice(_ENTRY.finditer(text), _MAX_FAILURES)]
     end = why_unfinished(text)
-    is_last = any(is_at_end(text, last) for (_, last), _ in counted)
-    is_last = is_last or any(is_at_end(text, last, 0) for (_, last), _ in named[-1:])
-    spans = [*(span for span, _ in (*counted, *named)), *([end[1:]] if end else [])]
     return Reading(
         failures=tuple(failure for _, failure in named),
-        counts=sum_of([counts for _, counts in counted]) if counted else None,
-        spans=merged(spans),
-        is_certain=end is not None or is_last,
+        spans=merged([*(span for span, _ in named), *([end[1:]] if end else [])]),
         incomplete=end[0] if end else "",
     )
-
-
-def _counts(line: re.Match[str]) -> Counts | None:
-    """The numbers of a line of counts with a failure; None for another line."""
-    numbers = {
-        _FIELDS.get(found["word"].strip(), ""): int(found["number"])
-        for found in _COUNTED.finditer(line["counts"])
-    }
-    red = sum(numbers.get(name, 0) for name in ("failed", "failed_subtests", "errors"))
-    return Counts(**{name: number for name, number in numbers.items() if name}) if red else None
-
-
-def _progress(line: re.Match[str]) -> Counts:
-    outcomes = Counter(line["outcomes"])
-    return Counts(passed=outcomes["."], failed=outcomes["F"], errors=outcomes["E"])
 
 
 def _named(entry: re.Match[str]) -> Failure:
@@ -113,6 +51,7 @@ def _named(entry: re.Match[str]) -> Failure:
 # --- the last lines of a run that was interrupted, that crashed, or whose output was cut
 
 _WINDOW = 8_000
+_LAST_LINES = 12
 # ``!!! why !!!``, of which a part may be missing at the start or the end of the text.
 _STOP = re.compile(
     r"^!{0,200} ?(?:[\w.]{1,100}\.)?(?P<why>(?:KeyboardInterrupt|Exit: |Interrupted: |stopping after \d"
@@ -158,6 +97,7 @@ _BEGUN = re.compile(
     r"|Found \d{1,9} test\(s\)\.|[.sxXFERrpu,]{1,400} +\[ *\d{1,2}%\]"
     rf"|{_FILE} (?:[.sxXFERrpu,]{{1,400}}(?: +\[ *\d{{1,3}}%\])?"
     r"|[sxXFE]{0,400}\.[.sxXFE]{0,400}[^\s.][^\n]{0,2000})"
+    rf"|{_FILE}:\d{{1,9}}: (?:[A-Z]\w{{0,200}}|in \S{{1,200}})|\+{{10,200}} Timeout \+{{10,200}}"
     rf"|{_FILE}::\S[^\n]{{0,1000}}? (?:{_WORD}\b[^\n]{{0,1000}}| *\[ *\d{{1,3}}%\])?"
     rf"|\[gw\d{{1,4}}\] (?:\[ *\d{{1,3}}%\] )?{_WORD} \S[^\n]{{0,1000}}"
     r"|[\w.][\w.,-]{0,100}: commands(?:_\w{1,10})?\[\d{1,4}\]> [^\n]{1,2000}"
@@ -185,8 +125,9 @@ def why_unfinished(text: str) -> tuple[str, int, int] | None:
 
     Only the last lines count: what goes on below such a line quotes it, or is another run.
     """
-    first = text.find("\n", len(text) - _WINDOW) + 1 if len(text) > _WINDOW else 0
-    return next((why for why in _reasons(text, first) if is_at_end(text, why[2])), None)
+    lines = text.rstrip().rsplit("\n", _LAST_LINES)
+    first = len(lines[0]) + 1 if len(lines) > _LAST_LINES else 0
+    return next(_reasons(text, max(first, len(text) - _WINDOW)), None)
 
 
 def _reasons(text: str, first: int) -> Iterator[tuple[str, int, int]]:
@@ -200,14 +141,14 @@ def _reasons(text: str, first: int) -> Iterator[tuple[str, int, int]]:
         yield CUT, *found.span()
     if dump := _DUMP.search(text, first):
         yield "its output ends within a dump of Python's threads", dump.start(), len(text)
-    start = text.rfind(HEADER, first)
+    start = text.rfind(HEADER, max(0, len(text) - _WINDOW))
     line = text.rfind("\n", 0, max(start, 0)) + 1
     margin = text[line:start] if text[line:start].isspace() else ""
-    head, _, lines = text[max(start, first) :].rstrip().partition("\n")
+    head, _, lines = text[max(start, 0) :].rstrip().partition("\n")
     is_open = head == HEADER and all(s.startswith(f"{margin}  ") or not s.strip() for s in lines.split("\n"))
     is_open = is_open and ('  File "' in lines or not is_transcript(text, line))
     if is_open or text.rstrip().endswith(tuple(LINKS.values())):
-        yield "its output ends within a traceback", max(start, first), len(text)
+        yield "its output ends within a traceback", max(start, 0), len(text)
 
 
 def _why(stop: str) -> str:

@@ -146,13 +146,15 @@ _RED = (
         # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, pytest, unittest
         r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d"
         r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
-        r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\])"
+        r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
+        r"|INTERNALERROR> |[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
     ),
     # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, pytest
     re.compile(r" problems? \([1-9]"),
     re.compile(r" examples?, [1-9]\d{0,8} failures?"),
     re.compile(r": error(?<=[\d)]: error)(?::| TS\d)"),
     re.compile(r": fatal error: "),
+    re.compile(r"(?:pytest|py\.test|__main__\.py): error: "),
     re.compile(r" - error TS\d"),
     re.compile(r"ake(?:\[\d{1,4}\])?: \*\*\* "),
     re.compile(r"\.Failed\n"),

@@ -10,7 +10,7 @@ from typing import TypeVar
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers import Read, Reading, is_at_end, line_end, merged, project_path
+from loop_close.readers import Read, Reading, line_end, merged, project_path
 from loop_close.readers.printed import (
     FRAME,
     MARKERS,
@@ -65,13 +65,12 @@ def read_tracebacks(text: str, root: str) -> Reading:
     tracebacks = ((start, end, raised) for raised, start, end in printed_tracebacks(text, root))
     found = _apart([*tracebacks, *_others(text, root)])
     distinct = {text[start:end]: raised for start, end, raised in found}
-    is_stopped = bool(found) and found[-1][2].type == "KeyboardInterrupt" and is_at_end(text, found[-1][1])
+    is_stopped = bool(found) and found[-1][2].type == "KeyboardInterrupt"
     markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)] if "\nTODO" in text or "\nFIXME" in text else []
     return Reading(
         failures=tuple(_process_failure(raised) for raised in distinct.values()),
         warnings=tuple(Warned(category=marker["word"], message=marker[0]) for marker in markers),
         spans=merged([*((start, end) for start, end, _ in found), *(marker.span() for marker in markers)]),
-        is_certain=is_stopped or _NO_MODULE.search(text) is not None,
         incomplete="interrupted by Ctrl-C" if is_stopped else "",
     )
 
@@ -189,7 +188,6 @@ def read_faulthandler(text: str, root: str) -> Reading:
     """Each dump as a failure of the process, of the thread that it says is the current one."""
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
-    is_fatal = False
     for head in _DUMP_HEAD.finditer(text):
         if spans and head.start() < spans[-1][1]:
             continue
@@ -206,9 +204,7 @@ def read_faulthandler(text: str, root: str) -> Reading:
             )
             failures.append(_process_failure(raised))
             spans.append((head.start("timeout" if head["timeout"] else "type"), end))
-            is_fatal = head["timeout"] is None
-    is_last = is_fatal and is_at_end(text, spans[-1][1])
-    return Reading(failures=tuple(failures), spans=tuple(spans), is_certain=is_last)
+    return Reading(failures=tuple(failures), spans=tuple(spans))
 
 
 def _threads(text: str, start: int, root: str) -> tuple[list[tuple[bool, list[Frame]]], int]:

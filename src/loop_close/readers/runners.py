@@ -16,8 +16,6 @@ from loop_close.readers import (
     MARK,
     Read,
     Reading,
-    is_at_end,
-    is_quoted_until,
     line_end,
     merged,
     project_path,
@@ -186,7 +184,7 @@ def read_tox(text: str, root: str) -> Reading:
             for name, words in islice(failed.items(), _MAX_FOUND)
         ),
         spans=merged(spans),
-        is_certain=bool(ends) or is_at_end(text, max(end for _, end in spans)),
+        is_certain=bool(ends),
     )
 
 
@@ -248,11 +246,10 @@ def read_coverage(text: str, root: str) -> Reading:
     # pytest-cov says it twice; its second sentence has the digits
     message = next((m["message"] for m in found if m["message"]), None) or found[0]["total"]
     table = _table(text)
-    is_certain = bool(table) or is_at_end(text, found[-1].end())
     failure = Failure(
         nodeid="", phase="check", message=message, tool="coverage", code="fail-under", sections=table
     )
-    return Reading(failures=(failure,), spans=tuple(m.span() for m in found), is_certain=is_certain)
+    return Reading(failures=(failure,), spans=tuple(m.span() for m in found))
 
 
 def _table(text: str) -> tuple[tuple[str, str], ...]:
@@ -314,15 +311,12 @@ def read_unittest(text: str, root: str) -> Reading:
         failures = list({_rest(found): None for found in rest})
         spans += [found.span() for found in rest]
     is_open = bool(summaries) and summaries[-1]["ran"] is not None and not summaries[-1]["verdict"]
-    is_open = is_open and is_at_end(
-        text, summaries[-1].end()
-    )  # the verdict is the line below the number of tests
     whats = [what for head, body in blocks for what in _descriptions(head, body)]
     return Reading(
         failures=tuple(failures[:_MAX_FAILURES]),
         counts=_unittest_counts(summaries, heads, whats, text) if summaries else None,
         spans=merged(spans),
-        is_certain=bool(summaries) or (bool(spans) and not is_quoted_until(text[max(spans)[0] :])),
+        is_certain=bool(spans),
         incomplete=CUT if is_open else "",
     )
 

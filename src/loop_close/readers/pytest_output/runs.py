@@ -102,7 +102,8 @@ def _ruler(found: re.Match[str]) -> Ruler | None:
         is_final = _KNOWN_COUNTS.match(line) and _FINAL.fullmatch(line)
         return Ruler("", line, start, end) if is_final else None
     char, title, right = found["left"][0], found["title"], found["right"]
-    is_drawn = right.strip(char) == "" and 0 <= len(right) - len(found["left"]) <= 1
+    is_whole = 0 <= len(right) - len(found["left"]) <= 1
+    is_drawn = not right.strip(char) and (is_whole or _FINAL.fullmatch(title) is not None)
     return Ruler(char, title, start, end) if is_drawn and title.strip(f"{char} ") else None
 
 
