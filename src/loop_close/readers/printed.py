@@ -80,26 +80,21 @@ def is_transcript(text: str, start: int) -> bool:
 
 def _traceback(scanner: _Scanner, prefix: str) -> Raised | None:
     """The traceback whose header is on the current line."""
-    top = prefix.removesuffix(_GROUP_LINE.removesuffix(HEADER))
-    is_group = top != prefix
     is_other = prefix.strip() in _QUOTES or (scanner.line() or "")[len(prefix) + len(HEADER) :].strip()
+    if prefix.endswith(_TOP):
+        first = None if is_other else scanner.group(prefix.removesuffix(_TOP))
+        return scanner.chain(prefix.removesuffix(_TOP), first) if first is not None else None
     scanner.move()
     indentation = prefix[: len(prefix) - len(prefix.lstrip())]
-    margins = [f"{top}  | "] if is_group else [prefix, indentation]
-    margin = next((m for m in margins if FRAME.match(scanner.body(m) or "")), None)
-    if margin is None or is_other:
-        return None
-    first = scanner.headless(margin, 1 if is_group else 0)
-    if first is None:
-        return None
-    return scanner.chain(top if is_group else margin, 0, first)
+    margin = next((m for m in (prefix, indentation) if FRAME.match(scanner.body(m) or "")), None)
+    first = scanner.headless(margin) if margin is not None and not is_other else None
+    return scanner.chain(margin, first) if margin is not None and first is not None else None
 
 
 # --- the parts of a printed traceback as records
 
 HEADER = "Traceback (most recent call last):"
 _TOP = "  + Exception Group "
-_GROUP_LINE = f"{_TOP}{HEADER}"
 LINKS = {
     "cause": "The above exception was the direct cause of the following exception:",
     "context": "During handling of the above exception, another exception occurred:",
@@ -289,10 +284,8 @@ _MAX_MEMBERS = 12
 _MAX_SOURCE = 12
 _MAX_MESSAGE_LINES = 300
 _MAX_AHEAD = 20
-_MEMBER = re.compile(r"(?:\+-|  )\+-{16} (?:\d{1,9}|\.\.\.) -{16}[ \t]*\Z")
-_CLOSING = f"+{'-' * 36}"
+_MAX_COLUMN = 20
 _MORE = re.compile(r"and (?P<number>\d{1,9}) more exceptions?\Z")
-_STRUCTURE = re.compile(r" *+(?:\||\+-)")
 
 
 @dataclass(slots=True)
@@ -333,14 +326,14 @@ class _Scanner:
             return line[len(margin) :] if line is not None else None
         return "" if line == margin.rstrip() else None
 
-    def chain(self, margin: str, depth: int, first: Raised) -> Raised:
+    def chain(self, margin: str, first: Raised) -> Raised:
         """The last of the exceptions that follow from each other, linked to those before it.
 
         :param first: the one that was just read.
         """
         found = [("", first)]
         while kind := self._link(margin):
-            following = self._one(margin, depth)
+            following = self._one(margin)
             if following is None:
                 break
             found.append((kind, following))
@@ -354,28 +347,39 @@ class _Scanner:
                     return kind
         return ""
 
-    def _one(self, margin: str, depth: int) -> Raised | None:
-        """One exception with its header, or inside of a group also without."""
+    def _one(self, margin: str) -> Raised | None:
+        """One exception with its header."""
         body = self.body(margin)
-        if body == _GROUP_LINE:
-            margin, depth, body = f"{margin}  | ", 1, HEADER
-        if body in _HEADERS:
-            self.move()
-        elif not depth:
+        if body == f"{_TOP}{HEADER}":
+            return self.group(margin)
+        if body not in _HEADERS:
             return None
-        return self.headless(margin, depth)
+        self.move()
+        return self.headless(margin)
 
-    def headless(self, margin: str, depth: int) -> Raised | None:
+    def headless(self, margin: str) -> Raised | None:
         """One exception from the first line after its header on.
 
         :param margin: what every line begins with.
-        :param depth: how many groups it is in, itself among them.
         """
         frames = self._frames(margin)
         if not is_exception(self.body(margin) or ""):
             return None
-        raised = assemble("\n".join(self._message(margin, depth)), frames, self.root)
-        return self._with_members(raised, margin, depth) if depth else raised
+        return assemble("\n".join(self._message(margin)), frames, self.root)
+
+    def group(self, margin: str) -> Raised | None:
+        """An exception group with all that is in it.
+
+        Every line has its margin, but for those of messages in Python 3.12 and before, which others follow.
+        """
+        line = rf"{re.escape(margin)} *[|+]"
+        other = rf"(?<!{'-' * 36}\n)(?:(?!{line})[^\n]*\n){{1,{_MAX_AHEAD}}}?(?={line})"
+        shown = re.compile(rf"(?:{line}[^\n]*(?:\n|\Z)|{other})*+").match(self.text, self.at)
+        if shown is None:
+            return None
+        self.at, self.end = shown.end(), shown.end() - shown[0].endswith("\n")
+        lines = shown[0].rstrip("\n").split("\n")
+        return _in_group([line.removeprefix(margin) for line in lines], 2, self.root)
 
     def _frames(self, margin: str) -> list[Printed]:
         printed: list[Printed] = []
@@ -400,13 +404,13 @@ class _Scanner:
                 printed.lines += [body[4:]] if is_whole else []
             self.move()
 
-    def _message(self, margin: str, depth: int) -> list[str]:
+    def _message(self, margin: str) -> list[str]:
         """The line with the exception, and those that belong to its message."""
         said = [self.body(margin) or ""]
         self.move()
         stop = self._next_link(margin)
         while len(said) < _MAX_MESSAGE_LINES:
-            body = self._continued(margin, depth, is_linked=self.at < stop)
+            body = self._continued(margin, is_linked=self.at < stop)
             if body is None or self.at == stop:
                 break
             said.append(body)
@@ -428,13 +432,9 @@ class _Scanner:
                 return start - len(text)
         return -1
 
-    def _continued(self, margin: str, depth: int, is_linked: bool) -> str | None:
+    def _continued(self, margin: str, is_linked: bool) -> str | None:
         """The current line as part of a message; None if the message has ended."""
-        line, body = self.line(), self.body(margin)
-        if line is None or (depth and body is None and _STRUCTURE.match(line)):
-            return None
-        if depth:
-            return line if body is None else body  # Python 3.12 and before print it without its margin
+        body = self.body(margin)
         if is_linked:
             return body if body is not None and not OTHER.match(body) else None
         if body is None or OTHER.match(body):
@@ -458,46 +458,29 @@ class _Scanner:
         self.at, self.end = here, end
         return is_log
 
-    def _with_members(self, raised: Raised, margin: str, depth: int) -> Raised:
-        """The group with what is in it; other exceptions unchanged."""
-        outer = margin.removesuffix("| ")
-        members: list[Raised] = []
-        omitted = 0
-        while self._is_separator(outer):
-            self.move()
-            member, more = self._member(f"{outer}  | ", depth + 1)
-            omitted += more
-            if member is not None and len(members) < _MAX_MEMBERS:
-                members.append(member)
-            elif not more:
-                omitted += 1
-            self._skip(outer)
-        if members and self.line() == f"{outer}  {_CLOSING}":
-            self.move()
-        return replace(raised, members=tuple(members), omitted_members=omitted)
 
-    def _is_separator(self, outer: str) -> bool:
-        line = self.line()
-        return line is not None and line.startswith(outer) and _MEMBER.match(line, len(outer)) is not None
+def _in_group(lines: Sequence[str], column: int, root: str) -> Raised | None:
+    """The exception of a group or of one of its members, with what is in it; None without one.
 
-    def _member(self, margin: str, depth: int) -> tuple[Raised | None, int]:
-        """One exception of a group with its chain; else how many the traceback says that it left out."""
-        if more := _MORE.match(self.body(margin) or ""):
-            self.move()
-            return None, int(more["number"])
-        first = self._one(margin, depth) if depth <= _MAX_DEPTH else None
-        return (self.chain(margin, depth, first) if first is not None else None), 0
-
-    def _skip(self, outer: str) -> None:
-        """Pass over what is left of a member that could not be read."""
-        while (line := self.line()) is not None and not self._is_separator(outer):
-            if (
-                not line.startswith(f"{outer}  ")
-                or not _STRUCTURE.match(line)
-                or line == f"{outer}  {_CLOSING}"
-            ):
-                break
-            self.move()
+    :param column: where its margin begins; that of its members begins two further.
+    """
+    margin = " " * column
+    separators = (f"{margin}+-+{'-' * 16} ", f"{margin}  +{'-' * 16} ")
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if line.startswith(separators):
+            parts.append([])
+        elif not line.lstrip().startswith("+--"):
+            parts[-1].append(line)
+    own = "\n".join(re.sub(rf"\A{margin}[|+] ?", "", line) for line in parts[0])
+    raised = raised_in(own, root) or raised_in_line(own.strip(), root)
+    if raised is None or column > _MAX_COLUMN:
+        return raised
+    found = [(_MORE.search(part[0] if part else ""), _in_group(part, column + 2, root)) for part in parts[1:]]
+    members = [member for more, member in found if member is not None]
+    omitted = sum(int(more["number"]) if more else member is None for more, member in found)
+    omitted += len(members[_MAX_MEMBERS:])
+    return replace(raised, members=tuple(members[:_MAX_MEMBERS]), omitted_members=omitted)
 
 
 # --- base classes of Python's own exceptions, which a printed traceback does not contain

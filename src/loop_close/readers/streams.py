@@ -72,7 +72,7 @@ def observe_texts(
     code = own_exit_code(logs) if code is None else code
     failures = with_unlisted(once(f for reading in found for f in reading.failures), counts)
     red = next((line for log in logs if (line := red_line(log.rest))), "")
-    if red and not code and not failures:
+    if red and code in (0, None) and not failures:
         failures = (Failure(nodeid="", phase="process", message=red),)
     incomplete = next((reading.incomplete for reading in found if reading.incomplete), "")
     is_whole = all(len(text) <= MAX_STREAM for text in given)
