@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,7 +13,6 @@ from loop_close.conventions import is_test_file
 from loop_close.facts import failure_order
 from loop_close.model import Counts, Failure, Frame, Phase, Raised, Site, Warned
 from loop_close.readers import Read, Reading, bounded_sections, merged, project_path, sum_of
-from loop_close.readers.printed import raised_in
 from loop_close.readers.pytest_output.runs import Block, PytestRun, runs
 from loop_close.readers.pytest_output.summary import (
     Heading,
@@ -46,9 +46,8 @@ def read_pytest(text: str, root: str = "") -> Reading:
     """Every run of pytest in a text."""
     text = f"\n{text}"
     found = _Found(text, root)
-    every = list(runs(text))[-_MAX_RUNS:]
-    for run in every:
-        found.take_run(run, is_last=run is every[-1])
+    for run in deque(runs(text), _MAX_RUNS):
+        found.take_run(run)
     found.take_early()
     return found.reading()
 
@@ -71,13 +70,10 @@ class _Found:
     incomplete: str = ""
     is_certain: bool = False
 
-    def take_run(self, run: PytestRun, *, is_last: bool) -> None:
+    def take_run(self, run: PytestRun) -> None:
         named = _ROOT.search(self.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
         root = named["root"].strip() if named else self.root
         failures = _failures(run, _names(run), root)
-        if is_last and run.final is None and (dump := timed_out(self.text, run.start, root)):
-            failures.append(dump[0])
-            run.end = max(run.end, dump[1])
         with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
         self.failures += [
             f for f in failures if f.raised or f.nodeid not in with_subtests or not _ECHO.match(f.message)
@@ -154,10 +150,11 @@ def _failures(run: PytestRun, names: NodeIds, root: str) -> list[Failure]:
     """The failures of a run; lines of the summary that no block takes are failures by themselves."""
     found: list[Failure] = []
     for block in run.blocks if run.is_known or run.failed else ():
-        if block.title:
-            found += _failure(block, names, root)
-        else:
-            found += _crash_lines(f"\n{block.body}", names.entries, root)
+        found += (
+            _failure(block, names, root)
+            if block.title
+            else _crash_lines(f"\n{block.body}", names.entries, root)
+        )
     found += [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
     return found if found or run.final is not None else list(_failed_letters(run))
 
@@ -247,57 +244,28 @@ def failure_of_entry(entry: SummaryEntry, root: str) -> Failure:
     )
 
 
-# --- failures without headings (``--tb=line``): the message, then the place
+# --- failures without headings (``--tb=line``): the place, then the message
 
 _CRASH = re.compile(
     r"\n(?P<file>(?:/|[A-Za-z]:[\\/])[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<said>[^\n]*)(?=\n)"
 )
-_SAID = re.compile(
-    r"(?:\nE   [^\n]*+(?:\n    [^\n]*+|\n(?=\n*+    ))*+|\n(?=\nThe above |\nDuring handling )"
-    r"|\nThe above exception was the direct cause of the following exception:"
-    r"|\nDuring handling of the above exception, another exception occurred:)*+"
-)
 
 
-def _crash_lines(text: str, listed: list[SummaryEntry], root: str = "") -> Iterator[Failure]:
-    """The failures of such a region; each takes its node id from the next line of the summary that says the same.
-
-    :param text: begins with a line break.
-    """
-    at = 0
-    left = [entry for entry in listed if entry.word == "FAILED" and entry.words]
+def _crash_lines(text: str, listed: list[SummaryEntry], root: str) -> Iterator[Failure]:
+    """The failures of such a region, each for the next line of the summary that begins to say the same."""
+    left = [entry for entry in listed if entry.words]
     for crash in _CRASH.finditer(text):
-        said = _SAID.match(text, at, crash.start())
-        shown = said[0] if said is not None and "\nE   " in said[0] else ""
-        if shown and shown.rpartition("\nE   ")[2].partition("\n")[0] != crash["said"]:
-            continue  # of a chain the last exception
-        entry = next((e for e in left if _says(e, crash["said"])), None)
-        if entry is None and listed:
+        entry = next((e for e in left if crash["said"].startswith(e.words.removesuffix("..."))), None)
+        if entry is None:
             continue
-        at = crash.end()
-        raised = (read_traceback(f"{shown}\n", root) if shown else None) or raised_from_words(
-            crash["said"], root
-        )
-        file = project_path(crash["file"], root)
-        nodeid = file or crash["file"]
-        if entry is not None:
-            entry.is_used, nodeid = True, entry.nodeid
-            left.remove(entry)
-        if raised is not None and file is not None:
+        left.remove(entry)
+        entry.is_used, entry.words = True, crash["said"]
+        failure, file = failure_of_entry(entry, root), project_path(crash["file"], root)
+        if failure.raised is not None and file is not None:
             frame = Frame(file=file, line=int(crash["line"]), function="", is_test=is_test_file(file))
-            raised = replace(raised, frames=(frame,), site=Site(frame=frame))
-        yield Failure(
-            nodeid=nodeid,
-            phase="call",
-            message=raised.message if raised is not None else crash["said"],
-            file=nodeid.partition("::")[0],
-            subtest=entry.subtest if entry is not None else "",
-            raised=raised,
-        )
-
-
-def _says(entry: SummaryEntry, said: str) -> bool:
-    return said.startswith(entry.words.removesuffix("...")) or entry.words.startswith(said)
+            raised = replace(failure.raised, frames=(frame,), site=Site(frame=frame))
+            failure = replace(failure, raised=raised)
+        yield failure
 
 
 # --- pytest ended before any test: usage errors, a broken conftest, internal errors
@@ -351,34 +319,6 @@ def _early(found: re.Match[str], phase: Phase, root: str) -> Failure | None:
     return (
         Failure(nodeid="", phase=phase, message=raised.message, raised=raised) if raised is not None else None
     )
-
-
-# --- pytest-timeout ended the whole process (``timeout_method=thread``)
-
-_RULER = re.compile(r" Timeout \+{5,80}(?=\n)")
-_STACK = re.compile(r"\n~+ Stack of MainThread [^\n]{1,60} ~+\n(?P<frames>(?:  [^\n]*\n)++)")
-_LIMIT = re.compile(r"\ntimeout: (?P<seconds>[\d.]{1,20}s)")
-_RUNNING = re.compile(r"\n(?P<id>[^\s\n][^\n]{0,2000}?::[^\n]{0,2000}?) ?\Z")
-
-
-def timed_out(text: str, start: int, root: str = "") -> tuple[Failure, int] | None:
-    """The test that ran when its time was over, and where the dump of the stacks ends."""
-    first = _RULER.search(text, start)
-    stack = _STACK.search(text, first.end()) if first is not None else None
-    if first is None or stack is None:
-        return None
-    limit = _LIMIT.search(text, start, first.start())
-    said = f"Failed: Timeout (>{limit['seconds'] if limit else 'its limit'}) from pytest-timeout."
-    raised = raised_in(f"Traceback (most recent call last):\n{stack['frames']}{said}\n", root)
-    test = next((f for f in raised.frames if f.is_test), None) if raised is not None else None
-    begun = _RUNNING.search(text, max(start, first.start() - 2_000), first.start())
-    nodeid = begun["id"] if begun else f"{test.file}::{test.function}" if test is not None else ""
-    if raised is None or not nodeid:
-        return None
-    file = nodeid.partition("::")[0]
-    failure = Failure(nodeid=nodeid, phase="call", message=raised.message, file=file, raised=raised)
-    last = _RULER.search(text, stack.end())
-    return failure, last.end() if last is not None else stack.end()
 
 
 # --- warnings about errors outside of tests
