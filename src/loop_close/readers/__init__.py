@@ -159,7 +159,7 @@ DEFAULT_READERS: tuple[Reader, ...] = (
     Reader(id="unittest", triggers=("\nRan ", "=====\n", "FAIL", "ERROR"), module="runners"),
     Reader(
         id="pyright",
-        triggers=(" error", '"generalDiagnostics"', "File or directory "),
+        triggers=(" - error: ", " errors, ", " error, ", '"generalDiagnostics"', "File or directory "),
         module="checkers",
     ),
     Reader(

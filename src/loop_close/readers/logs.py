@@ -160,8 +160,7 @@ _RED = (
     re.compile(r"\.Failed\n"),
     re.compile(r"exit(?:ed with code| status| code:|(?<=with exit) code) [1-9]\d{0,8}[.)]?\n"),
     re.compile(r"maximum allowed warnings exceeded"),
-    re.compile(r" failed(?<!\D0 failed)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
-    re.compile(r" errors?\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
+    re.compile(r"[1-9]\d{0,8} (?:(?:subtests? )?failed|errors?)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
 )
 # Words of a program that may have gone on.
 DOUBT = re.compile(r"\n(?:ERROR|Error|error): |\n[^\n]{0,300}failed[.:!]?\n")
