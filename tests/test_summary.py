@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 from functools import reduce
 from importlib import resources
 from pathlib import Path
@@ -25,6 +26,7 @@ from loop_close import (
 )
 from loop_close.library import CauseSummary, Finding, Names, summary_document
 from loop_close.prompt import safe
+from loop_close.readers.logs import XML
 
 CORPUS = Path(__file__).parent / "corpus"
 SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", ".xml"))
@@ -98,6 +100,26 @@ def test_order_and_grouping_change_nothing(summaries, chance):
     assert summary_text(parts) == summary_text(whole)
 
 
+@given(_summaries, _summaries)
+def test_sum_of_two_leaves_both_as_they_were(one, other):
+    before = pickle.dumps((one, other))
+    both = combine_summaries(one, other)
+    assert pickle.dumps((one, other)) == before
+    assert both.logs == one.logs + other.logs
+    assert both.failures == one.failures + other.failures
+
+
+@pytest.mark.large
+def test_real_logs_in_any_order_give_the_same_bytes():
+    summaries = [
+        summary_of_log(path.relative_to(CORPUS).as_posix(), path.read_bytes()) for path in SAMPLES[::3]
+    ]
+    shuffled = summaries.copy()
+    random.Random(1).shuffle(shuffled)
+    assert summary_json(total(shuffled)) == summary_json(total(summaries))
+    assert summary_text(total(shuffled)) == summary_text(total(summaries))
+
+
 @pytest.mark.parametrize("path", SAMPLES[::7], ids=lambda p: f"{p.parent.name}-{p.stem}")
 def test_a_log_is_red_or_green_as_analyze_says(path):
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -108,6 +130,51 @@ def test_a_log_is_red_or_green_as_analyze_says(path):
     if report.verdict == "red":
         assert summary.red == 1
     assert summary.logs == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "green", "red"),
+    [(GREEN, 1, 0), (CRASH, 0, 1), ("", 0, 0), ("hello", 0, 0), (RED_XML.format("utf-8"), 0, 1)],
+)
+@pytest.mark.parametrize("kind", [str, bytes])
+def test_text_is_a_string_or_bytes(text, green, red, kind):
+    summary = summary_of_log("a", text if kind is str else text.encode())
+    assert (summary.green, summary.red, summary.unknown.number) == (green, red, 1 - green - red)
+    assert summary.is_green == bool(green)
+
+
+def test_junit_xml_is_read_as_bytes_and_as_text():
+    text = RED_XML.format("utf-8")
+    as_bytes, as_text = summary_of_log("a", text.encode()), summary_of_log("a", text)
+    assert as_bytes == as_text
+    (cause,) = as_bytes.causes.values()
+    assert cause.first.test.endswith("test_é")
+
+
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        ("<testsuite>", True),
+        ("\ufeff\n<?xml version='1.0'?>\n<!-- a -->\n<!-- <b> -->\n<testsuites name='x'>", True),
+        ("<testsuitefoo>", False),
+        ("log of <testsuite>", False),
+        ("<!---->" * 1_000, False),
+        ("<!--" * 2_000, False),
+        ("<?xml" * 1_000, False),
+    ],
+)
+def test_beginning_of_junit_xml(begin, expected):
+    assert (XML.match(begin) is not None) == expected
+
+
+def test_root_counts_only_for_logs_that_name_it():
+    at = [c.first.location[0] for c in summary_of_log("a", CRASH, "/srv/shop").causes.values()]
+    assert at == ["shop.py"]
+    assert summary_of_log("a", CRASH, "/elsewhere") == summary_of_log("a", CRASH)
+    for path in SAMPLES:
+        if path.suffix == ".xml":
+            data = path.read_bytes()
+            assert summary_of_log("a", data, "/elsewhere") == summary_of_log("a", data)
 
 
 def test_cause_is_counted_over_logs():
@@ -125,6 +192,18 @@ def test_cause_is_counted_over_logs():
     assert [each["log"] for each in first["examples"]] == ["run-9", "run-10"]
     assert (second["exception"], second["logs"]) == ("ValueError", 1)
     assert document["files"] == [{"file": "odd", "status": "unknown", "reason": "empty"}]
+
+
+def test_id_of_a_cause_is_that_of_the_report():
+    summary = summary_of_log("a", CRASH)
+    assert summary == summary_of_log("a", CRASH)
+    assert ids(summary) == [c.id for c in loop_close.judge.report_of(loop_close.observe(CRASH)).causes]
+
+
+def test_a_log_that_is_given_twice_counts_twice():
+    one = summary_of_log("a", CRASH)
+    both = combine_summaries(one, one)
+    assert (both.red, both.failures, ids(both)) == (2, 2, ids(one))
 
 
 def test_size_does_not_grow_with_the_number_of_logs():
@@ -196,3 +275,14 @@ def test_text_shows_the_most_frequent_and_counts_the_rest():
     assert "\n20. " in shown
     assert "\n21. " not in shown
     assert "\n5 more root causes: see `--json`.\n" in shown
+
+
+def test_text_of_no_log():
+    assert summary_text(LogSummary()) == "# 0 logs\n"
+    assert not LogSummary().is_green
+
+
+def test_log_of_which_only_the_end_was_read_is_not_said_to_show_no_result():
+    green = "collected 1 item\n\n" + " 1 passed in 0.12s ".center(80, "=") + "\n"
+    found = summary_of_log("a.log", "x" * 79 + "\n" + ("noise " * 10 + "\n") * 17_000 + green)
+    assert found.unknown.first == (("a.log", "only its last 1,000,000 characters were read"),)

@@ -28,25 +28,18 @@ from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
-from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
+from loop_close.readers.logs import XML
+from loop_close.readers.streams import MAX_STREAM, observe, observe_texts
 from loop_close.records import Record
 from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text import decoded, listed, one_line
 from loop_close.text.redact import clean
 
 SCHEMA = "loop-close.summary/1"
-#: How much of a file is read to find what it is, in characters or bytes.
-HEAD = 8_192
 _EXAMPLES = 3
 _NAMED = 20
 _MAX_MESSAGE, _MAX_NAME = 1_000, 300
 _SHOWN, _BRIEF = 20, 160
-# Nothing is given back, so that many comments cost linear time.
-_JUNIT = re.compile(
-    r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
-    re.DOTALL,
-)
-_DECLARATION = re.compile(r"\A\ufeff?\s*<\?xml[^>]{0,200}\?>")
 _NUMBERS = re.compile("([0-9]+)")
 _Order = tuple[object, ...]
 
@@ -141,22 +134,15 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     :param text: bytes are UTF-8, UTF-16 with a byte order mark, or JUnit XML in its own encoding.
     :param root: the project's root; counts only if the text contains it. Makes paths relative.
     """
-    if is_junit(text[:HEAD]):
-        return _summary(name, report_of(_observed_junit(text, root)))
     whole = text if isinstance(text, str) else decoded(text)
     if not whole.strip():
         return LogSummary(unknown=Names(1, ((name, "empty"),)))
-    is_cut = len(whole) > MAX_STREAM
+    is_cut = len(whole) > MAX_STREAM and not XML.match(whole)
     return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))), is_cut=is_cut)
 
 
 def _root(text: str, root: str) -> str:
     return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
-
-
-def is_junit(begin: str | bytes) -> bool:
-    """Whether a text that begins so is JUnit XML."""
-    return _JUNIT.match(begin if isinstance(begin, str) else decoded(begin)) is not None
 
 
 def unread_log(name: str, reason: str) -> LogSummary:
@@ -167,17 +153,6 @@ def unread_log(name: str, reason: str) -> LogSummary:
 def not_a_log(name: str, reason: str) -> LogSummary:
     """The summary of a file that is not a log."""
     return LogSummary(not_logs=Names(1, ((name, reason),)))
-
-
-def _observed_junit(text: str | bytes, root: str) -> Observation:
-    from loop_close.readers.junit_xml import merge_junit, read_junit
-
-    root = _root(text if isinstance(text, str) else decoded(text), root)
-    if isinstance(text, str):  # the encoding that it declares is that of the file
-        text = _DECLARATION.sub("", text).encode("utf-8", "replace")
-    # A report says itself how the run ended.
-    nothing = replace(observe_texts([]), is_good_news=True)
-    return with_junit(nothing, merge_junit([read_junit("XML", [text], root)]))
 
 
 def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
+from loop_close.readers.logs import XML
 from loop_close.readers.streams import MAX_STREAM
 from loop_close.text import WIDE, decoded, fault_text
 
@@ -26,10 +27,11 @@ TAIL = 4_000_000
 #: A character more than is read, so that the reader sees that the text is cut.
 MAX_TEXT = MAX_STREAM + 1
 _CHUNK = 1_000_000
-_MARK = 2
 #: JUnit XML is read whole, so a larger file is not read; in bytes.
 MAX_XML = 64_000_000
 _ENOUGH = 200
+#: How much of a file is read to find what it is, in bytes.
+_HEAD = 8_192
 #: Files that a process reads before it hands on what it found: a few milliseconds of work.
 _FILES = 8
 _OURS = tuple(map(str.encode, OUR_JSON))
@@ -40,51 +42,31 @@ for _name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"):
 
 
 class Tail:
-    """The last bytes of a stream that is longer.
+    """The last bytes of a stream that is longer."""
 
-    :param mark: what the stream began with, where what is added begins later.
-    """
-
-    def __init__(self, limit: int = TAIL, mark: bytes = b"") -> None:
+    def __init__(self, limit: int = TAIL) -> None:
         self._limit = limit
-        self._mark = mark
         self._data = bytearray()
-        self._is_cut = bool(mark)
 
     def add(self, chunk: bytes) -> None:
         """Take the next bytes, and forget those that are too far back."""
-        if len(self._mark) < _MARK:
-            self._mark += chunk[: _MARK - len(self._mark)]
         self._data += chunk
-        if (
-            len(self._data) > 2 * self._limit
-        ):  # not each time: to move what is kept costs more than to add to it
-            excess = len(self._data) - self._limit
-            del self._data[: excess - excess % 2]  # two bytes may be one character
-            self._is_cut = True
+        if len(self._data) > 2 * self._limit:  # not each time: to move costs more than to add
+            del self._data[: -self._limit]
 
     def text(self) -> str:
         """What is kept."""
-        excess = max(0, len(self._data) - self._limit)
-        kept = bytes(self._data[excess - excess % 2 :])
-        is_wide = self._mark.startswith(WIDE) and (self._is_cut or excess > 1)
-        return decoded(
-            self._mark[:2] + kept if is_wide else kept
-        )  # without its mark, UTF-16 is not seen to be it
+        return decoded(bytes(self._data[-self._limit :]))
 
     def is_mid_line(self) -> bool:
         """Whether the stream has not ended its last line."""
         return bool(self._data) and not self._data.endswith(b"\n")
 
 
-def to_tail(file: BinaryIO) -> bytes:
-    """Go to the part that is read; return the file's first bytes if they are before it."""
-    if not file.seekable():
-        return b""
-    mark = file.read(_MARK)
-    start = max(0, file.seek(0, os.SEEK_END) - TAIL) & ~1
-    file.seek(start)
-    return mark if start else b""
+def to_tail(file: BinaryIO) -> None:
+    """Go to the part that is read."""
+    if file.seekable():
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
 
 
 def chunks(stream: BinaryIO) -> Iterator[bytes]:
@@ -194,8 +176,6 @@ def read_log(path: str) -> str | bytes:
     :raises UnreadError: for JUnit XML of more than 64 MB, and for a directory.
     :raises OSError: for a file that cannot be read.
     """
-    from loop_close.library import HEAD, is_junit
-
     if os.path.islink(path):
         raise NotALogError("a symbolic link")
     with open(os.open(path, _FLAGS), "rb") as file:
@@ -204,14 +184,14 @@ def read_log(path: str) -> str | bytes:
             raise UnreadError("a directory that cannot be listed")
         if not stat.S_ISREG(status.st_mode):
             raise NotALogError("not a regular file")
-        head = file.read(HEAD)
+        head = file.read(_HEAD)
         _check_text(head)
-        if is_junit(head):
+        if XML.match(decoded(head)):
             if status.st_size > MAX_XML:
                 raise UnreadError(f"JUnit XML of more than {MAX_XML // 1_000_000} MB")
             return head + file.read(MAX_XML)
-        file.seek(0)
-        tail = Tail(mark=to_tail(file))
+        to_tail(file)
+        tail = Tail()
         for chunk in chunks(file):
             tail.add(chunk)
     text = tail.text()[-MAX_TEXT:]

@@ -77,7 +77,8 @@ def log_of(name: str, streams: Streams) -> str:
     :raises UsageError: for a file that cannot be read.
     """
     with opened(name, streams) as file:
-        tail = Tail(mark=to_tail(file))
+        to_tail(file)
+        tail = Tail()
         for chunk in chunks(file):
             tail.add(chunk)
     return tail.text()[-MAX_TEXT:]

@@ -100,22 +100,18 @@ def project_path(path: str, root: str = "") -> str | None:
 
 # --- the registry
 
-_END = 5_000
-
 
 class Reader(Record, frozen=True, kw_only=True):
     """One format of text; its module is loaded when a text may be of it.
 
     :ivar id: unique; the name of its corpus, too.
     :ivar triggers: a text that contains none of these is not of its format.
-    :ivar last_triggers: nor is one that contains none of these in its last lines.
     :ivar module: the name of its module, whose ``READERS`` has its function.
     """
 
     id: str
     triggers: tuple[str, ...]
     module: str
-    last_triggers: tuple[str, ...] = ()
 
     def load(self) -> Read:
         """The function that reads it. Loading all modules would take longer than reading most logs."""
@@ -126,12 +122,8 @@ class Reader(Record, frozen=True, kw_only=True):
         """What the reader finds in the text."""
         # a trigger may be the start of a line, the first one, too
         begun = f"\n{text}" if len(text) < 4_000 else text
-        end = text[-_END:]
-        if any(_has(begun, word) for word in self.triggers) or any(
-            word in end for word in self.last_triggers
-        ):
-            return self.load()(text, root)
-        return Reading()
+        is_like = any(_has(begun, word) for word in self.triggers)
+        return self.load()(text, root) if is_like else Reading()
 
 
 def _has(text: str, trigger: str) -> bool:
@@ -207,10 +199,8 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         id="shell",
         triggers=(
             *("not found", "such file", "ermission denied", "cannot execute: ", "ailed to spawn: "),
-            *(": line ", "zsh: ", "*** ["),
-        ),
-        last_triggers=(
-            *("egmentation fault", "bort", "us error", "loating point", "llegal ", "illed", "erminated"),
+            *(": line ", "zsh: ", "*** [", "egmentation fault", "bort", "us error", "loating point"),
+            *("llegal ", "illed", "erminated"),
         ),
         module="runners",
     ),

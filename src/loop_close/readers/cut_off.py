@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from loop_close.model import Failure, Raised
 from loop_close.readers import CUT, MARK, Read, Reading, merged
-from loop_close.readers.printed import HEADER, LINKS, is_transcript, raised_in_line
+from loop_close.readers.printed import HEADER, LINKS, is_transcript
 
 _MAX_FAILURES = 20_000
 _FILE = r"[^\s:]{1,300}\.(?:py|txt|rst|md)"
 _ENTRY = re.compile(
-    rf"^(?P<word>FAILED|ERROR) (?P<nodeid>(?P<file>{_FILE})(?:::(?:(?! - )[^\n]){{1,1000}})?)"
+    rf"^(?P<word>FAILED|ERROR) (?P<id>{_FILE}(?:::(?:(?! - )[^\n]){{1,1000}})?)"
     r"(?: - (?P<words>[^\n]{1,2000}))?$",
     re.MULTILINE,
 )
@@ -24,27 +23,20 @@ _ENTRY = re.compile(
 
 def read_cut_off(text: str, root: str) -> Reading:
     """A failure for each line of a summary that names one, and why the run ended before its end."""
-    named = [(found.span(), _named(found)) for found in islice(_ENTRY.finditer(text), _MAX_FAILURES)]
+    named = []
+    if found := list(islice(_ENTRY.finditer(text), _MAX_FAILURES)):
+        from loop_close.readers.pytest_output import failure_of_entry  # late: most texts have none
+        from loop_close.readers.pytest_output.summary import SummaryEntry
+
+        named = [
+            (m.span(), failure_of_entry(SummaryEntry(m["word"], m["id"], m["words"] or ""), root))
+            for m in found
+        ]
     end = why_unfinished(text)
     return Reading(
         failures=tuple(failure for _, failure in named),
         spans=merged([*(span for span, _ in named), *([end[1:]] if end else [])]),
         incomplete=end[0] if end else "",
-    )
-
-
-def _named(entry: re.Match[str]) -> Failure:
-    """What a line of the short summary says of a failure."""
-    words = entry["words"] or ""
-    raised = raised_in_line(words)
-    if raised is None and words.startswith("assert "):  # pytest leaves the name out
-        raised = Raised(type="AssertionError", message=words)
-    return Failure(
-        nodeid=entry["nodeid"],
-        phase="call" if entry["word"] == "FAILED" else "setup" if "::" in entry["nodeid"] else "collect",
-        message=raised.message if raised is not None else words,
-        file=entry["file"],
-        raised=raised,
     )
 
 

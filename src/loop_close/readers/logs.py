@@ -17,7 +17,8 @@ from loop_close.text import sanitize
 MAX_LOG = 1_000_000
 #: The start of a text that is JUnit XML.
 XML = re.compile(
-    r"\A\ufeff?\s{0,100}<(?:\?xml[^>]{0,200}\?>(?:\s|<!--[^>]{0,2000}-->){0,100}<)?testsuites?[\s/>]"
+    r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
+    re.DOTALL,
 )
 
 
