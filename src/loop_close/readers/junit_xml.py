@@ -442,7 +442,6 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
     classname, name, file = (
         sanitize(element.get(key, ""))[:_MAX_NAME] for key in ("classname", "name", "file")
     )
-    root = _root_of(file, words[0]) or root
     is_pytest = suite.is_pytest or (not words[2] and _OF_PYTEST.search(words[0]) is not None)
     message, raised = _read_result(*words, root, name=name, is_pytest=is_pytest)
     phase = _phase(element, words[1], is_pytest=is_pytest)
@@ -472,12 +471,6 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
         raised=raised,
         sections=bounded_sections(sections),
     )
-
-
-def _root_of(file: str, text: str) -> str:
-    """The project's root on the machine that wrote the text, where the text names the case's file in it; else empty."""
-    at = text.find(f'/{file}"') if file else -1
-    return text[text.rfind('"', 0, at) + 1 : at] if at > 0 else ""
 
 
 def _phase(element: Element, message: str, *, is_pytest: bool) -> Phase:

@@ -120,10 +120,6 @@ OTHER = re.compile(
     )""",
     re.VERBOSE,
 )
-_LOG_LINE = re.compile(
-    r"\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
-    r"|Traceback \(most |={4}|-{4}"
-)
 #: How a line begins that goes on with a message, and how one ends that is gone on with.
 _CONTINUED = re.compile(r"\s|[\[(){}\]]|[-+*?] |For further information ")
 _OPEN_ENDS = (":", ",", "(", "[", "{", "\\")
@@ -442,21 +438,7 @@ class _Scanner:
         if self.is_whole or not body.strip():
             return body if self.is_whole else None
         is_more = _CONTINUED.match(body) or self.text[self.end - 1 : self.end] in _OPEN_ENDS
-        return body if is_more or self._runs_to_a_log_line(margin) else None
-
-    def _runs_to_a_log_line(self, margin: str) -> bool:
-        """Whether the paragraph is followed at once by what cannot belong to it.
-
-        Otherwise it may as well be what the program had printed before and Python wrote at its exit.
-        """
-        here, end = self.at, self.end
-        for _ in range(_MAX_AHEAD):
-            if not (body := self.body(margin)) or OTHER.match(body):
-                break
-            self.move()
-        is_log = bool(body and _LOG_LINE.match(body))
-        self.at, self.end = here, end
-        return is_log
+        return body if is_more else None
 
 
 def _in_group(lines: Sequence[str], column: int, root: str) -> Raised | None:
