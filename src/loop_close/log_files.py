@@ -63,10 +63,14 @@ class Tail:
         return bool(self._data) and not self._data.endswith(b"\n")
 
 
-def to_tail(file: BinaryIO) -> None:
-    """Go to the part that is read."""
+def end_of(file: BinaryIO) -> str:
+    """The end of a file or a pipe, as much of it as is read."""
     if file.seekable():
         file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+    tail = Tail()
+    for chunk in chunks(file):
+        tail.add(chunk)
+    return tail.text()[-MAX_TEXT:]
 
 
 def chunks(stream: BinaryIO) -> Iterator[bytes]:
@@ -190,11 +194,7 @@ def read_log(path: str) -> str | bytes:
             if status.st_size > MAX_XML:
                 raise UnreadError(f"JUnit XML of more than {MAX_XML // 1_000_000} MB")
             return head + file.read(MAX_XML)
-        to_tail(file)
-        tail = Tail()
-        for chunk in chunks(file):
-            tail.add(chunk)
-    text = tail.text()[-MAX_TEXT:]
+        text = end_of(file)
     # A log that shows a prompt ends like one, and does not begin so.
     if head.startswith(b"# ") and text[-_ENOUGH:].rstrip().endswith(SIGNATURE):
         raise NotALogError("written by loop-close")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from loop_close import files
 from loop_close.cli import Streams, UsageError, check_target, opened, write_target
 from loop_close.cli.project import root_in
-from loop_close.log_files import MAX_TEXT, Tail, chunks, to_tail
+from loop_close.log_files import chunks, end_of
 
 if TYPE_CHECKING:
     from loop_close.model import Observation, Report
@@ -77,11 +77,7 @@ def log_of(name: str, streams: Streams) -> str:
     :raises UsageError: for a file that cannot be read.
     """
     with opened(name, streams) as file:
-        to_tail(file)
-        tail = Tail()
-        for chunk in chunks(file):
-            tail.add(chunk)
-    return tail.text()[-MAX_TEXT:]
+        return end_of(file)
 
 
 def _junit_of(name: str, streams: Streams) -> JunitReading:
