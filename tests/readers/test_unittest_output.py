@@ -1,6 +1,7 @@
 import pytest
 
 from loop_close.readers.runners import read_unittest
+from loop_close.readers.streams import observe
 
 RULER, LINE = "=" * 70, "-" * 70
 
@@ -73,3 +74,16 @@ def failing(name="test_a", captured=""):
 def test_counts_are_of_all_summaries(text, passed, failed, errors, xpassed):
     counts = read_unittest(text, "").counts
     assert (counts.passed, counts.failed, counts.errors, counts.xpassed) == (passed, failed, errors, xpassed)
+
+
+def test_a_test_whose_traceback_django_cannot_pass_on_is_named():
+    text = (
+        "test_sub (orders.tests.OrderTests.test_sub) failed:\n\n    AssertionError('True != False')\n\n"
+        "Unfortunately, tracebacks cannot be pickled, making it impossible for the\n"
+        "parallel test runner to handle this exception cleanly.\n\n"
+        "In order to see the traceback, you should install tblib:\n\n    python -m pip install tblib\n"
+    )
+    (failure,) = observe(text, exit_code=1).failures
+    assert failure.nodeid == "orders.tests.OrderTests.test_sub"
+    assert "AssertionError('True != False')" in failure.message
+    assert "install tblib" in failure.message

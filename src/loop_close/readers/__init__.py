@@ -148,7 +148,7 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         ),
         module="pytest_output",
     ),
-    Reader(id="unittest", triggers=("\nRan ", "=====\n", "FAIL", "ERROR"), module="runners"),
+    Reader(id="unittest", triggers=("\nRan ", "=====\n", "FAIL", "ERROR", " failed:\n"), module="runners"),
     Reader(
         id="pyright",
         triggers=(" - error: ", " errors, ", " error, ", '"generalDiagnostics"', "File or directory "),
@@ -177,15 +177,8 @@ DEFAULT_READERS: tuple[Reader, ...] = (
     Reader(
         id="traceback",
         triggers=(
-            "Traceback (",
-            '  File "',
-            "Error: ",
-            "TODO",
-            "FIXME",
-            ": No module named ",
-            "finding module spec",
-            ": can't ",
-            "Sorry: ",
+            *("Traceback (", '  File "', "Error: ", "TODO", "FIXME", ": No module named "),
+            *("finding module spec", ": can't ", "Sorry: "),
         ),
         module="processes",
     ),

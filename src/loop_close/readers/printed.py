@@ -275,7 +275,6 @@ def linked(chain: list[tuple[str, Raised]]) -> Raised:
 
 _HEADERS = (HEADER, f"Exception Group {HEADER}")
 _MAX_LINKS = 8
-_MAX_DEPTH = 10
 _MAX_MEMBERS = 12
 _MAX_SOURCE = 12
 _MAX_MESSAGE_LINES = 300

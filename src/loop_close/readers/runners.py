@@ -271,12 +271,14 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 _CASE = r"\w{1,300} \(\w{1,200}\.[\w.]{1,800}\)(?: [\[(][^\n]{0,500})?"
-# What a cut output has left of a failure: its heading without a ruler, its line of progress.
+# What is left of a failure: its heading without a ruler, its line of progress, the words of Django's parallel runner.
 _REST = re.compile(
-    rf"^(?:FAIL|ERROR): (?P<named>{_CASE})$|^ {{0,2}}(?P<shown>{_CASE})(?:\n[^\n]{{1,400}})? \.\.\. (?:FAIL|ERROR)$",
+    rf"^(?:FAIL|ERROR): (?P<named>{_CASE})$|^ {{0,2}}(?P<shown>{_CASE})(?:\n[^\n]{{1,400}})? \.\.\. (?:FAIL|ERROR)$"
+    rf"|^(?P<parallel>{_CASE}) failed:\n\n[^\n]{{1,2000}}\n\nUnfortunately, [^\n]{{1,200}}"
+    r"(?:\n[^\n]{0,200}){1,5} tblib:$",
     re.MULTILINE,
 )
-_RED = re.compile(r"(?:FAIL|ERROR)(?:: \w{1,300} \(|$)", re.MULTILINE)
+_RED = re.compile(r"(?:FAIL|ERROR)(?:: \w{1,300} \(|$)| failed:$", re.MULTILINE)
 _SUCCESS = re.compile(r"^UNEXPECTED SUCCESS: (?P<what>[^\n]{1,2000})$", re.MULTILINE)
 _SUMMARY = re.compile(
     r"^(?:-{70}\n)?Ran (?P<ran>\d{1,9}) tests? in [\d.]{1,12}s$(?:\n\n(?P<verdict>OK|FAILED|NO TESTS RAN)"
@@ -322,7 +324,7 @@ def read_unittest(text: str, root: str) -> Reading:
 
 
 def _rest(found: re.Match[str]) -> Failure:
-    nodeid, subtest, phase = _unittest_names(found["named"] or found["shown"])
+    nodeid, subtest, phase = _unittest_names(found["named"] or found["shown"] or found["parallel"])
     return Failure(nodeid=nodeid, subtest=subtest, phase=phase, message=found[0].strip())
 
 
