@@ -10,23 +10,23 @@ FINE = "def test_fine(): pass\n"
 @pytest.mark.parametrize(
     ("source", "kind", "cause"),
     [
-        ("import not_there_at_all\n", "missing module", "test_a.py:1 ("),
-        ("from os import nothing_such\n", "missing name", "test_a.py:1 ("),
+        ("import not_there_at_all\n", "missing module", "ModuleNotFoundError at test_a.py:1"),
+        ("from os import nothing_such\n", "missing name", "ImportError at test_a.py:1"),
         ("def test_x(:\n    pass\n", "syntax error", "SyntaxError at test_a.py:1"),
         ("if 1:\n  x\n y\n", "syntax error", "IndentationError at test_a.py:3"),
-        ("x = 1 / 0\n", "collection error", "test_a.py:1 ("),
+        ("x = 1 / 0\n", "collection error", "ZeroDivisionError at test_a.py:1"),
         ("import pytest\npytest.fail('not here')\n", "collection error", "Failed at test_a.py:2"),
         (
             "import pytest\npytest.skip('not here')\n",
             "collection error",
-            "test_a.py:2 (",
+            "Collector.CollectError at test_a.py:2",
         ),
     ],
 )
 def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     done = run({"test_a.py": source, "test_fine.py": FINE})
     assert done.ret == 2
-    assert done.title.startswith(f"# 1 file cannot be collected: {cause}")
+    assert done.title == f"# 1 file cannot be collected: {cause}"
     assert done.report["stall_reason"] == f"1 {kind} detected"
     assert done.says(
         "Shown by `test_a.py` (collect", "(`1 error during collection`): 1 test of other files did not run."
@@ -34,12 +34,50 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     assert done.report["verdict"] == "red"
 
 
+def test_syntax_error_is_shown_with_its_line_and_column(run):
+    done = run({"test_a.py": "x = 1\ndef test_x(:\n    pass\n"})
+    assert done.says(">   2 def test_x(:\n                 ^\n    3     pass", "test_a.py:2")
+
+
+def test_collection_error_stands_beside_failing_tests(run):
+    files = {"test_a.py": "import not_there_at_all\n", "test_b.py": "def test_b(): assert 1 == 2\n" + FINE}
+    done = run(files, "--continue-on-collection-errors")
+    assert done.ret == 1
+    assert done.says(
+        "# 1 test fails, 1 file cannot be collected, 1 passes: 2 root causes, first ", "assert 1 == 2"
+    )
+    assert done.says("No module named 'not_there_at_all'")
+    assert "incomplete" not in done.prompt
+
+
+def test_marker_that_is_not_known_is_a_collection_error(run):
+    done = run(
+        {"test_a.py": "import pytest\n@pytest.mark.unheard_of\ndef test_a(): pass\n"}, "--strict-markers"
+    )
+    assert done.says("# 1 file cannot be collected: ", "'unheard_of' not found in `markers`", "test_a.py:2")
+
+
+def test_two_test_modules_of_one_name_are_explained_in_the_words_of_pytest(run):
+    done = run({"a/test_same.py": FINE, "b/test_same.py": FINE})
+    assert done.says(
+        "# 1 file cannot be collected", "import file mismatch", "a/test_same.py", "unique basename"
+    )
+    assert str(done.folder) not in done.prompt
+
+
+def test_parameters_that_do_not_fit_are_a_collection_error(run):
+    source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
+    done = run({"test_a.py": source})
+    assert done.title.startswith("# 1 file cannot be collected: ")
+    assert done.says("Shown by `test_a.py` (collect")
+
+
 @pytest.mark.parametrize(
     ("source", "cause", "message"),
     [
-        ("import not_there_at_all\n", "conftest.py:1 (", "not_there_at_all"),
+        ("import not_there_at_all\n", "ModuleNotFoundError at conftest.py:1", "not_there_at_all"),
         ("def f(:\n", "SyntaxError at conftest.py:1", "invalid syntax"),
-        ("def f():\n    raise ValueError('boo')\nf()\n", "possibly f() in conftest.py:2", "boo"),
+        ("def f():\n    raise ValueError('boo')\nf()\n", "ValueError at conftest.py:3", "boo"),
     ],
 )
 def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run, source, cause, message):
@@ -55,7 +93,7 @@ def test_root_conftest_that_cannot_be_imported_ends_pytest_and_is_the_cause(run,
 def test_conftest_of_a_folder_that_cannot_be_imported_is_a_cause(run, source):
     done = run({"sub/conftest.py": source, "sub/test_a.py": FINE, "test_b.py": FINE})
     assert done.ret == 2
-    assert done.says("sub/conftest.py:1", "This run is incomplete")
+    assert done.says("sub/conftest.py:1\n", "This run is incomplete")
 
 
 @pytest.mark.parametrize(
@@ -72,6 +110,12 @@ def test_argument_that_selects_nothing_is_an_error_and_shown(run, argument, mess
     assert argument in done.report["next_prompt"]
     assert str(done.folder) not in done.prompt
     assert "UsageError: " in done.summary[0]
+
+
+def test_expression_that_cannot_be_parsed_is_shown(run):
+    done = run({"test_a.py": FINE}, "-k", "nope (")
+    assert done.ret == 4
+    assert done.says("Wrong expression passed to '-k': nope (")
 
 
 def test_expression_that_deselects_all_is_no_green(run):
@@ -96,6 +140,19 @@ def test_all_skipped_is_no_green(run):
     assert done.title == "# No test ran (exit 0)"
     assert done.report["counts"]["skipped"] == 1
     assert done.report["verdict"] == "error"
+
+
+def test_module_that_skips_itself_is_no_failure(run):
+    source = "import pytest\npytest.skip('not on this day', allow_module_level=True)\n"
+    done = run({"test_a.py": source, "test_b.py": FINE})
+    assert done.title == "# The tests pass: 1 passed, 1 skipped"
+
+
+def test_file_that_is_not_there_is_misuse_and_no_internal_error(run):
+    done = run({"test_a.py": "def test_a(): pass"}, "nosuch.py")
+    assert done.ret == 4
+    assert [cause["kind"] for cause in done.causes] == ["collection-error"]
+    assert done.says("file or directory not found: nosuch.py")
 
 
 def test_workers_that_collect_different_tests_are_no_place(run):

@@ -103,7 +103,9 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
         {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
     )
     found = clues(failures, loop)
-    apart = {(failure.file, written_name(failure)) for failure in failures} | _of_exceptions(failures, ran)
+    apart = {(failure.file, written_name(failure)) for failure in failures} | _of_exceptions(
+        failures, {*ran, *found}
+    )
     named = {
         name
         for name, clue in found.items()
@@ -127,7 +129,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     return [*functions, *_constants(functions, calls, nodeids)] if calls is not None else functions
 
 
-def _of_exceptions(failures: Sequence[Failure], ran: Collection[Name]) -> set[Name]:
+def _of_exceptions(failures: Sequence[Failure], names: Collection[Name]) -> set[Name]:
     """Functions that ran because of the exceptions: helpers that raise what they are given, methods of their classes.
 
     What is on a traceback for itself is none of these.
@@ -141,7 +143,7 @@ def _of_exceptions(failures: Sequence[Failure], ran: Collection[Name]) -> set[Na
     types = {
         name for failure in failures for link in links(failure.raised) for name in (link.type, *link.bases)
     }
-    carrying = {name for name in ran if class_of(name[1]).rpartition(".")[2] in types}
+    carrying = {name for name in names if class_of(name[1]).rpartition(".")[2] in types}
     return (carrying | {name for name, is_handing_on in frames if is_handing_on}) - {
         name for name, is_handing_on in frames if not is_handing_on
     }
