@@ -148,7 +148,7 @@ class TestState:
         (root / ".loop-close").mkdir()
         with Store.open(root / ".loop-close" / "history.sqlite3") as store:
             store.begin(Run(id="1"))
-        assert self.reason(root) == "tests: it has not run"
+        assert self.reason(root) == "tests: loop-close check has not run it"
 
     @pytest.mark.parametrize(
         ("line", "reason"),

@@ -215,7 +215,7 @@ def _state_of(
     own = [run for run in runs if run.check == check.name]
     results = [run for run in own if is_result(run) and run.tree == tree.digest]
     if not results:
-        reason = _why_no_result(own[-1]) if own else "it has not run"
+        reason = _why_no_result(own[-1]) if own else "loop-close check has not run it"
         return CheckState(name=check.name, command=check.command, verdict="unknown", reason=reason)
     run = results[-1]
     others = [each for each in runs if each.check != check.name and each.tree == tree.digest]

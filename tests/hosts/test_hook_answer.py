@@ -10,7 +10,9 @@ from loop_close.records import CheckState, FailingTest, FailureRecord, Loop, Obj
 
 DONE = State(verdict="done", reason="green on these files: tests")
 FAILING = State(verdict="failing", reason="tests: 1 failed", command="loop-close check")
-UNKNOWN = State(verdict="unknown", reason="tests: it has not run", command="loop-close check")
+UNKNOWN = State(
+    verdict="unknown", reason="tests: loop-close check has not run it", command="loop-close check"
+)
 STUCK = State(verdict="stuck", reason="3 attempts in a row did not advance")
 PROMPT = "# 1 test fails\n\nfacts"
 
@@ -40,7 +42,7 @@ def asked(state, session=None, *, loop=None, tree="t1", again=False):
     [
         (DONE, Session(), "nothing", ""),
         (FAILING, Session(), "go_on", "Not done: tests: 1 failed\n\n# 1 test fails\n"),
-        (UNKNOWN, Session(), "go_on", "Not done: tests: it has not run\n\nTo see whether"),
+        (UNKNOWN, Session(), "go_on", "Not done: tests: loop-close check has not run it\n\nTo see whether"),
         (objected(), Session(), "go_on", "Not done: tests: the tests changed\n\n"),
         (STUCK, Session(), "end", "NOT done: 3 attempts in a row did not advance\n"),
         (FAILING, Session(blocks=MOST_BLOCKS, fewest=1), "end", "NOT done: tests: 1 failed\n"),

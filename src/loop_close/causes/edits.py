@@ -29,19 +29,18 @@ def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, EditBef
     """Functions, class bodies and module bodies that were edited before the failures began, by file and qualified name.
 
     What is gone counts if the failure names it. Of test code counts what the failing tests may use: what is on their
-    tracebacks, and what is no test in their own files and in conftests and helpers.
+    tracebacks, and what is no test in their own files and in conftests and helpers. What restored files that the loop
+    had before is no edit.
     """
     began = [_runs_before(failure, loop) for failure in failures]
     found: dict[Name, EditBefore] = {}
+    known: set[str] = set()
     for step in loop.steps:
-        number = sum(step.run in runs for runs in began)
+        number = 0 if step.tree in known else sum(step.run in runs for runs in began)
+        known |= {step.tree} - {""}
         for edit in step.edits.edits if number else ():
             if edit.function and edit.is_effective and any(_may_matter(edit, each) for each in failures):
-                name = (
-                    edit.moved_to
-                    if edit.change == "moved" and edit.moved_to[1]
-                    else (edit.file, edit.function)
-                )
+                name = edit.moved_to if edit.moved_to[1] else (edit.file, edit.function)
                 found[name] = EditBefore(step.run, edit, number)
     return found
 
@@ -55,7 +54,8 @@ def _may_matter(edit: Edit, failure: Failure) -> bool:
     if name in {(f.file, base_name(f.function)) for link in links(failure.raised) for f in link.frames}:
         return edit.change == "edited" or name != (failure.file, written_name(failure))
     is_near = edit.file == failure.file or not is_test_module(edit.file)
-    return edit.change == "edited" and is_near and not last_name(edit.function).startswith("test")
+    is_used = edit.change == "edited" or edit.file.rpartition("/")[2] == "conftest.py"
+    return is_used and is_near and not last_name(edit.function).startswith("test")
 
 
 def _is_named(name: str, failure: Failure) -> bool:

@@ -264,6 +264,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
     elif clue is not None:
         line = clue.at if candidate.function == MODULE else clue.line or clue.at
     is_known = spectrum is not None and not spectrum.function.is_changed
+    is_run = is_known and candidate.loaded is None
     return Suspect(
         file=candidate.file,
         line=line,
@@ -275,7 +276,7 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         passed=(spectrum.passed, spectrum.of_passed) if spectrum is not None and is_known else (0, 0),
         odd=odd_line(candidate),
         constant=constant,
-        guards=spectrum.function.guards if spectrum is not None and is_known else (),
+        guards=spectrum.function.guards if spectrum is not None and is_run else (),
         guard_count=spectrum.passed if spectrum is not None and is_known else 0,
         edited=clue.edit.run if clue is not None and clue.edit is not None else 0,
     )
@@ -294,8 +295,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     if clue is None:
         return
     if clue.edit is not None:
-        change = "edited" if clue.edit.edit.change == "moved" else clue.edit.edit.change
-        yield f"{change} before run {clue.edit.run}"
+        yield f"{clue.edit.edit.change} before run {clue.edit.run}"
     if clue.raised > 0.5:
         yield RAISED_IN_IT
     elif clue.refused > 0.5:
@@ -303,7 +303,7 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
     elif clue.framed:
         yield "on the traceback"
     elif clue.judged > 0.5:
-        yield "the failing statement uses a value that it returned"
+        yield "the failing statement calls it or uses its value"
 
 
 def odd_line(candidate: Candidate) -> tuple[int, int, int]:

@@ -224,7 +224,8 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
         elif state is None and report.causes:
             yield "Run the failing command again to verify the fix."
     elif any(each.selection for each in seen):
-        yield "The other tests did not run."
+        chosen = dict.fromkeys(each.selection for each in seen if each.selection)
+        yield f"This run chose its tests: {listed([*chosen], _MAX_SOURCES, line_of)}."
     if state is not None and state.verdict != "done":
         said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""
         yield f"{f'{said}. ' if said else ''}Whether the work is done: {line_of(state.command or CHECK)}"

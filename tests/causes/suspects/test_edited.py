@@ -1,6 +1,7 @@
 import pytest
 from loops import edits, known, loop
 from loops import step as a_step
+from msgspec.structs import replace
 from records import SRC, TEST, failure, frame, in_test, raised, verdict
 
 from loop_close.causes.edits import edited_before
@@ -65,10 +66,11 @@ def test_test_code_that_the_failing_test_may_use(file, function, counts):
         ([in_test("TestCart.test_total")], "TestCart.test_total", TEST, False),
         ([in_test("TestCart.test_total")], "TestCart.test_other", TEST, False),
         ([frame(CONFTEST, "db")], "db", CONFTEST, True),
-        ([in_test()], "db", CONFTEST, False),
+        ([in_test()], "db", CONFTEST, True),
+        ([in_test()], "db", "tests/helpers.py", False),
     ],
 )
-def test_new_test_code_counts_on_the_traceback_but_not_the_failing_test(frames, function, file, counts):
+def test_new_test_code_counts_on_the_traceback_and_in_conftests(frames, function, file, counts):
     exc = raised("OSError", frames=frames)
     assert bool(runs(step(4, function, file=file, change="added"), exc=exc)) is counts
 
@@ -84,3 +86,10 @@ def test_new_test_code_counts_on_the_traceback_but_not_the_failing_test(frames, 
 )
 def test_a_function_that_is_gone_counts_if_the_failure_names_it(function, message, fields, expected):
     assert runs(step(4, function, **fields), exc=raised(message=message)) == expected
+
+
+def test_what_restored_files_that_the_loop_had_is_no_edit():
+    first, second = replace(step(2, "a"), tree="t1"), replace(step(3, "b"), tree="t2")
+    restoring = step(4, "c")
+    assert runs(first, second, replace(restoring, tree="t1")) == {}
+    assert runs(first, second, replace(restoring, tree="t3")) == {"c": 4}

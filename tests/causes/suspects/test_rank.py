@@ -115,7 +115,7 @@ def test_a_value_that_the_failing_statement_uses_without_any_calls():
     given = Origin(file=SRC, line=3, function="total", source=at), Origin(file="", line=0, function="cart")
     (found,) = suspects_of(cause(failure(verdict(*given), nodeid("test_a"))))
     assert (found.function, found.line) == ("total", 3)
-    assert found.reasons == ("the failing statement uses a value that it returned",)
+    assert found.reasons == ("the failing statement calls it or uses its value",)
 
 
 def test_a_function_that_the_failing_tests_did_not_run_is_not_suspected_for_its_value():
