@@ -25,7 +25,7 @@ def test_a_root_cause_with_its_tests():
     )
     lines = summary(found).splitlines()
     assert lines[0] == "# loop-close: 2 tests fail, 34 pass"
-    assert lines[2] == "## 1. Probably `total()` in `src/shop/cart.py:10` (76 %)"
+    assert lines[2] == "## 1. `total()` in `src/shop/cart.py:10` (76 %)"
     assert lines[4:] == [
         "`KeyError` at `src/shop/cart.py:10`, 2 tests:",
         "",
@@ -53,7 +53,7 @@ def test_the_limit_is_kept_whatever_the_file_holds(held):
         assert text.lstrip().startswith("# loop-close: 600 tests fail, 34 pass\n")
         assert "more root causes\n" in text
     if held <= LIMIT - 60_000:
-        assert "## 1. Probably `total()` in " in text
+        assert "## 1. `total()` in " in text
 
 
 def test_sources_are_a_table():

@@ -87,7 +87,7 @@ def test_the_last_run_of_each_check_is_now():
 def test_the_report_of_the_last_run_knows_more_of_a_cause():
     entries = [entry(1, mark(B, "1b")), entry(2, mark(A))]
     now, before = timeline(entries, latest=[cause(A, B, suspects=[suspect("rate", 0.99)])]).causes
-    assert now.title == "Probably rate() in src/a.py:3 (99 %)"
+    assert now.title == "rate() in src/a.py:3 (99 %)"
     assert before.title == "AssertionError at src/a.py:7"
 
 
@@ -113,7 +113,7 @@ def test_the_prompt_of_a_cause():
         latest=[cause(A)],
     )
     assert found.causes[0].prompt == (
-        "# Probably `total()` in `src/a.py:3` (91 %)\n\n"
+        "# `total()` in `src/a.py:3` (91 %)\n\n"
         "`AssertionError` at `tests/test_a.py:12`, 2 tests:\n\n"
         "```text\nassert 1 == 2\n```\n\n"
         "Why: `called by all 2 failing tests`\n\n"

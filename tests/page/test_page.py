@@ -3,7 +3,7 @@
 import pytest
 from timelines import entry, mark
 
-BOTH = ["Probably lookup() in src/tax.py:4 (80 %)", "AssertionError at src/a.py:7"]
+BOTH = ["lookup() in src/tax.py:4 (80 %)", "AssertionError at src/a.py:7"]
 
 
 def test_the_page_shows_causes_and_tests(shown, story):
@@ -139,10 +139,10 @@ def test_keys_of_the_browser_stay_with_it(shown, story, keys):
 
 def test_the_prompt_of_a_root_cause_is_copied(shown, story):
     page = shown(story, permissions=["clipboard-read", "clipboard-write"])
-    page.page.get_by_role("button", name="Copy the prompt: Probably lookup()").click()
+    page.page.get_by_role("button", name="Copy the prompt: lookup()").click()
     page.page.locator("#status", has_text="Copied").wait_for(state="attached")
     copied = page.page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("# Probably `lookup()` in `src/tax.py:4` (80 %)\n\n`KeyError` at `src/tax.py:4`")
+    assert copied.startswith("# `lookup()` in `src/tax.py:4` (80 %)\n\n`KeyError` at `src/tax.py:4`")
     assert copied.endswith("Rerun: `loop-close check`\n")
 
 

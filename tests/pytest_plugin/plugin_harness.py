@@ -23,7 +23,7 @@ SECTIONS = {
     *("Tests that were changed", "Tests that pass without an edit of source"),
     *("Earlier attempts", "Other findings", "Known failures"),
 }
-_BLOCK = re.compile(r"\d+\. (?:Probably |Possibly |No clear place, at best )?`")
+_BLOCK = re.compile(r"\d+\. `")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
 _COMMAND = re.compile(
     r"^(?:Rerun|Run|The other) [^`\n]*(?:, from the root, (`+)[^\n]+?\1)?:"

@@ -12,7 +12,7 @@ from msgspec import Meta
 from loop_close.facts import base_name
 from loop_close.model import Counts
 from loop_close.prompt import failing, number_of, safe
-from loop_close.prompt.place import POSSIBLE, how_sure, percent
+from loop_close.prompt.place import POSSIBLE, percent
 from loop_close.prompt.report_json import SCHEMA
 from loop_close.records import Record
 from loop_close.syntax.meaning import MODULE
@@ -88,7 +88,7 @@ class Cause(Record, frozen=True):
         return at if at.file == first.file and first.line <= at.line <= last else first
 
     def heading(self, quote: Callable[[str], str] = one_line) -> str:
-        """``Probably cost() in src/shop/shipping.py:15 (62 %)``, or what failed and where, on one line.
+        """``cost() in src/shop/shipping.py:15 (62 %)``, or what failed and where, on one line.
 
         :param quote: what is done to each text from outside.
         """
@@ -97,7 +97,7 @@ class Cause(Record, frozen=True):
             name = quote(self.exception or self.kind)
             return f"{name} at {where}" if self.place.file else name
         name = f"{quote(self.suspect.called)} in " if self.suspect.called else ""
-        return f"{how_sure(self.suspect.score).capitalize()} {name}{where} ({percent(self.suspect.score)})"
+        return f"{name}{where} ({percent(self.suspect.score)})"
 
 
 class Link(Record, frozen=True):

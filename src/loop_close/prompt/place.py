@@ -11,9 +11,7 @@ from loop_close.records import Loop, Record
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
 
-#: From this probability on a place is called probable in CI's output, below it possible.
-PROBABLE = 0.5
-#: Below this one no place is clear.
+#: Below this probability CI's output names what failed and where instead of a place.
 POSSIBLE = 0.25
 #: Other places that are less likely are not shown.
 LEAST_SHOWN = 0.05
@@ -133,13 +131,6 @@ def place_in_words(cause: RootCause, loop: Loop | None) -> str:
     if at.score is not None:
         return f"{f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)} ({percent(at.score)} probable)"
     return f"{plain(name_of(cause))}{f' at {plain(at.where)}' if at.file else ''}"
-
-
-def how_sure(score: float) -> str:
-    """A probability as a word, for CI's output."""
-    if score >= PROBABLE:
-        return "probably"
-    return "possibly" if score >= POSSIBLE else "no clear place, at best"
 
 
 def percent(score: float) -> str:
