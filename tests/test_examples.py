@@ -17,12 +17,12 @@ CORPUS = ROOT / "tests" / "corpus"
 
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
-    ("AssertionError", "tests/test_pricing.py", "tax_on"),
+    ("AssertionError", "tests/test_pricing.py", "`quote()` at `src/shop/pricing.py:24`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
     ("SyntaxError", "src/shop/receipts.py", "  19         row("),
-    ("CouponError", "src/shop/coupons.py", "CODE.fullmatch("),
-    ("AttributeError", "src/shop/orders.py", "`src/shop/customers.py:29` `address`"),
+    ("CouponError", "src/shop/coupons.py", "`parse()` at `src/shop/coupons.py:31`"),
+    ("AttributeError", "src/shop/orders.py", "src/shop/customers.py:"),
     ("IndexError", "src/shop/loyalty.py", "`tier()` at `src/shop/loyalty.py:26`"),
     ("AssertionError", "tests/test_inventory.py", "`Inventory.to_reorder()` at `src/shop/inventory.py:32`"),
 ]

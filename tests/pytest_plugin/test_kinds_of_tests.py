@@ -110,10 +110,10 @@ def test_doctests_of_a_module_show_the_example(run):
     done = run({"m.py": DOCTEST}, "--doctest-modules")
     assert done.says(
         "# 2 tests fail, 1 passes: 2 root causes, first ",
-        "`m.py:4`",
+        "`m.py::m.double`",
         "double(2)",
         "Expected:",
-        "at `m.py:14`",
+        "`m.py:14`",
     )
 
 

@@ -138,14 +138,3 @@ def test_fault_of_ours_costs_the_calls_alone(loop, pytester):
     assert counts(done) == (0, 0)
     assert done.report["calls"]["why_off"] == "call tracking failed: ValueError: no counts"
     assert done.report["number"] == 2
-
-
-def test_an_edit_that_the_failing_test_did_not_run_is_no_evidence(loop):
-    """Of two edits in one turn, one is in a branch that the failing tests do not take."""
-    loop()
-    old = '* item["count"]\n\n\ndef discount(total):\n    if total > 100:\n        return total * 0.9'
-    done = loop("-k", "little", shop=(old, old.replace("* item", "+ item").replace("0.9", "0.8")))
-    reasons = {each["function"]: each["reasons"] for each in done.causes[0]["suspects"]}
-    assert "edited before run 2" in reasons["price"]
-    assert "edited before run 2" not in reasons.get("discount", ())
-    assert next(iter(reasons)) == "price"

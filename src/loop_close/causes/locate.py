@@ -15,8 +15,8 @@ from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop
 
 #: Two causes are one if the sum of the products of the probabilities of their common functions is at least this. On
-#: the tuning halves of `benchmarks.localize`, 90 % of single faults are then one cause, and 4 % of pairs are mixed.
-_AGREED = 0.02
+#: the tuning halves of `benchmarks.localize`, 88 % of single faults are then one cause, and 5 % of pairs are mixed.
+_AGREED = 0.03
 #: All pairs of more root causes are too many; those with most failures are compared.
 _COMPARED = 40
 #: Root causes beyond these get no suspects.

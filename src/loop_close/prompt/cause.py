@@ -100,6 +100,7 @@ def _parts(
     # Of a single cause the heading is the title, which is far above.
     subject = f"{span(at.called or at.where, 80)}: " if len(report.causes) == 1 else ""
     yield rank, "reasons", [*_where(cause, report), *_why(cause, subject), *_findings(cause), *same]
+    yield more, "passing tests", _guards(cause)
     if source is not None and not same:
         yield source_rank, "source", _source(source, cause, at, report)
     missing = _missing(failure.raised) if failure.raised is not None else ()
@@ -152,13 +153,18 @@ def all_reasons(suspect: Suspect) -> Iterator[str]:
 
 
 def _why(cause: RootCause, subject: str) -> Iterator[str]:
-    """The reasons for the first suspect, in one sentence, and passing tests that run it.
+    """The reasons for the first suspect, in one sentence.
 
     :param subject: what the sentence begins with; empty below a heading that names the place.
     """
     for suspect in cause.suspects[:1]:
         reasons = "; ".join(map(_contained, all_reasons(suspect)))
         yield f"{subject or reasons[:1].upper()}{reasons[0 if subject else 1 :]}." if reasons else ""
+
+
+def _guards(cause: RootCause) -> Iterator[str]:
+    """Passing tests that run the first suspect."""
+    for suspect in cause.suspects[:1]:
         if suspect.guards:
             guards = [*suspect.guards, *[""] * (suspect.guard_count - len(suspect.guards))]
             yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."

@@ -32,8 +32,8 @@ class Rank(IntEnum):
     HEADING = 2
     LOOP = 3
     FIRST_SOURCE = 4
-    OTHER_CAUSES = 5
-    MORE_CAUSES = 6
+    MORE_CAUSES = 5
+    OTHER_CAUSES = 6
     EDITS = 7
     OTHER_SOURCES = 8
     DETAILS = 9
