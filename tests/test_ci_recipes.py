@@ -248,7 +248,7 @@ def test_pre_commit_hooks_run_through_loop_close(project):
         project,
     )
     assert done.returncode == 1, done.stderr
-    assert "`mypy operator` at `src/shop.py:2`" in (project / "nextprompt.md").read_text()
+    assert "`mypy operator` at src/shop.py:2\n" in (project / "nextprompt.md").read_text()
 
 
 @pytest.mark.slow

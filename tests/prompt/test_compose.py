@@ -239,7 +239,7 @@ def test_budget(number, budget, word):
         assert "Rerun just the failing tests" in text
     if number == 400:
         assert re.search(
-            r"Left out to keep the budget: .*root causes \(\d+\)|and 290 more root causes\.", text
+            r"Left out to keep the budget: .*root causes \(\d+\)|and 370 more root causes\.", text
         )
         assert ".loop-close/report.json" in text
 

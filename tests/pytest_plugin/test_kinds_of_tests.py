@@ -169,7 +169,7 @@ def test_timeout_is_shown_where_the_time_went(run):
     options = ("--timeout=0.2", "--timeout-method=signal")
     done = run({"test_a.py": source}, *options, plugins=("timeout",), own_process=True)
     assert done.title.startswith("# 1 test fails, 1 passes: ")
-    assert done.title.endswith("test_a.py:2")
+    assert done.title.endswith("test_a.py:3")  # the call of the helper that takes the time
     assert done.report["stall_reason"] == "1 timeout detected"
     assert done.says("(>0.2s) from pytest-timeout")
 

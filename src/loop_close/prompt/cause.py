@@ -35,7 +35,7 @@ from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
 from loop_close.text import code, fence, listed, one_line
 
 #: Root causes shown as blocks; of the others so many get a line each.
-MAX_BLOCKS, MAX_LINES = 10, 100
+MAX_BLOCKS, MAX_LINES = 10, 20
 LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
@@ -72,7 +72,7 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
         above = ()
     if others > MAX_LINES:
         line = f"… and {others - MAX_LINES} more root causes."
-        yield Paragraph(lines=("", line), rank=Rank.MORE_CAUSES, name="number of the others")
+        yield Paragraph(lines=("", line), rank=Rank.HEADING, name="number of the others")
 
 
 _Part = tuple[Rank, str, Iterable[str]]
