@@ -44,10 +44,10 @@ def share_with_evidence(files, code):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("code", [0, 1, None])
-def test_of_sources_and_documents_one_in_five_hundred_at_most_looks_like_a_failing_tool(code):
+def test_of_sources_and_documents_three_in_a_thousand_at_most_looks_like_a_failing_tool(code):
     assert len(standard_library()) > 1_000
     share, failed = share_with_evidence([*standard_library(), *packages()], code)
-    assert share < 0.002, failed
+    assert share < 0.003, failed
 
 
 @pytest.mark.parametrize("path", GREEN, ids=lambda path: path.stem)

@@ -149,7 +149,7 @@ _RED = (
         r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
         r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
         r"| *ERROR [^\n]{1,300} \[[a-z][a-z-]{2,60}\]\n"
-        r"|Found [1-9]\d{0,8} diagnostics?\n| +[1-9]\d{0,8} (?:error|failed)s?\n"
+        r"|Found [1-9]\d{0,8} diagnostics?\n| {7}[1-9]\d{0,8} (?:error|failed)\n"
         r"|INTERNALERROR> |[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
     ),
     # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, pytest
