@@ -21,7 +21,7 @@ LONGEST = 15_000
 TELLING = re.compile(
     r"^!+ .* !+$|KeyboardInterrupt|^(?:\S+ )?[.F]*Fatal Python error|^Extension modules:|^  File \".*\", line \d+ in "
     r"|node down:|crashed while running|[ .](?:Segmentation fault|Killed)\b|^\S+ FAILED$|^FAILED\b|^ERROR\b|^FAIL\b"
-    r"|: error: |INTERNAL ERROR|--show-traceback|^Found [1-9]\d* errors?\b|\b[1-9]\d* (?:failed|errors?)\b|evaluation failed"
+    r"|: error: |INTERNAL ERROR|--show-traceback|\b[1-9]\d* (?:failed|errors?)\b|evaluation failed"
     r"|: FAIL\b|is less than fail-under|^No data to report|type=error|^::error|<failure|failures=\"[1-9]"
     r"|^(?:rootdir|plugins): |^collected \d|^\d+ workers \[|^\S+\.py [.sxF]|^\S+\.py::\S+ (?:$|[A-Z])"
     r"|^test_\w+ \([\w.]+\) \.\.\.|^={10,} (?:short test summary info|FAILURES|test session starts) ={10,}$",

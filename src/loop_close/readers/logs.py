@@ -144,7 +144,7 @@ _GREEN = re.compile(
 #: Lines that only a command that failed leaves, of any tool; a person would not go on below one of them.
 _RED = (
     re.compile(
-        # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, Pyrefly, ty, pytest-sugar, pytest, unittest
+        # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, Pyrefly, ty, pytest, its plugins, unittest
         r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d"
         r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
         r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
