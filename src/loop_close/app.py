@@ -99,7 +99,6 @@ class Begun:
     def __init__(self, targets: Targets, command: Sequence[str], agent: str = "") -> None:
         self.notes: list[str] = []
         self._targets = targets
-        self._agent = agent
         self._clock = time.monotonic()
         self.run = Run(id=uuid.uuid4().hex, command=_redacted(command), began=time.time(), agent=agent)
         self.is_kept = False

@@ -332,7 +332,7 @@ TIMEOUT = Detector(
 
 #: Warnings of pytest that stand for an exception.
 _EXCEPTIONS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
-#: The last stands for a category where the text is from asyncio's log.
+#: The last is the category of text from asyncio's log.
 _CATEGORIES = (*_EXCEPTIONS, "PytestUnhandledCoroutineWarning", "asyncio")
 _NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
 # asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.

@@ -292,7 +292,7 @@ class Suspect(Record, frozen=True, kw_only=True):
     :ivar source: its source, bounded; only for the first suspect of a root cause.
     :ivar constant: if it is a statement of a module or class, the qualified name of what that binds. Then the counts
         are those of the function that loads it, and ``function`` is the class or ``<module>``.
-    :ivar guards: passing tests that ran it, by node id, bounded; ``guard_count`` is how many there are.
+    :ivar guards: passing tests that ran it, by node id, bounded; ``passed`` counts all of them.
     """
 
     file: str
@@ -308,7 +308,6 @@ class Suspect(Record, frozen=True, kw_only=True):
     source: SourceLines | None = None
     constant: str = ""
     guards: tuple[str, ...] = ()
-    guard_count: int = 0
 
 
 class RootCause(Record, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Where the two values of a failing assertion first differ, found without running code of the program.
 
 Values of builtin types, named tuples, dataclasses and attrs classes are compared part by part, as Python compares them.
-Any other object is compared by code of the program, which is not called: of such a pair nothing is told. pytest shows
+Any other object is compared by code of the program, which is not called: such a pair gives no difference. pytest shows
 its plugins the values of a failing comparison; unittest has them in its frames.
 """
 

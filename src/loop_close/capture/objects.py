@@ -177,7 +177,7 @@ class Names:
         return called if issubclass(type(called), type) else MISSING
 
     def data(self, node: ast.expr) -> Any:
-        """As :meth:`value`, without what is no value but computes one: functions, properties."""
+        """As :meth:`value`, without functions and properties, which compute a value."""
         found = self.value(node)
         return found if class_attribute(type(found), "__get__") is MISSING else MISSING
 

@@ -29,8 +29,8 @@ def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, EditBef
     """Functions, class bodies and module bodies that were edited before the failures began, by file and qualified name.
 
     What is gone counts if the failure names it. Of test code counts what the failing tests may use: what is on their
-    tracebacks, and what is no test in their own files and in conftests and helpers. What restored files that the loop
-    had before is no edit.
+    tracebacks, and what is no test in their own files and in conftests and helpers. Edits that restored
+    an earlier state of the files in the loop do not count.
     """
     began = [_runs_before(failure, loop) for failure in failures]
     found: dict[Name, EditBefore] = {}

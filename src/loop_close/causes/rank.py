@@ -49,8 +49,7 @@ UNCOUNTED: Mapping[str, float] = {
 MOST = 5
 #: If even the likeliest is less probable, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.05
-#: As many are named as it takes to have the right one among them with this probability, and
-#: three at least.
+#: As many are named as it takes to have the right one among them with this probability, and three at least.
 _COVERED = 0.95
 _LEAST_NAMED = 3
 #: What is shown is the softmax at this temperature: the probabilities would be surer than they should be.
@@ -277,7 +276,6 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         odd=odd_line(candidate),
         constant=constant,
         guards=spectrum.function.guards if spectrum is not None and is_run else (),
-        guard_count=spectrum.passed if spectrum is not None and is_known else 0,
         edited=clue.edit.run if clue is not None and clue.edit is not None else 0,
     )
 

@@ -30,7 +30,7 @@ OUTCOMES: Mapping[str, tuple[str, str]] = {
     "N": ("not run", "–"),
     ".": ("not recorded", " "),
 }
-#: What a run came to: glyph for a lane of one character.
+#: The result of a run: glyph for a lane of one character.
 VERDICTS: Mapping[str, str] = {"done": "★", "green": "✓", "red": "×", "void": "∅", "unfinished": "†"}
 MAX_TESTS, MAX_CAUSES, MAX_RUNS = 5_000, 300, 2_000
 _MAX_NAME, _MAX_EDITS, _MAX_LINE = 300, 12, 300

@@ -166,7 +166,7 @@ def _guards(cause: RootCause) -> Iterator[str]:
     """Passing tests that run the first suspect."""
     for suspect in cause.suspects[:1]:
         if suspect.guards:
-            guards = [*suspect.guards, *[""] * (suspect.guard_count - len(suspect.guards))]
+            guards = [*suspect.guards, *[""] * (suspect.passed[0] - len(suspect.guards))]
             yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
 
 

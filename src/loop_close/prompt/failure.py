@@ -1,4 +1,4 @@
-"""A failure in words: its message, its values, what is missing, and the exceptions beside it."""
+"""A failure in words: its message, its values, what is missing, and its other exceptions."""
 
 from __future__ import annotations
 

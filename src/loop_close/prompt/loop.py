@@ -1,4 +1,4 @@
-"""The loop in the prompt: what changed since it was done, where it stands, what to find out, what was tried."""
+"""The loop in the prompt: what changed since it was done, its attempts, what to find out, what was tried."""
 
 from __future__ import annotations
 

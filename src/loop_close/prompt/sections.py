@@ -123,8 +123,8 @@ def in_short(report: Report) -> str:
     if incomplete:
         said += f"{'; incomplete' if report.causes and observation.incomplete else ''}: {incomplete}"
     loop = report.loop
-    stands = standing(report, loop) if loop is not None and len(loop.steps) > 1 else ""
-    run = f"run {loop.steps[-1].run}: {stands[:1].lower()}{stands[1:].rstrip('.')}" if loop and stands else ""
+    text = standing(report, loop) if loop is not None and len(loop.steps) > 1 else ""
+    run = f"run {loop.steps[-1].run}: {text[:1].lower()}{text[1:].rstrip('.')}" if loop and text else ""
     return "; ".join(filter(None, [said, run]))
 
 

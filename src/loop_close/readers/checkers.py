@@ -1,6 +1,6 @@
 """Checkers of types and of style: a grammar for each tool, and the one function that reads by it.
 
-A summary that counts findings of which no item is left is one failure that stands for all of them.
+A summary that counts findings of which no item is left is one failure for all of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Finding(Record, frozen=True, kw_only=True):
     :ivar cell: the notebook cell that ``line`` counts in; empty for none.
     :ivar notes: what is said below the message and belongs to it.
     :ivar source: the line of the file.
-    :ivar number: how many findings it stands for.
+    :ivar number: how many findings it represents.
     """
 
     message: str
@@ -124,7 +124,7 @@ def _without(text: str, parts: Sequence[_Part]) -> str:
 
 
 def _lines(tool: Tool, text: str) -> tuple[list[_Part], list[_Part]]:
-    """The items in the lines of a text; the summaries, each as a finding that stands for those that it counts."""
+    """The items in the lines of a text; the summaries, each as one finding for all that it counts."""
     items: list[_Part] = []
     summaries: list[_Part] = []
     if not tool.like.search(text):

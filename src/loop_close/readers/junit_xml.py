@@ -149,7 +149,7 @@ def _unlike(failures: Iterable[Failure]) -> tuple[Failure, ...]:
 class CaseResult(Record, frozen=True, kw_only=True):
     """What one element says.
 
-    :ivar key: equal for elements about one test, also in other files; empty for what is no test.
+    :ivar key: equal for elements about one test, also in other files; empty for what is not a test.
     :ivar suite: the number of its suite in the file.
     :ivar outcomes: fields of :class:`~loop_close.model.Counts` that it adds one to.
     """
@@ -455,9 +455,8 @@ def _failure(element: Element, suite: _Suite, words: tuple[str, str, str], root:
     else:
         nodeid, place = _other_test(classname, name, file or sanitize(suite.file), root)
     line = element.get("line", "") if project_path(file, root) else ""
-    number = (
-        int(line) + is_pytest if line.isascii() and line.isdecimal() and len(line) < 9 else 0
-    )  # pytest counts from 0
+    # pytest counts from 0.
+    number = int(line) + is_pytest if line.isascii() and line.isdecimal() and len(line) < 9 else 0
     sections = tuple(_sections(element))
     if not is_python and words[0].strip():
         sections += (("stack", sanitize(words[0])),)

@@ -95,9 +95,8 @@ def logs_in(texts: Iterable[str]) -> Iterator[str]:
         if not XML.match(text):
             tail = text[-MAX_LOG:]
             if len(tail) < len(text):
-                tail = tail[
-                    tail.find("\n", 0, 100_000) + 1 :
-                ]  # the rest of a line would be read as a whole one
+                # The rest of a line would be read as a whole one.
+                tail = tail[tail.find("\n", 0, 100_000) + 1 :]
             yield without_prefixes(sanitize(tail))
             yield without_prefixes(sanitize(_within_json(tail)))
 

@@ -89,11 +89,11 @@ _WORD = re.compile(
 
 def read_shell(text: str, root: str) -> Reading:
     """Commands that are not there, cannot be run, or were ended by a signal."""
-    told = [(start, end, text[start:end]) for start, end in _lines_with(_WORD, text)]
-    told = told if len(told) <= 2 * _MAX_FOUND else told[:_MAX_FOUND] + told[-_MAX_FOUND:]
+    matches = [(start, end, text[start:end]) for start, end in _lines_with(_WORD, text)]
+    matches = matches if len(matches) <= 2 * _MAX_FOUND else matches[:_MAX_FOUND] + matches[-_MAX_FOUND:]
     last = max(0, len(text) - _LAST_LINES * _MAX_LINE)
     lines = [(m.start(), m.end(), m[0]) for m in _ANY_LINE.finditer(text, last)]
-    found = [(_shell_failure(line[:_MAX_LINE], root), start, end) for start, end, line in told]
+    found = [(_shell_failure(line[:_MAX_LINE], root), start, end) for start, end, line in matches]
     # a signal's name alone counts only where the output ends with it
     for start, end, line in lines[-_LAST_LINES:]:
         if signal := _BARE.match(line):

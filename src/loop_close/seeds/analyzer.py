@@ -1,7 +1,7 @@
 """Seed 003: what an agent says at the end of a turn, whether it reports completion or is stuck, and how sure that is.
 
-After Nity's ResponseAnalyzer. One page of plain patterns: what they do not know is no claim. They decide nothing that a
-check can decide.
+After Nity's ResponseAnalyzer. One page of plain patterns: other text is not a claim. They decide nothing that a check
+can decide.
 """
 
 from __future__ import annotations

@@ -90,18 +90,18 @@ class _Finder:
 
     def with_parts(self, loads: Iterable[tuple[int, _Statement]]) -> Iterator[tuple[int, _Statement]]:
         """The loads, and those of the constants of modules that their values are made of."""
-        level = list(loads)
-        seen: set[tuple[int, int]] = set()
+        level, seen = list(loads), set[tuple[int, int]]()
         for _ in range(_DEEPEST):
             yield from level
-            level = [
-                (line, part)
+            parts = {
+                (line, id(part[3])): (line, part)
                 for line, (file, _, _, node) in level
                 for each in ast.walk(node)
                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
                 for part in self._global(file, each.id)
-                if (line, id(part[3])) not in seen and not seen.add((line, id(part[3])))  # type: ignore[func-returns-value]
-            ]
+            }
+            level = [part for key, part in parts.items() if key not in seen]
+            seen |= parts.keys()
 
     def _of_object(self, file: str, owner: str, name: str) -> list[_Statement]:
         """An attribute of ``self``, as each of the classes with methods that ran has it."""

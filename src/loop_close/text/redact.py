@@ -148,7 +148,7 @@ def _token(shapes: str, prefixes: str, rest: str) -> Form:
 
 
 def redact(text: str, numbers: MutableMapping[str, int] | None = None) -> str:
-    """Replace each credential by ``<redacted 1>`` wherever it stands, equal ones by equal numbers; its name stays.
+    """Replace each credential by ``<redacted 1>`` wherever it occurs, equal ones by equal numbers; its name stays.
 
     :param text: sanitized text; an escape sequence in the middle hides a credential.
     :param numbers: the numbers of credentials of texts that are shown or compared together; those of this text are

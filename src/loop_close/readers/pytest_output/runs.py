@@ -188,7 +188,7 @@ class PytestRun:
         is_shown = self.region in _SHOWN
         is_headed = (
             self._block is None or self._block.title
-        )  # without headings output stands between failures
+        )  # without headings there is output between failures
         if char == "―" or (char == "_" and is_shown):
             self._enter(ruler, "FAILURES" if char == "―" else self.region)
             self._block = Block(title)
