@@ -9,8 +9,10 @@ from records import SRC, TEST, failure, raised, verdict
 from loop_close import app, causes, files, places
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
-from loop_close.judge import report_of
+from loop_close.judge import judged, report_of
 from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.prompt.compose import compose
+from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
 from loop_close.settings import Settings
 
@@ -172,32 +174,13 @@ def files_read_anew():
     app.index_of.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    [
-        (Edits(), 1),
-        (Edits(kind="none"), 1),
-        (Edits(kind="effective", omitted=3), 1),
-        (edited(), 2),
-    ],
-)
-def test_suspects_are_ranked_anew_only_where_something_was_edited(save, monkeypatch, edits, expected):
+def test_suspects_are_located_once_with_the_edits_of_the_loop(save, monkeypatch):
     found = []
     located = causes.located
-    monkeypatch.setattr(causes, "located", lambda *args: found.append(args) or located(*args))
-    report = report_of(RED)
-    loop = Loop(steps=(Step(run=6, edits=edits), Step(run=7)))
-    save(report=replace(report, loop=loop))
-    assert len(found) == expected
-
-
-def test_an_edit_of_any_step_counts(save, monkeypatch):
-    report = report_of(RED)
-    monkeypatch.setattr(causes, "located", lambda *args: ())
+    monkeypatch.setattr(causes, "located", lambda *args: found.append(args[2]) or located(*args))
     loop = Loop(steps=(Step(run=6), Step(run=7, edits=edited())))
-    saved = save(report=replace(report, loop=loop))
-    assert saved.report.causes == ()
-    assert "robably" not in saved.prompt
+    save(report=replace(judged(RED), loop=loop))
+    assert found == [loop]
 
 
 MODULE = """RATE = 19
@@ -301,9 +284,10 @@ def test_source_that_is_gone(tmp_path):
     assert places._with_lines(cause, None, tmp_path).suspects[0].source is None
 
 
-def test_odd_escapes_in_what_is_shown_warn_nobody(save, tmp_path):
+def test_odd_escapes_in_what_is_shown_warn_nobody(tmp_path):
     suspects = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
     report = report_of(RED)
     report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
     with warnings.catch_warnings(action="error"):
-        assert "Cart" in save(report=report).prompt
+        shown = places.with_source_lines(report, tmp_path)
+        assert "Cart" in compose(shown, DEFAULT_SECTIONS, budget=2_000)

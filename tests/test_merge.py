@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from records import failure, frame, in_test, raised
 
 from loop_close.facts import sides
-from loop_close.judge import report_of
-from loop_close.merge import join, with_findings
-from loop_close.model import Counts, Evidence, Failure, Observation, Provenance, Report, RootCause, Suspect
+from loop_close.judge import judged
+from loop_close.merge import join
+from loop_close.model import Counts, Observation, Provenance
 from loop_close.parts import Part, decode, encode
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -181,27 +181,4 @@ def test_nothing_and_what_could_not_be_read_is_not_green():
 
 def test_an_alone_part_is_judged_as_its_run():
     alone = part(failing=TESTS[:1])
-    assert join([alone]) == report_of(alone.observation)
-
-
-@pytest.mark.parametrize(
-    ("tool", "code", "line", "is_there"),
-    [
-        ("mypy", "operator", 12, True),
-        ("mypy", "operator", 40, False),
-        ("ruff", "F821", 12, False),
-    ],
-)
-def test_what_a_checker_found_in_a_suspected_function_stands_with_the_failure(tool, code, line, is_there):
-    def cause(id, failure, *suspects):
-        found = Evidence(kind="k", snippet="", file=failure.file, line=failure.line, failure=failure)
-        return RootCause(id=id, kind="k", evidence=(found,), suspects=suspects)
-
-    suspect = Suspect(file="src/shop/cart.py", line=10, end_line=19, function="total")
-    finding = Failure(
-        nodeid="", phase="check", message="m", file="src/shop/cart.py", line=line, tool=tool, code=code
-    )
-    causes = (cause("1", finding), cause("2", failure(BROKEN), suspect))
-    report = with_findings(Report(observation=Observation(), verdict="error", stall_reason="", causes=causes))
-    assert [each.id for each in report.causes] == (["2"] if is_there else ["1", "2"])
-    assert len(report.causes[-1].findings) == is_there
+    assert join([alone]) == judged(alone.observation)

@@ -19,12 +19,12 @@ from loop_close.capture import index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.edits import between, edited_functions
 from loop_close.files import Targets
-from loop_close.judge import report_of
+from loop_close.judge import judged, with_suspects
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold
 from loop_close.model import EditsRun, Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
-from loop_close.places import with_edit_ranks, with_source_lines
+from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
@@ -212,7 +212,7 @@ def conclude(
 
 def _report_over(parts: Sequence[Part], detectors: Sequence[Detector], faults: Sequence[str]) -> Report:
     if len(parts) == 1 and not parts[0].observation.provenance.shard[1]:
-        return report_of(parts[0].observation, detectors=detectors, faults=faults)
+        return judged(parts[0].observation, detectors=detectors, faults=faults)
     from loop_close.merge import join  # late: most runs have one part
 
     return join(parts)
@@ -275,7 +275,7 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
     for part in ran.parts:
         seen = part.observation
         source = seen.source
-        made = report or report_of(seen)
+        made = report or judged(seen)
         verdicts.append(made.verdict)
         found = records_of(made.causes, source)
         if not found and made.verdict != "green" and seen.exit_code:  # a loop over it can be stuck, too
@@ -392,11 +392,7 @@ def write_report(
     :param inputs: what a JSON report holds to be merged (:func:`loop_close.parts.in_report`).
     """
     root, budget = targets.root, targets.settings.budget
-    report = with_source_lines(with_edit_ranks(report), root)
-    if report.sources:
-        from loop_close.merge import with_findings
-
-        report = with_findings(report)
+    report = with_findings(with_source_lines(with_suspects(report, report.loop), root))
     sections = (*built_in(tuple(detectors)), *extra_sections)
     problems: list[str] = []
     kept = _keep_failed(report, root, problems)

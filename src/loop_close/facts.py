@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
-
-from msgspec.structs import replace
 
 from loop_close.model import (
     Difference,
@@ -276,17 +274,6 @@ def passing_tests(observation: Observation) -> set[str]:
     """The tests that passed; empty if they are not known by name."""
     failing = {failure.nodeid for failure in observation.failures}
     return {*observation.tests} - {*observation.spared} - failing
-
-
-def with_other_ids(sources: Sequence[SourceResult], ids: Mapping[str, str]) -> tuple[SourceResult, ...]:
-    """The sources, where root causes were joined with others.
-
-    :param ids: by the id of each such cause that of the one that it is part of.
-    """
-    return tuple(
-        replace(each, causes=tuple(dict.fromkeys(ids.get(cause, cause) for cause in each.causes)))
-        for each in sources
-    )
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:

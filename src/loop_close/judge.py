@@ -1,4 +1,4 @@
-"""From an observation to a report: evidence, root causes, verdict, stall reason."""
+"""From an observation to a report: evidence, root causes, verdict, stall reason; then the suspects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
 from loop_close.facts import failure_order
 from loop_close.model import Counts, Evidence, Failure, Observation, Report, RootCause, Verdict
+from loop_close.records import Loop
 
 _MEANINGS = {
     2: "run interrupted",
@@ -25,7 +26,20 @@ def report_of(
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
     faults: Sequence[str] = (),
 ) -> Report:
-    """The report of an observation. Pure: the same observation gives the same report.
+    """The report of an observation with its suspects, and no loop. Pure: the same observation gives the same report.
+
+    :param faults: as in :func:`judged`.
+    """
+    return with_suspects(judged(observation, detectors=detectors, faults=faults))
+
+
+def judged(
+    observation: Observation,
+    *,
+    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
+    faults: Sequence[str] = (),
+) -> Report:
+    """The report of an observation without suspects, which only those need who show it.
 
     :param faults: what went wrong with extensions, in a line each; they become ``detector-error`` evidence.
     """
@@ -38,7 +52,7 @@ def report_of(
 def judge(
     observation: Observation, evidence: Sequence[Evidence], detectors: Sequence[Detector] = DEFAULT_DETECTORS
 ) -> Report:
-    """The report of the evidence: root causes, verdict, stall reason.
+    """The report of the evidence without suspects: root causes, verdict, stall reason.
 
     Evidence without a failure (comments, warnings) is a cause only where an exit code or its absence says
     that something is wrong and nothing else explains it.
@@ -58,6 +72,18 @@ def judge(
     )
 
 
+def with_suspects(report: Report, loop: Loop | None = None) -> Report:
+    """The report with the functions that probably hold the fault of each root cause.
+
+    :param loop: the runs since the project was last done, this run included: edits before failures began count.
+    """
+    if not report.causes:
+        return report
+    from loop_close.causes import located  # late: a green run does without
+
+    return replace(report, causes=located(report.causes, report.observation.calls, loop))
+
+
 def _priorities(detectors: Sequence[Detector]) -> dict[str, int]:
     """The priority of each kind of evidence, lowest for the most blocking; of two detectors that of the first."""
     return {d.kind: d.priority for d in reversed(by_priority(detectors))}
@@ -66,15 +92,15 @@ def _priorities(detectors: Sequence[Detector]) -> dict[str, int]:
 def _root_causes(
     evidence: Sequence[Evidence], observation: Observation, priorities: Mapping[str, int]
 ) -> tuple[RootCause, ...]:
-    """The root causes with their suspects; those that share their suspects are one."""
+    """The root causes; those that share their suspects are one."""
     if all(found.failure is None for found in evidence):
         return ()
-    from loop_close.causes import group, in_order, joined, located  # late: a green run does without
+    from loop_close.causes import group, in_order, joined  # late: a green run does without
 
-    causes: Sequence[RootCause] = group(evidence, priorities)
+    causes = group(evidence, priorities)
     if len(causes) > 1 and observation.calls is not None:
-        causes = in_order(joined(causes, observation.calls), priorities)
-    return located(causes, observation.calls)
+        return in_order(joined(causes, observation.calls), priorities)
+    return causes
 
 
 def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:

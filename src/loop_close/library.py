@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
-from loop_close.judge import as_failure, judge, report_of
+from loop_close.judge import as_failure, judge, report_of, with_suspects
 from loop_close.model import Evidence, Observation, Report, RootCause, Verdict
 from loop_close.prompt import line_of, safe, span
 from loop_close.prompt.compose import Section, compose
@@ -464,7 +464,7 @@ def emit_report(
     observation = Observation(
         exit_code=exit_code, source="output", failures=failures, rerun="", expects_tests=False
     )
-    return _report(judge(observation, standing), tuple(ordered), DEFAULT_DETECTORS, budget)
+    return _report(with_suspects(judge(observation, standing)), tuple(ordered), DEFAULT_DETECTORS, budget)
 
 
 def emit_no_stall_report(exit_code: int | None = 0) -> LoopClosureReport:

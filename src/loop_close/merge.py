@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.facts import LINTERS, failure_order, passing_tests, with_other_ids
-from loop_close.judge import report_of
+from loop_close.facts import failure_order, passing_tests
+from loop_close.judge import judged
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
 from loop_close.parts import Part
 from loop_close.text import digest, listed
@@ -180,14 +180,14 @@ def _report(runs: Mapping[str, Observation], missing: Sequence[str]) -> Report:
         return Report(observation=nothing, verdict="error", stall_reason="no input was read")
     if len(runs) == 1:
         (run,) = runs.values()
-        return report_of(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
-    reports = {name: report_of(replace(run, calls=None)) for name, run in runs.items()}
+        return judged(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
+    reports = {name: judged(replace(run, calls=None)) for name, run in runs.items()}
     wrong = [
         f"{name}: {runs[name].incomplete or each.stall_reason}"
         for name, each in reports.items()
         if runs[name].incomplete or each.verdict == "error"
     ]
-    report = report_of(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
+    report = judged(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
     results = tuple(_result(name, runs[name], each, report.causes) for name, each in reports.items())
     if not missing and all(each.verdict == "green" for each in results):
         report = replace(report, verdict="green", stall_reason="no-stall-detected")
@@ -278,39 +278,3 @@ def _result(name: str, run: Observation, own: Report, causes: Sequence[RootCause
     shown = {_same(e.failure) for cause in own.causes for e in cause.evidence if e.failure is not None}
     ids = [c.id for c in causes if any(e.failure and _same(e.failure) in shown for e in c.evidence)]
     return SourceResult(source=name, verdict=own.verdict, observation=run, causes=tuple(ids))
-
-
-# --- what type checkers found, beside the failures that it may explain
-
-
-def with_findings(report: Report) -> Report:
-    """The report of several sources; what a type checker found in suspected functions is a finding of that failure.
-
-    The suspects have to have the lines of their definitions.
-    """
-    hosts = {
-        cause.id: host.id
-        for cause in report.causes
-        for host in reversed(report.causes)  # the first of several
-        if _explains(cause, host)
-    }
-    causes = tuple(
-        replace(
-            cause, findings=tuple(e for c in report.causes if hosts.get(c.id) == cause.id for e in c.evidence)
-        )
-        for cause in report.causes
-        if cause.id not in hosts
-    )
-    return replace(report, causes=causes, sources=with_other_ids(report.sources, hosts))
-
-
-def _explains(check: RootCause, cause: RootCause) -> bool:
-    """Whether all of it was found in the functions that are probably at fault; rules of linters explain nothing."""
-    suspects = cause.suspects[:_NAMED]
-    return check is not cause and all(
-        each.failure is not None
-        and each.failure.phase == "check"
-        and each.failure.tool not in LINTERS
-        and any(s.file == each.file and s.line <= each.line <= s.end_line for s in suspects)
-        for each in check.evidence
-    )

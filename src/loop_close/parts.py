@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.judge import report_of
+from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
 from loop_close.text import sanitize
@@ -207,7 +207,7 @@ def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
 def _incomplete(part: Part, why: str) -> Part:
     """The part as incomplete, unless it is a shard or shows itself that it is not green."""
     seen = part.observation
-    if seen.provenance.shard[1] or report_of(seen).verdict != "green":
+    if seen.provenance.shard[1] or judged(seen).verdict != "green":
         return part
     return msgspec.structs.replace(part, observation=replace(seen, incomplete=why))
 

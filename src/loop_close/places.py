@@ -1,15 +1,17 @@
-"""The places that a report names, read from the files: ranked by the edits of the loop, with their source."""
+"""The places that a report names, with their source, read from the files."""
 
 from __future__ import annotations
 
 import linecache
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from loop_close.capture import MAX_LINE, index_of
-from loop_close.model import Report, RootCause, SourceLines, Suspect
-from loop_close.prompt.place import edited_in
+from loop_close.facts import LINTERS
+from loop_close.model import Evidence, Report, RootCause, SourceLines, Suspect
+from loop_close.prompt.place import IN_SOURCE, edited_in
 from loop_close.records import Loop
 from loop_close.syntax import lines_of
 from loop_close.syntax.meaning import MODULE
@@ -17,22 +19,58 @@ from loop_close.syntax.meaning import MODULE
 # Of a longer function these many lines are kept, of a module these around the one in question.
 _MOST_LINES = 2_000
 _AROUND = 5
-
-
-def with_edit_ranks(report: Report) -> Report:
-    """The report with its suspects ranked again by the edits of the loop, which show only once it is recorded."""
-    loop = report.loop
-    if not report.causes or loop is None or not any(step.edits.edits for step in loop.steps):
-        return report
-    from loop_close.causes import located
-
-    return replace(report, causes=located(report.causes, report.observation.calls, loop))
+# What is found in so many suspects of a root cause stands with it.
+_WITH_FINDINGS = 3
 
 
 def with_source_lines(report: Report, root: Path) -> Report:
     """The report with the source of the first suspects of each root cause."""
     causes = (_with_lines(cause, report.loop, root) for cause in report.causes)
     return replace(report, causes=tuple(causes))
+
+
+def with_findings(report: Report) -> Report:
+    """The report; what else was found in the suspects of a root cause stands with it.
+
+    These are errors of type checkers, which are no root causes then, and evidence without a failure, such as an empty
+    body. Rules of linters explain nothing. The suspects have to have the lines of their definitions.
+    """
+    hosts: dict[str, str] = {}
+    found: dict[str, list[Evidence]] = {}
+    for cause in report.causes:
+        if all(map(_is_explaining, cause.evidence)) and (host := _host(cause.evidence, report, but=cause)):
+            hosts[cause.id] = host
+            found.setdefault(host, []).extend(cause.evidence)
+    for evidence in report.evidence:
+        is_loose = evidence.failure is None and evidence.kind not in IN_SOURCE
+        if is_loose and (host := _host([evidence], report)):
+            found.setdefault(host, []).append(evidence)
+    causes = (
+        replace(each, findings=tuple(found.get(each.id, ())))
+        for each in report.causes
+        if each.id not in hosts
+    )
+    sources = (
+        replace(each, causes=tuple(dict.fromkeys(hosts.get(cause, cause) for cause in each.causes)))
+        for each in report.sources
+    )
+    return replace(report, causes=tuple(causes), sources=tuple(sources))
+
+
+def _is_explaining(evidence: Evidence) -> bool:
+    failure = evidence.failure
+    return failure is not None and failure.phase == "check" and failure.tool not in LINTERS
+
+
+def _host(found: Sequence[Evidence], report: Report, but: RootCause | None = None) -> str:
+    """The first root cause that all of it was found in the suspects of; empty for none."""
+    for cause in report.causes:
+        suspects = cause.suspects[:_WITH_FINDINGS]
+        if cause is not but and all(
+            any(s.file == each.file and s.line <= each.line <= s.end_line for s in suspects) for each in found
+        ):
+            return cause.id
+    return ""
 
 
 def _with_lines(cause: RootCause, loop: Loop | None, root: Path) -> RootCause:

@@ -202,7 +202,7 @@ def test_one_test_with_its_statement_and_what_it_got():
         (replace(SHOWN, subtest="(n=1)"), "Shown by `tests/test_cart.py::test_total` `(n=1)` (line 5):"),
         (
             failure(raised("E", "no", [frame("tests/conftest.py", "db", 4)]), phase="setup"),
-            "Shown by `tests/test_cart.py::test_total` (setup, `tests/conftest.py:4`):",
+            "Shown by `tests/test_cart.py::test_total` (setup, `tests/conftest.py:4` in `db`):",
         ),
         (failure(raised(frames=[frame()])), "Shown by `tests/test_cart.py::test_total`:"),
     ],

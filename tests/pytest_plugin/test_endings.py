@@ -327,7 +327,7 @@ def test_error_while_plugins_are_unconfigured_leaves_the_state_of_the_loop(run):
             remembers=True,
             own_process=True,
         )
-    assert done.says("unconfigure broke", "Run 2: 2 unresolved; 2 fail.")
+    assert done.says("unconfigure broke", "Run 2: 2 unresolved; 2 known to fail.")
 
 
 def test_ctrl_c_at_the_end_of_the_session_is_no_green(run):

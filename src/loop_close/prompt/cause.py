@@ -7,7 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
-from loop_close.facts import failure_place, file_of, is_shown, package_differences, sides, test_function
+from loop_close.facts import (
+    base_name,
+    failure_place,
+    file_of,
+    is_shown,
+    last_name,
+    package_differences,
+    qualname,
+    sides,
+    test_function,
+)
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
 from loop_close.prompt import line_of, safe, span, spans
 from loop_close.prompt.compose import Paragraph, Rank
@@ -188,11 +198,13 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
 
 
 def _findings(cause: RootCause) -> Iterator[str]:
-    """What checkers found in the functions that may be at fault."""
+    """What else was found in the functions that may be at fault."""
     for each in cause.findings[:_MAX_NAMED]:
-        if (failure := each.failure) is not None:
+        failure, at = each.failure, span(f"{each.file}:{each.line}")
+        if failure is None:
+            yield f"{span(each.label, 80)} at {at}: {line_of(each.snippet, 200)}."
+        else:
             rule = f" ({span(failure.code, 40)})" if failure.code else ""
-            at = span(f"{each.file}:{each.line}")
             yield f"{span(failure.tool, 20)} at {at}: {line_of(failure.message, 200)}{rule}"
     if (more := len(cause.findings) - _MAX_NAMED) > 0:
         yield f"… and {more} more findings there."
@@ -250,9 +262,12 @@ def _proof(failure: Failure) -> Iterator[str]:
     """One failing test: its name, its statement, what it got."""
     test, said = _test_frame(failure.raised), message_rows(failure)
     when = [failure.phase] if failure.phase in ("setup", "teardown", "collect") else []
-    line = [f"line {test.line}"] if test is not None and test.line else []
-    if test is not None and test.file != failure.file:
-        line = [span(f"{test.file}:{test.line}")]
+    line = []
+    if test is not None and test.line:
+        name = last_name(base_name(test.function))
+        is_own = test.file == failure.file and name in ("", last_name(qualname(failure.nodeid)))
+        at = span(f"{test.file}:{test.line}")
+        line = [f"line {test.line}"] if is_own else [f"{at} in {span(test.function, 80)}" if name else at]
     if failure.nodeid:
         about = f" ({', '.join([*when, *line])})" if when or line else ""
         case = f" {span(failure.subtest, 60)}" if failure.subtest else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loop_close.facts import base_name, failure_place, is_environment
+from loop_close.facts import base_name, failure_place, is_environment, links
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt import plain
 from loop_close.records import Loop, Record
@@ -15,6 +15,8 @@ from loop_close.syntax.meaning import MODULE
 POSSIBLE = 0.25
 #: Other places that are less likely are not shown.
 LEAST_SHOWN = 0.05
+#: Evidence that says no more, beside a root cause, than the source and the tracebacks that are shown.
+IN_SOURCE = frozenset(("stack-trace", "todo-marker", "fixme-marker"))
 _XPASS = "XPASS(strict)"
 
 
@@ -94,7 +96,7 @@ def _telling_line(suspect: Suspect, failure: Failure, loop: Loop | None) -> int:
     """
     if suspect.constant:
         return suspect.line
-    frames = frames_of(failure.raised)
+    frames = [frame for link in reversed([*links(failure.raised)]) for frame in frames_of(link)]
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:
         return own[-1].line

@@ -23,12 +23,18 @@ from loop_close.prompt.compose import Rank, Section
 from loop_close.prompt.loop import (
     attempt_lines,
     changed_tests,
-    objections_of,
     since_done,
     standing,
     state_lines,
 )
-from loop_close.prompt.place import name_of, percent, place_in_words, probable_place, representative
+from loop_close.prompt.place import (
+    IN_SOURCE,
+    name_of,
+    percent,
+    place_in_words,
+    probable_place,
+    representative,
+)
 from loop_close.prompt.shared import shared_lines
 from loop_close.text import listed, one_line
 
@@ -45,6 +51,8 @@ _REASONS = {
     "no-patterns-matched": "no known failure in the output",
     "unknown": "nothing is known: no output",
 }
+#: What the title of a green run begins with, by what the gate says.
+_WORDS: Mapping[str, str] = {"done": "Done", "objected": "Not done"}
 _NOTHING = {
     "no-stall-detected": "The output shows no failure: proceed.",
     "no-patterns-matched": "The output matches no known pattern. Read the log, starting at the end.",
@@ -57,9 +65,9 @@ def title(report: Report, tokens: int) -> Iterator[str]:
     code = report.observation.exit_code
     known = "exit code unknown" if code is None else f"exit {code}"
     if report.verdict == "green":
-        said = _green(report, known)
-        is_done = report.state is not None and report.state.verdict == "done"
-        yield f"# Done: {said[:1].lower()}{said[1:]}" if is_done else f"# {said}"
+        said = "; ".join(filter(None, [_green(report, known), _objected(report)]))
+        word = _WORDS.get(report.state.verdict, "") if report.state is not None else ""
+        yield f"# {word}: {said[:1].lower()}{said[1:]}" if word else f"# {said}"
         return
     said = one_line(in_numbers(report), 160)
     first = place_in_words(report.causes[0], report.loop) if report.causes else ""
@@ -79,6 +87,12 @@ def _green(report: Report, known: str) -> str:
         passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
     )
     return said.removesuffix(": ")
+
+
+def _objected(report: Report) -> str:
+    """What the checks object to, in words; empty for nothing."""
+    checks = report.state.checks if report.state is not None else ()
+    return "; ".join(dict.fromkeys(one_line(safe(c.reason), 300) for c in checks if c.objection is not None))
 
 
 def in_numbers(report: Report) -> str:
@@ -113,10 +127,8 @@ def in_short(report: Report) -> str:
     observation = report.observation
     if report.verdict == "green":
         said = _green(report, "exit 0")
-        old = sum(len(each.tests) + each.omitted for each in objections_of(report))
-        objected = f"of the tests as they were, {number_of(old, 'fails', 'fail')}" if old else ""
         not_run = edits_not_run(report.edits_run, lambda text: one_line(safe(text, 400), 100))
-        more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, objected) if text)
+        more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
         return "; ".join([said.replace("T", "t", 1), *more])
     incomplete = one_line(safe(observation.incomplete or observation.exit_reason), 2_000)
     said = f"{in_numbers(report)}{_first_place(report)}"
@@ -198,8 +210,10 @@ def _alone(source: SourceResult) -> Report:
 def other_findings(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
     """What was found beside the root causes, counted by kind with the first places."""
     kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
+    with_causes = {id(evidence) for cause in report.causes for evidence in cause.findings}
     for evidence in report.evidence:
-        if evidence.failure is None and not (evidence.kind == "stack-trace" and report.causes):
+        is_said = bool(report.causes) and (evidence.kind in IN_SOURCE or id(evidence) in with_causes)
+        if evidence.failure is None and not is_said:
             kinds[evidence.kind].append(evidence)
     for kind, found in list(kinds.items())[:_FINDINGS]:
         name = labels[kind].count_of(found) if kind in labels else f"{len(found)} {kind}"
