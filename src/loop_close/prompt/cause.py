@@ -42,6 +42,7 @@ from loop_close.prompt.place import (
     representative,
 )
 from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
+from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, fence, listed, one_line
 
 #: Root causes shown as blocks; of the others so many get a line each.
@@ -236,8 +237,12 @@ def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Re
     if not cause.suspects and raised is not None and "text" in raised.details:
         column = number_in(raised, "column")
         return function_rows(source, marked=at.line, most=_SYNTAX, column=column)
-    ran = _lines_run(cause, cause.suspects[0], report) if cause.suspects else ()
-    return _with_legend(function_rows(source, marked=at.line, ran=ran))
+    if not cause.suspects:
+        return function_rows(source, marked=at.line)
+    first = cause.suspects[0]
+    # A function's first line is where it is, and says nothing of what is wrong.
+    marked = 0 if at.line == first.line and not first.constant and first.function != MODULE else at.line
+    return _with_legend(function_rows(source, marked=marked, ran=_lines_run(cause, first, report)))
 
 
 def _with_legend(rows: list[str]) -> list[str]:
