@@ -8,8 +8,7 @@ from itertools import accumulate
 from math import exp, log2
 
 from loop_close.calls import Calls, Constant
-from loop_close.causes.clues import Clue, clues
-from loop_close.causes.edits import written_name
+from loop_close.causes.clues import Clue, clues, written_name
 from loop_close.causes.spectrum import Spectrum, ochiai, spectra
 from loop_close.conventions import is_test_file
 from loop_close.facts import Name, base_name, is_syntax_error, links

@@ -1,4 +1,4 @@
-"""The loop in the prompt: what changed since it was done, its attempts, what to find out, what was tried."""
+"""The loop in the prompt: what changed since it was done, its attempts, what to find out, who tried what."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.conventions import PYTHON, is_test_file
 from loop_close.keys import test_key
 from loop_close.loop import is_stuck
-from loop_close.model import Report, RootCause
+from loop_close.model import MachineCount, OtherAttempt, Report, RootCause, SharedFacts
 from loop_close.prompt import line_of, number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
@@ -37,6 +37,8 @@ _MAX_STEPS = 6
 _MAX_DIFF_LINES = 14
 _MAX_OLD = 8
 _WIDTH = 120
+_MOST_OTHERS = 3
+_MOST_EDITS = 2
 _BAR = re.compile(r"(\\*)\|")
 _HEAD = ("| run | edit | effect |", "|---|---|---|")
 #: What would tell two explanations apart, by signal, the most telling signal first. ``{edited}`` are the functions
@@ -321,3 +323,46 @@ def _known_of(cause: RootCause, loop: Loop | None) -> list[FailingTest]:
 def _oldest(tests: Sequence[FailingTest]) -> FailingTest:
     """The test that has been failing longest, of those that went through most values."""
     return min(tests, key=lambda each: (each.since, -len(each.values)))
+
+
+# --- what only a shared history can tell
+
+
+def shared_lines(report: Report, tokens: int) -> Iterator[str]:
+    """The section of the prompt: what other agents' runs say of each root cause, a line each."""
+    shared = report.shared
+    if shared is None:
+        return
+    for number, cause in enumerate(report.causes, 1):
+        which = f"{number}. " if len(report.causes) > 1 else ""
+        yield from (f"- {which}{line}" for line in _of_others(cause, shared))
+
+
+def _of_others(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
+    yield from (_on_machines(each) for each in shared.machines if each.cause == cause.id)
+    attempts = [each for each in shared.attempts if each.cause == cause.id]
+    yield from (f"{_of_other(each)}." for each in attempts[:_MOST_OTHERS])
+
+
+def _on_machines(found: MachineCount) -> str:
+    return f"Fails on {found.failing} of {found.machines} machines."
+
+
+def _of_other(found: OtherAttempt) -> str:
+    branch = f", branch {span(found.branch, 60)}" if found.branch else ""
+    edit = "this edit" if found.is_same else _edits(found.edits)
+    tests = f"{found.failing} test{'s' * (found.failing != 1)} failed after it"
+    effect = f"this cause was gone, {tests}" if found.is_cleared else tests
+    return f"Another agent tried {edit} for this cause in run {found.run} ({span(found.machine, 60)}{branch}): {effect}"
+
+
+def _edits(edits: Sequence[tuple[str, str, str, str]]) -> str:
+    named = []
+    for file, function, before, after in edits[:_MOST_EDITS]:
+        place = (
+            f"{span(function, 60)} in {span(file, 100)}" if function not in ("", MODULE) else span(file, 100)
+        )
+        change = f" ({' → '.join(spans_apart((before, after), 60))})" if before or after else ""
+        named.append(f"{place}{change}")
+    more = len(edits) - _MOST_EDITS
+    return f"an edit of {', '.join(named)}{f' and {more} more' if more > 0 else ''}"

@@ -23,6 +23,7 @@ from loop_close.prompt.compose import Rank, Section
 from loop_close.prompt.loop import (
     attempt_lines,
     changed_tests,
+    shared_lines,
     since_done,
     standing,
     state_lines,
@@ -35,7 +36,6 @@ from loop_close.prompt.place import (
     probable_place,
     representative,
 )
-from loop_close.prompt.shared import shared_lines
 from loop_close.text import listed, one_line
 
 _FINDINGS = 6

@@ -4,7 +4,7 @@ from loops import step as a_step
 from msgspec.structs import replace
 from records import SRC, TEST, failure, frame, in_test, raised, verdict
 
-from loop_close.causes.edits import edited_before
+from loop_close.causes.clues import edited_before
 from loop_close.records import Edit
 
 NODEID = f"{TEST}::TestCart::test_total"

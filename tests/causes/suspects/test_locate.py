@@ -2,7 +2,7 @@ import pytest
 from called import CART, called, calls, nodeid
 from records import failure, frame, in_test, origin, raised, verdict
 
-from loop_close.causes.locate import joined, located
+from loop_close.causes import joined, located
 from loop_close.model import Evidence, RootCause, Site
 
 TOTAL = called("total", 10, passed=5, lines={1: 5})
