@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import exp, log2
 
 from loop_close.calls import Calls, Constant
 from loop_close.causes.clues import Clue, clues, written_name
 from loop_close.causes.spectrum import Spectrum, ochiai, spectra
 from loop_close.conventions import is_test_file
-from loop_close.facts import Name, base_name, is_syntax_error, links
+from loop_close.facts import Name, base_name, is_syntax_error, last_name, links
 from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop, Record
 from loop_close.syntax.constants import class_of
@@ -30,6 +30,7 @@ WEIGHTS: Mapping[str, float] = {
     "large": 1.6,
     "raised": 1.4,
     "framed": 0.5,
+    "lacking": 2.0,
     "constant": -0.7,
     NONE: 6.6,
     "edited": 8.0,
@@ -59,6 +60,8 @@ _LARGE = 64
 _STEEP = 10.0
 # A line is worth naming if at most this share of the passing tests that called its function ran it.
 _SELDOM = 0.5
+# What sets the attributes of an instance when it is made.
+_MAKERS = frozenset(("__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__"))
 # What a constant shares with a function that loads it.
 _SHARED = ("function", "all", "contrast_rank", "file")
 #: Reasons that say where the exception was raised, which the prompt need not say twice.
@@ -110,6 +113,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
         if name in ran or ((clue.framed or clue.edited or (clue.judged and not ran)) and name not in counted)
     }
     relative = _relative(spectrum)
+    lacking = _lacking(failures)
     functions = [
         Candidate(
             file=name[0],
@@ -119,12 +123,22 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
             features={
                 **relative.get(name, {}),
                 **_by_clue(name, found.get(name), is_counted=name in ran or not counted),
+                "lacking": lacking[last_name(class_of(name[1]))] if last_name(name[1]) in _MAKERS else 0.0,
             },
         )
         for name in sorted({*ran, *named})
         if name not in apart or (name in found and found[name].edited)
     ]
     return [*functions, *_constants(functions, calls, nodeids)] if calls is not None else functions
+
+
+def _lacking(failures: Sequence[Failure]) -> Counter[str]:
+    """By class the share of the failures that say that an instance of it lacks an attribute."""
+    owners = [{last_name(each.details.get("owner", "")) for each in links(f.raised)} - {""} for f in failures]
+    shares: Counter[str] = Counter()
+    for owner in chain.from_iterable(owners):
+        shares[owner] += 1 / len(failures)  # type: ignore[assignment]
+    return shares
 
 
 def _of_exceptions(failures: Sequence[Failure], names: Collection[Name]) -> set[Name]:
