@@ -174,10 +174,12 @@ def _why(cause: RootCause, subject: str) -> Iterator[str]:
 
 
 def _guards(cause: RootCause) -> Iterator[str]:
-    """Passing tests that run the first suspect."""
+    """Passing tests that run the first suspect; those in the file of the first by their names alone."""
     for suspect in cause.suspects[:1]:
         if suspect.guards:
-            guards = [*suspect.guards, *[""] * (suspect.passed[0] - len(suspect.guards))]
+            first = f"{file_of(suspect.guards[0])}::"
+            others = [test.removeprefix(first) for test in suspect.guards[1:]]
+            guards = [suspect.guards[0], *others, *[""] * (suspect.passed[0] - len(suspect.guards))]
             yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
 
 
