@@ -11,16 +11,16 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.causes.grouping import Key, chain_key, group, in_order, missing_thing, sets_of
+from loop_close.causes.grouping import Key, chain_key, group, in_order, sets_of
 from loop_close.causes.rank import Scored, candidates, scored, suspects_among
-from loop_close.facts import Name, base_name, innermost, is_a, is_assertion, links, origins
+from loop_close.facts import Name, base_name, links, origins
 from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop
 
 __all__ = ["group", "in_order", "joined", "located"]
 
 #: Two causes are one if the sum of the products of the probabilities of their common functions is at least this. On
-#: the tuning halves of `benchmarks.localize`, 88 % of single faults are then one cause, and 5 % of pairs are mixed.
+#: the tuning halves of `benchmarks.localize`, 90 % of single faults are then one cause, and 5 % of pairs are mixed.
 _AGREED = 0.03
 #: All pairs of more root causes are too many; those with most failures are compared.
 _COMPARED = 40
@@ -31,33 +31,23 @@ _LOCATED = 20
 def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
     """The causes, those that share their suspects as one, in the order of the first of each.
 
-    Causes of different kinds are not joined, nor those that name what is missing, nor two exceptions of the very
-    function on which they agree most, if different statements raised them, or from different exceptions.
+    Causes of different kinds are not joined, nor those whose exceptions came from different ones.
     """
-    able = [n for n, cause in enumerate(causes) if not _is_named(cause) and _is_counted(cause, calls)]
+    able = [n for n, cause in enumerate(causes) if _is_counted(cause, calls)]
     compared = sorted(able, key=lambda n: (-len(causes[n].evidence), causes[n].id))[:_COMPARED]
     blame = {n: _blame(scored(candidates(causes[n], calls))) for n in compared}
     pairs = [
         (one, other)
         for one, other in combinations(sorted(compared), 2)
         if causes[one].kind == causes[other].kind
-        and _are_one(causes[one], causes[other], blame[one], blame[other])
+        and _agreement(blame[one], blame[other]) >= _AGREED
+        and len({_came_from(causes[one]), _came_from(causes[other])} - {()}) < 2
     ]
     return [_whole([causes[n] for n in part]) for part in sets_of(len(causes), pairs)]
 
 
 def _is_counted(cause: RootCause, calls: Calls) -> bool:
     return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
-
-
-def _is_named(cause: RootCause) -> bool:
-    """Whether the cause is identified by the name of what is missing, or has no exception.
-
-    Missing attributes are an exception: one fault may take several from an object.
-    """
-    failure = cause.evidence[0].failure
-    raised = failure.raised if failure is not None else None
-    return raised is None or (missing_thing(raised) is not None and not is_a(raised, "AttributeError"))
 
 
 def _blame(found: Scored) -> Mapping[Name, float]:
@@ -67,27 +57,13 @@ def _blame(found: Scored) -> Mapping[Name, float]:
     return {(c.file, c.function): share / total for share, c in counted}
 
 
-def _are_one(
-    one: RootCause, other: RootCause, blame: Mapping[Name, float], also: Mapping[Name, float]
-) -> bool:
-    common = {name: share * also[name] for name, share in blame.items() if name in also}
-    if sum(common.values()) < _AGREED:
-        return False
-    most = max(common, key=lambda name: (common[name], name))
-    place, place_of_other = _raised_at(one), _raised_at(other)
-    is_of_both = place is not None and place_of_other is not None and place[0] == place_of_other[0] == most
-    return not is_of_both or place == place_of_other
-
-
-def _raised_at(cause: RootCause) -> tuple[Name, Key] | None:
-    """The function of the code under test that the exception came out of; its type, statement and chain."""
+def _came_from(cause: RootCause) -> Key:
     failure = cause.evidence[0].failure
-    raised = failure.raised if failure is not None else None
-    frame = innermost(raised)
-    if raised is None or frame is None or frame.is_test or is_assertion(raised):
-        return None
-    statement = raised.site.statement if raised.site is not None else ""
-    return (frame.file, base_name(frame.function)), (raised.type, statement, *chain_key(raised))
+    return chain_key(failure.raised) if failure is not None else ()
+
+
+def _agreement(blame: Mapping[Name, float], also: Mapping[Name, float]) -> float:
+    return sum(share * also.get(name, 0.0) for name, share in blame.items())
 
 
 def _whole(parts: Sequence[RootCause]) -> RootCause:

@@ -235,7 +235,7 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 
 
-def chain_key(raised: Raised) -> Key:
+def chain_key(raised: Raised | None) -> Key:
     """The exceptions it came from, by type and place. Messages do not count, as they contain values.
 
     Exceptions that test code raised do not count either: they differ from test to test.
