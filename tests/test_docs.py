@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from dataclasses import fields
@@ -24,6 +25,8 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", *DOCS]
 }
+README = PAGES["README.md"]
+BESIDE = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "SECURITY.md")}
 CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 LONGEST_SENTENCE = 25
 MOST_WORDS = 7_930
@@ -60,15 +63,6 @@ def length(sentence):
     return sum(bool(re.search(r"\w", word)) for word in sentence.split())
 
 
-def test_sentences_are_found_and_counted():
-    text = (
-        "# Not this\n\nOne `a b c` [two](x y). Three!\n\n- Four\n  five.\n- Six\n"
-        "\n```sh\nnot this\n```\n| nor | this |\n"
-    )
-    assert sentences(text) == ["One code [two].", "Three!", "Four five.", "Six"]
-    assert [length(one) for one in sentences(text)] == [3, 1, 2, 1]
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_no_sentence_is_too_long(page):
     long = [one for one in sentences(PAGES[page]) if length(one) > LONGEST_SENTENCE]
@@ -92,11 +86,10 @@ def test_each_page_answers_one_question(page):
     assert "?" in question, f"{page}: the first paragraph has to be the question that the page answers"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *BESIDE])
 def test_links_lead_somewhere(page):
-    for target, anchor in re.findall(
-        r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", CODE_BLOCK.sub("", PAGES[page])
-    ):
+    text = CODE_BLOCK.sub("", {**PAGES, **BESIDE}[page])
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", text):
         path = (ROOT / page).parent.joinpath(target) if target else ROOT / page
         assert path.exists(), f"{page} links to {target}"
         if anchor:
@@ -216,3 +209,22 @@ def test_every_command_is_told_of_and_those_of_the_docs_are_some():
         )
     for line in re.findall(r"^loop-close \w.*$", READING, re.MULTILINE):
         assert parse(shlex.split(line, comments=True)[1:]).name in line
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="the prompt with suspects is that of Python 3.12")
+def test_the_prompt_in_the_readme_is_what_the_program_writes():
+    command = [sys.executable, str(ROOT / "tools/readme.py"), "--check"]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_readme_names_every_option(pytester):
+    shown = pytester.runpytest_subprocess("--help").stdout.str()
+    options = set(re.findall(r"--loop-close[a-z-]*", shown))
+    assert len(options) > 3
+    assert options == set(re.findall(r"--loop-close[a-z-]*", README))
+
+
+def test_the_readme_has_a_row_for_each_setting():
+    for field in fields(Settings):
+        assert f"\n| `{field.name}` |" in README

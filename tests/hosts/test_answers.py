@@ -2,7 +2,6 @@
 
 import json
 
-import jsonschema
 import pytest
 from host_payloads import BLANK, FOLDER, recorded
 from hypothesis import given
@@ -33,18 +32,6 @@ def strings(value):
 TEXT = '1 failed: "na\u00efve"\nAll of it: nextprompt.md'
 SHOWN = r"1 failed: \"na\u00efve\"\nAll of it: nextprompt.md"
 BLOCK = f'"decision":"block","reason":"{SHOWN}"'
-#: What Codex's schema of an answer to Stop says, in short.
-CODEX = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "continue": {"type": "boolean"},
-        "decision": {"const": "block"},
-        "reason": {"type": "string", "pattern": r".*\S.*"},
-        "stopReason": {"type": "string"},
-    },
-    "dependentRequired": {"decision": ["reason"]},
-}
 
 
 def context(event):
@@ -83,19 +70,6 @@ def test_exact_answers(name, go_on, inform, end):
     )
     for blank in BLANK:
         assert (host.go_on(payload, blank), host.inform(payload, blank)) == ("", "")
-
-
-def test_a_failed_tool_of_claude_code_is_told_beside_its_result():
-    host = host_named("claude")
-    payload = host.read(recorded("claude-PostToolUseFailure"))
-    assert host.inform(payload, TEXT) == context("PostToolUseFailure")
-
-
-def test_the_schema_of_codex_takes_the_answers():
-    host = host_named("codex")
-    payload = host.read(recorded("codex-Stop"))
-    for answer in (host.go_on, host.end):
-        jsonschema.validate(json.loads(answer(payload, TEXT)), CODEX)
 
 
 @pytest.mark.parametrize(
@@ -144,10 +118,3 @@ def test_long_texts_fit(host, payload, piece):
         assert "\n" not in answer
         for shown in strings(json.loads(answer or "{}")):
             assert len(shown.encode()) <= host.limit
-
-
-@every_payload
-def test_path_survives(host, payload):
-    shown = max(strings(json.loads(host.go_on(payload, "fact\n" * 30_000 + LAST))), key=len)
-    assert shown.endswith(f"…\n{LAST}")
-    assert host.limit - 20 < len(shown.encode()) <= host.limit

@@ -64,11 +64,6 @@ def test_answers(state, session, kind, begins):
     assert reply.text.startswith(begins)
 
 
-def test_the_path_of_the_prompt_comes_last():
-    reply, _ = asked(FAILING)
-    assert reply.text.endswith("`loop-close check`\nThe whole prompt: nextprompt.md")
-
-
 def test_who_edited_nothing_since_is_let_go():
     reply, session = asked(FAILING)
     assert reply.kind == "go_on"

@@ -11,8 +11,6 @@ from loop_close.hosts import MAX_INPUT, Payload, PayloadError, all_hosts, host_n
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SHOP = "/home/me/shop"
-CLAUDE = "5d0f6f1e-6a0c-4a0e-9d0b-0c6f5a8e2b11"
-CODEX = "0199f3a2-77aa-7c31-8f0e-2f4c8b7d9a10"
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside),
@@ -46,26 +44,11 @@ def is_read(host, data):
 @pytest.mark.parametrize(
     ("name", "payload"),
     [
-        ("claude-Stop", Payload(session=CLAUDE, cwd=SHOP, event="Stop", is_stop=True, is_again=True)),
-        (
-            "claude-PostToolUseFailure",
-            Payload(session=CLAUDE, cwd=SHOP, event="PostToolUseFailure", is_again=None),
-        ),
-        ("codex-Stop", Payload(session=CODEX, cwd=SHOP, event="Stop", is_stop=True)),
-        (
-            "copilot-Stop",
-            Payload(session="session-identifier", cwd=SHOP, event="Stop", is_stop=True, is_again=True),
-        ),
-        (
-            "copilot-SubagentStop",
-            Payload(session="01HW2X3Y4Z5 a7", cwd=SHOP, event="SubagentStop", is_stop=True, is_again=None),
-        ),
         ("cursor-stop", Payload(session="cdefee2d", cwd=SHOP, event="stop", is_stop=True, is_again=True)),
         ("cline-PostToolUse", Payload(session="1787414000000", cwd=SHOP, event="PostToolUse")),
-        ("cline-tool_result", Payload(session="conv-123", event="tool_result")),
     ],
 )
-def test_it_is_read(name, payload):
+def test_what_was_not_recorded_is_read(name, payload):
     assert read(name) == payload
 
 
@@ -185,10 +168,3 @@ def test_keys_come_and_go(name):
 def test_values_are_read_or_refused(name, data):
     key = data.draw(st.sampled_from(sorted(json.loads(recorded(name).decode("utf-8-sig")))))
     assert is_read(host_of(name), recorded(name, **{key: data.draw(VALUES)}))
-
-
-@pytest.mark.parametrize("name", ["", "Claude", "aider"])
-def test_unknown_host_names_the_known_ones(name):
-    known = "known hosts: claude, codex, gemini, openhands, cursor, cline, copilot"
-    with pytest.raises(ValueError, match=known):
-        host_named(name)
