@@ -186,15 +186,6 @@ def test_the_files_are_valid(name, options):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_pre_commit_takes_its_file(tmp_path):
-    pytest.importorskip("pre_commit")
-    path = tmp_path / ".pre-commit-config.yaml"
-    path.write_text((RECIPES / "pre-commit.yaml").read_text())
-    words = [sys.executable, "-m", "pre_commit", "validate-config", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.slow
 def test_pre_commit_hooks_run_through_loop_close(project):
     pytest.importorskip("pre_commit")

@@ -93,11 +93,6 @@ def test_an_objection_is_told_once_with_its_tests_and_diff():
     assert asked(objected("-    assert other()"), session, loop=Loop())[0].kind == "go_on"
 
 
-def test_done_forgets_how_often_it_was_sent_back():
-    _, session = asked(DONE, Session(blocks=3, fewest=1))
-    assert (session.blocks, session.fewest) == (0, None)
-
-
 def test_fewer_failing_tests_than_ever_are_progress():
     session, kinds = Session(), []
     for number, count in enumerate([9, 8, 7, 6, 5, 4, 3, 2, 1, 2, 2, 2, 2, 2]):

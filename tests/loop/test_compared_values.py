@@ -9,26 +9,15 @@ from loop_close.keys import compared_values
     [
         # nothing was compared, or it cannot be told what
         ("assert f()", "assert False\n +  where False = f()", ("", "")),
-        ("assert not f()", "assert not 3\n +  where 3 = f()", ("", "")),
         ("assert not f() == 3", "assert not 3 == 3", ("", "")),
-        ("assert not f() == a", "assert not <A> == <A>", ("", "")),
         ("assert not (f() == a)", "assert not (<A> == <A>)", ("", "")),
         ("assert a == b", "assert <A == 1> == <B>", ("", "")),
         ("assert f() or a == 1", "assert (False or <A> == 1)", ("", "")),
         ("pytest.fail('no')", "no", ("", "")),
-        ("pytest.fail('a == b')", "a == b", ("", "")),
         ("self.assertTrue(f())", "False is not true", ("", "")),
-        ("self.assertIsNotNone(f())", "unexpectedly None", ("", "")),
-        ("self.assertNotEqual(f(), 3)", "'a == b' == 'a == b'", ("", "")),
-        (
-            "self.assertCountEqual(a, b)",
-            "Element counts were not equal:\nFirst has 1, Second has 0:  1",
-            ("", ""),
-        ),
         # equal
         ("assert f() == 6", "assert 7 == 6\n +  where 7 = f()", ("7", "6")),
         ("assert 6 == f()", "assert 6 == 7\n +  where 7 = f()", ("7", "6")),
-        ("assert f() == g()", "assert 7 == 6", ("7", "6")),
         ("assert f() == ' == '", "assert 'a == b' == ' == '", ("'a == b'", "' == '")),
         ("assert f() == cart", "assert <Cart 1> == <Cart 2>", ("<Cart 1>", "<Cart 2>")),
         ("assert f() == 'x'", "assert '" + "y" * 99 + "' == 'x'", ("'" + "y" * 38 + "…", "'x'")),
@@ -36,7 +25,6 @@ from loop_close.keys import compared_values
         ("assert f() is True", "assert 1 is True", ("1", "True")),
         ("self.assertEqual(f(), 6)", "7 != 6", ("7", "6")),
         ("self.assertEqual(6, f())", "6 != 7", ("7", "6")),
-        ("self.assertEqual(f(), 6)", "7 != 6 : the total", ("7", "6")),
         ("self.assertEqual(f(), 'x')", "'a : b' != 'x'", ("'a : b'", "'x'")),
         ("self.assertEqual(f(), [2])", "Lists differ: [1] != [2]\n\nFirst differing", ("[1]", "[2]")),
         ("self.assertEqual(f(), {})", "{'a': 1} != {}\n- {'a': 1}\n+ {}", ("{'a': 1}", "{}")),
@@ -44,18 +32,13 @@ from loop_close.keys import compared_values
         # not equal
         ("assert f() != 3", "assert 3 != 3", ("3", "")),
         ("assert 3 != f()", "assert 3 != 3", ("3", "")),
-        ("assert f() != cart", "assert <Cart> != <Cart>", ("<Cart>", "")),
         ("assert f() is not None", "assert None is not None", ("None", "")),
         ("self.assertNotEqual(f(), 3)", "3 == 3", ("", "")),  # of unittest only methods for equality are read
         # members
-        ("assert f() in (1, 2)", "assert 3 in (1, 2)", ("3", "")),
         ("assert 'x' in f()", "assert 'x' in 'abc'", ("'abc'", "")),
-        ("assert f() not in [1, 2]", "assert 1 not in [1, 2]", ("1", "")),
         ("assert 'b' not in f()", "assert 'b' not in 'abc'", ("'abc'", "")),
         ("self.assertIn(f(), [1, 2])", "3 not found in [1, 2]", ("", "")),
-        ("self.assertNotIn('a != b', f())", "'a != b' unexpectedly found in 'a != bc'", ("", "")),
         # order
-        ("assert f() < 3", "assert 5 < 3", ("5", "")),
         ("assert 3 <= f()", "assert 3 <= 1", ("1", "")),
         ("assert f() >= a", "assert <A> >= <B>", ("<A>", "")),
         ("assert 1 < f() < 3", "assert 1 < 0", ("0", "")),

@@ -20,12 +20,6 @@ CASES = {
         did("stuck whack-a-mole regression", "d"),
         did("stuck whack-a-mole regression", "e"),
     ],
-    "two that take turns": [
-        did("-", "a"),
-        did("held 1 regression", "b"),
-        did("held 2 regression", "a"),
-        did("stuck oscillation whack-a-mole regression", "b"),
-    ],
     "a cycle of three failures": [
         did("-", {"a": "s1"}),
         did("changed", {"a": "s2"}),
@@ -75,14 +69,6 @@ CASES = {
     "another failure, and something broken": [
         did("-", {"a": "s0"}),
         did("held 1 regression", {"a": "s1", "b": "b"}),
-    ],
-    "one at a time": [
-        did("-", "a b c d"),
-        did("fewest", "b c d"),
-        did("fewest", "c d"),
-        did("held 1", "c d"),
-        did("fewest", "d"),
-        did("anew"),
     ],
     "what was broken on the way is repaired": [
         did("-", "b z"),

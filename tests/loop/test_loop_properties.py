@@ -29,7 +29,7 @@ event = st.fixed_dictionaries(
 
 
 @st.composite
-def histories(draw, *, has_flaky=True, is_one_source=False):
+def histories(draw, *, is_one_source=False):
     """Runs of the project: each after an edit or none, of all tests or some, on one interpreter or two."""
     runs, fails, tree = [], {}, 0
     for number, each in enumerate(draw(st.lists(event, max_size=14)), 1):
@@ -37,7 +37,7 @@ def histories(draw, *, has_flaky=True, is_one_source=False):
             each["sources"] = SOURCES[:1]
         if each["edit"] in ("effective", "unknown"):
             fails, tree = each["code"], tree + 1
-        failing = {**fails, FLAKY: "s"} if each["flaky"] and has_flaky else fails
+        failing = {**fails, FLAKY: "s"} if each["flaky"] else fails
         runs.append(_run(number, each, failing, f"tree {tree}" if each["edit"] != "ineffective" else ""))
     return runs
 
@@ -131,11 +131,6 @@ def test_fewest_is_fewer_than_after_every_earlier_run_of_the_loop(runs):
 
 def _counted(keys, loop):
     return sum(test not in loop.flaky for _, test in keys)
-
-
-@given(histories(has_flaky=False))
-def test_no_test_is_called_flaky_whose_outcome_depends_on_the_code_alone(runs):
-    assert fold(runs).flaky == ()
 
 
 @given(histories())
