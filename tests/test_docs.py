@@ -27,7 +27,7 @@ README = PAGES["README.md"]
 BESIDE = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "SECURITY.md")}
 CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 LONGEST_SENTENCE = 25
-MOST_WORDS = 7_880
+MOST_WORDS = 7_890
 MOST_WORDS_OF_README = 900
 MOST_WORDS_OF_CHANGELOG = 600
 MOST_TERMS = 30
