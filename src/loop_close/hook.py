@@ -29,7 +29,9 @@ _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 #: So often in a row an agent is sent back without progress.
 MOST_BLOCKS = 5
-_MOST_NAMED, _MOST_TESTS, _MOST_ASKED, _MOST_SESSIONS = 3, 500, 50, 100
+_MOST_NAMED, _MOST_TESTS, _MOST_SHOWN, _MOST_SESSIONS = 3, 500, 50, 100
+#: In what a session was shown: that all tests that fail failed before it.
+_REMINDED = "before"
 _replaced = msgspec.structs.replace
 
 
@@ -40,9 +42,7 @@ class Session(Record, frozen=True):
     :ivar is_used: the project used loop-close in this session, whatever is left of it now.
     :ivar before: tests that were failing when it began, by source and name.
     :ivar blocks: how often in a row it was sent back without progress; ``fewest`` failing tests when it was.
-    :ivar asked: states that it was sent back for.
-    :ivar run: the last run that it was shown after a tool.
-    :ivar is_reminded: it was told that all failures were there before.
+    :ivar shown: what it was shown: states, runs beside a tool's result, that all failures were there before.
     """
 
     root: str = ""
@@ -50,9 +50,7 @@ class Session(Record, frozen=True):
     before: tuple[str, ...] = ()
     blocks: int = 0
     fewest: int | None = None
-    asked: tuple[str, ...] = ()
-    run: int = 0
-    is_reminded: bool = False
+    shown: tuple[str, ...] = ()
 
 
 class Reply(NamedTuple):
@@ -81,11 +79,12 @@ def answer(
     is_older = is_failing and bool(failing) and set(failing) <= set(session.before)
     objections = [check.objection for check in state.checks if check.objection is not None]
     about = digest(state.verdict, msgspec.json.encode(objections).decode() if objections else tree)
-    # Of what fails it is told in each of its turns, of all else once.
-    is_told = about in session.asked and (is_again or not is_failing)
+    # What fails is shown in each of its turns, all else once.
+    is_shown = about in session.shown and (is_again or not is_failing)
+    is_reminded = is_older and _REMINDED in session.shown
     where = f", in {one_line(session.root, 300)}" if session.root else ""
     next_step = f"To see whether the work is done{where}: `{state.command or gate.CHECK}`"
-    if state.verdict == "stuck" or blocks >= MOST_BLOCKS or is_told or (is_older and session.is_reminded):
+    if state.verdict == "stuck" or blocks >= MOST_BLOCKS or is_shown or is_reminded:
         text = f"NOT done: {state.reason}\n\n{next_step}\nThe last prompt: {file}"
         return Reply("end", text), _replaced(session, blocks=0)
     parts = [f"Not done: {state.reason}"]
@@ -98,13 +97,12 @@ def answer(
         parts += ["\n".join(objection_lines(each)) for each in objections]
     parts += [prompt] if is_failing and prompt else []
     parts.append(f"{next_step}\nThe whole prompt: {file}" if is_failing else next_step)
-    return Reply("go_on", "\n\n".join(parts)), _replaced(
-        session,
-        blocks=blocks + 1,
-        fewest=fewest,
-        asked=(*session.asked, about)[-_MOST_ASKED:],
-        is_reminded=session.is_reminded or is_older,
-    )
+    after = _with_shown(session, about, *([_REMINDED] * is_older))
+    return Reply("go_on", "\n\n".join(parts)), _replaced(after, blocks=blocks + 1, fewest=fewest)
+
+
+def _with_shown(session: Session, *shown: str) -> Session:
+    return _replaced(session, shown=(*session.shown, *shown)[-_MOST_SHOWN:])
 
 
 def failing_of(loop: Loop) -> tuple[str, ...]:
@@ -161,7 +159,7 @@ def _safely(host: Host, read: Callable[[int], bytes]) -> tuple[str, str]:
 
 
 def _answered(host: Host, payload: Payload) -> tuple[str, str]:
-    if payload.is_interrupted or payload.is_waiting:
+    if payload.is_left_alone:
         return "", ""
     here = root_of(Path(payload.cwd) if payload.cwd else Path.cwd())
     key = digest(host.name, payload.session)
@@ -197,8 +195,8 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
 def _informed(host: Host, payload: Payload, root: Path, session: Session, path: Path | None) -> str:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
     loop = _loop_at(root)
-    last = loop.steps[-1].run if loop.steps else 0
-    is_news = bool(loop.failing) and last != session.run and keep(path, _replaced(session, run=last))
+    last = f"run {loop.steps[-1].run}" if loop.failing and loop.steps else ""
+    is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
     return host.inform(payload, prompt_of(root)) if is_news else ""
 
 

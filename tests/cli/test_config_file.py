@@ -5,14 +5,14 @@ import json
 import pytest
 
 from loop_close.cli.config_file import added, removed, with_section, without_section
-from loop_close.hosts import ConfigError, all_hosts, host_named
+from loop_close.hosts import HOSTS, ConfigError, host_named
 
 HOOK = "loop-close hook --host claude"
 OURS = {"type": "command", "command": HOOK, "timeout": 10}
 THEIRS = {"type": "command", "command": "./check.sh"}
 BOTH = {"SessionStart": [{"hooks": [OURS]}], "Stop": [{"hooks": [OURS]}]}
 
-every_host = pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
+every_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 
 
 def put(text, name="claude"):

@@ -7,7 +7,7 @@ from host_payloads import BLANK, FOLDER, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import fitted, host_named
+from loop_close.hosts import LIMIT, fitted, host_named
 
 LAST = "All of it: nextprompt.md"
 
@@ -117,4 +117,4 @@ def test_long_texts_fit(host, payload, piece):
         assert answer.isascii()
         assert "\n" not in answer
         for shown in strings(json.loads(answer or "{}")):
-            assert len(shown.encode()) <= host.limit
+            assert len(shown.encode()) <= LIMIT

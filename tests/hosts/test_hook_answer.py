@@ -53,9 +53,9 @@ def asked(state, session=None, *, loop=None, tree="t1", again=False):
             "go_on",
             "Not done: tests: 1 failed\n\nAll tests that fail",
         ),
-        (FAILING, Session(before=("pytest test_a",), is_reminded=True), "end", "NOT done: "),
-        (FAILING, Session(before=("pytest test_b",), is_reminded=True), "go_on", "Not done: "),
-        (UNKNOWN, Session(before=("pytest test_a",), is_reminded=True), "go_on", "Not done: "),
+        (FAILING, Session(before=("pytest test_a",), shown=("before",)), "end", "NOT done: "),
+        (FAILING, Session(before=("pytest test_b",), shown=("before",)), "go_on", "Not done: "),
+        (UNKNOWN, Session(before=("pytest test_a",), shown=("before",)), "go_on", "Not done: "),
     ],
 )
 def test_answers(state, session, kind, begins):

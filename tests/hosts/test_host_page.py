@@ -11,7 +11,7 @@ import pytest
 from host_payloads import FOLDER
 
 from loop_close.cli.parser import parse
-from loop_close.hosts import all_hosts
+from loop_close.hosts import HOSTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hosts.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| (.+?) \| (`\w+` \| .+) \|$", PAGE, re.MULTILINE))
@@ -24,10 +24,10 @@ if test -n "$FIXES"; then echo 'TOTAL = 2' > shop.py; else echo "A$(ls prompt-* 
 
 
 def test_the_table_has_a_row_for_each_host():
-    assert list(ROWS) == [host.title for host in all_hosts()]
+    assert list(ROWS) == [host.title for host in HOSTS]
 
 
-@pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_the_page_names_the_files_of_a_host_and_what_it_was_seen_to_work_with(host):
     name, file, seen = ROWS[host.title].split(" | ")
     assert (name, file) == (f"`{host.name}`", f"`{host.config.project}`")

@@ -7,7 +7,7 @@ from host_payloads import FOLDER, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.hosts import MAX_INPUT, Payload, PayloadError, all_hosts, host_named
+from loop_close.hosts import HOSTS, MAX_INPUT, Payload, PayloadError, host_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 SHOP = "/home/me/shop"
@@ -17,7 +17,7 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 
-every_host = pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
+every_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 
 
 def host_of(name):
@@ -67,7 +67,7 @@ def test_a_session_that_is_resumed_does_not_begin(name, source, is_start):
 def test_stop_and_start_of_copilot_without_their_name():
     stop = read("copilot-SubagentStop", response=..., agentId=...)
     start = read("copilot-SubagentStop", response=..., stopReason=..., source="new")
-    assert (stop.event, stop.is_stop, stop.is_start, stop.is_waiting) == ("Stop", True, False, False)
+    assert (stop.event, stop.is_stop, stop.is_start, stop.is_left_alone) == ("Stop", True, False, False)
     assert (start.event, start.is_stop, start.is_start) == ("SessionStart", False, True)
 
 
@@ -84,12 +84,12 @@ def test_stop_and_start_of_copilot_without_their_name():
     ],
 )
 def test_who_waits_for_others(name, changed):
-    assert read(name, **changed).is_waiting
+    assert read(name, **changed).is_left_alone
 
 
 @pytest.mark.parametrize("tasks", [[], [{"id": "a3f9c2"}]])
 def test_a_subagent_does_not_wait_for_itself(tasks):
-    assert not read("claude-SubagentStop", background_tasks=tasks).is_waiting
+    assert not read("claude-SubagentStop", background_tasks=tasks).is_left_alone
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_subagent_does_not_wait_for_itself(tasks):
     ],
 )
 def test_whoever_aborts_is_not_overruled(name, changed):
-    assert read(name, **changed).is_interrupted
+    assert read(name, **changed).is_left_alone
 
 
 @pytest.mark.parametrize("name", ["claude-Stop", "claude-SubagentStop", "codex-Stop"])
@@ -132,15 +132,8 @@ def test_what_cannot_be_read_is_named(host, data, why):
 @pytest.mark.parametrize(
     ("name", "key", "value", "why"),
     [
-        (
-            "claude-Stop",
-            "session_id",
-            7,
-            "what Claude Code sends: Expected `str`, got `int` - at `$.session_id`",
-        ),
+        ("claude-Stop", "session_id", 7, "the input names no session"),
         ("codex-Stop", "session_id", "", "the input names no session"),
-        ("gemini-AfterAgent", "stop_hook_active", "no", "got `str` - at `$.stop_hook_active`"),
-        ("cursor-stop", "workspace_roots", [7], "at `$.workspace_roots[0]`"),
         (
             "openhands-Stop",
             "event_type",

@@ -35,19 +35,17 @@ def gemini(again=None):
 
 
 def start():
-    return Payload(session=SESSION, cwd=PROJECT, event="SessionStart", is_start=True, is_again=None)
+    return Payload(session=SESSION, cwd=PROJECT, event="SessionStart", is_start=True)
 
 
 READ = {
-    "claude/posttoolusefailure-pytest": Payload(
-        session=SESSION, cwd=PROJECT, event="PostToolUseFailure", is_again=None
-    ),
+    "claude/posttoolusefailure-pytest": Payload(session=SESSION, cwd=PROJECT, event="PostToolUseFailure"),
     "claude/stop-red": stop(),
     "claude/stop-red-again": stop(again=True),
     "claude/stop-edited": stop(),
     "claude/stop-green-again": stop(again=True),
     "claude/stop-breaker-open": stop(),
-    "claude/stop-subagent-in-background": stop(is_waiting=True),
+    "claude/stop-subagent-in-background": stop(is_left_alone=True),
     "claude/subagentstop-background": subagent(),
     "claude/subagentstop-foreground": subagent(),
     "claude/subagentstop-foreground-again": subagent(again=True),
@@ -70,14 +68,14 @@ READ = {
     "copilot/stop-edited": stop(),
     "copilot/stop-green-again": stop(again=True),
     "copilot/stop-breaker-open": stop(),
-    "copilot/stop-of-a-subagent": stop(session=f"{COPILOT_SUBAGENT} {COPILOT_SUBAGENT}", is_waiting=True),
+    "copilot/stop-of-a-subagent": stop(session=f"{COPILOT_SUBAGENT} {COPILOT_SUBAGENT}", is_left_alone=True),
     "copilot/subagentstop": stop(**COPILOT_SUBAGENT_STOPS),
     "copilot/subagentstop-again": stop(again=True, **COPILOT_SUBAGENT_STOPS),
     "copilot/camelcase-sessionstart": start(),
     "copilot/camelcase-agentstop-red": stop(),
     "copilot/camelcase-subagentstop": stop(**COPILOT_SUBAGENT_STOPS),
     "cline/tool_result-pytest": Payload(
-        session="conv_0000000000000_aaaaaa", cwd=PROJECT, event="tool_result"
+        session="conv_0000000000000_aaaaaa agent_0000000000000_aaaaaa", cwd=PROJECT, event="tool_result"
     ),
 }
 UNANSWERED = "claude/posttooluse-echo"
