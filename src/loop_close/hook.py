@@ -30,6 +30,8 @@ _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 #: So often in a row an agent is sent back without progress.
 MOST_BLOCKS = 5
 _MOST_NAMED, _MOST_TESTS, _MOST_SHOWN, _MOST_SESSIONS = 3, 500, 50, 100
+#: More than there are failing tests: it was not sent back yet.
+_MANY = 1_000_000_000
 #: In what a session was shown: that all tests that fail failed before it.
 _REMINDED = "before"
 _replaced = msgspec.structs.replace
@@ -49,7 +51,7 @@ class Session(Record, frozen=True):
     is_used: bool = False
     before: tuple[str, ...] = ()
     blocks: int = 0
-    fewest: int | None = None
+    fewest: int = _MANY
     shown: tuple[str, ...] = ()
 
 
@@ -70,12 +72,11 @@ def answer(
     :param is_again: it goes on because a hook sent it back.
     """
     if state.verdict == "done":
-        return Reply("nothing"), _replaced(session, blocks=0, fewest=None)
+        return Reply("nothing"), _replaced(session, blocks=0, fewest=_MANY)
     is_failing = state.verdict == "failing"
     failing = failing_of(loop)
-    fewest = len(failing) if session.fewest is None else min(len(failing), session.fewest)
-    is_better = session.fewest is not None and len(failing) < session.fewest
-    blocks = 0 if is_better else session.blocks
+    fewest = min(len(failing), session.fewest)
+    blocks = session.blocks if fewest == session.fewest else 0
     is_older = is_failing and bool(failing) and set(failing) <= set(session.before)
     objections = [check.objection for check in state.checks if check.objection is not None]
     about = digest(state.verdict, msgspec.json.encode(objections).decode() if objections else tree)
