@@ -60,83 +60,48 @@ def copied(source, target):
         shutil.copy(source, target)
 
 
-class GitHub:
-    """Just as much of GitHub Actions as the recipe uses."""
-
-    def __init__(self, project, tmp_path):
-        self.project, self.tmp_path = project, tmp_path
-        self.artifacts, self.cache = tmp_path / "artifacts", tmp_path / "cache"
-        self.summary = tmp_path / "summary.md"
-        self.printed = ""
-        self.number = 0
-
-    def job(self, name, job, matrix):
-        self.number += 1
-        folder = self.tmp_path / f"runner-{self.number}"
-        is_failed = False
-        for step in job["steps"]:
-            if is_failed and step.get("if") != "always()":
-                continue
-            if "run" in step:
-                done = shell(
-                    self._filled(step["run"], matrix),
-                    folder,
-                    GITHUB_ACTIONS="true",
-                    GITHUB_RUN_ID="7",
-                    GITHUB_RUN_ATTEMPT="1",
-                    GITHUB_JOB=name,
-                    GITHUB_SHA="c0ffee",
-                    GITHUB_WORKSPACE=str(folder),
-                    GITHUB_STEP_SUMMARY=str(self.summary),
-                )
-                self.printed += done.stdout + done.stderr
-                is_failed = is_failed or done.returncode != 0
-            else:
-                options = {k: self._filled(str(v), matrix) for k, v in step.get("with", {}).items()}
-                self._use(step["uses"].partition("@")[0], options, folder)
-        return not is_failed
-
-    def _filled(self, text, matrix):
-        filled = re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda m: str(matrix[m[1]]), text)
-        filled = filled.replace("${{ github.sha }}", "c0ffee")
-        assert "${{" not in filled
-        return filled
-
-    def _use(self, action, options, folder):
-        if action == "actions/checkout":
-            shutil.copytree(self.project, folder)
-        elif action == "actions/upload-artifact":
-            for line in options["path"].split():
-                copied(folder / line, self.artifacts / options["name"] / Path(line).name)
-        elif action == "actions/download-artifact":
-            for each in self.artifacts.glob(options["pattern"]):
-                copied(each, folder / options["path"] / each.name)
-        elif action == "actions/cache/restore":
-            copied(self.cache / options["restore-keys"], folder / options["path"])
-        elif action == "actions/cache/save":
-            assert options["key"].startswith("loop-close-")
-            copied(folder / options["path"], self.cache / options["key"].removesuffix("c0ffee"))
-        else:
-            assert action == "actions/setup-python"
+def github(job, folder, name, **matrix):
+    """Run the steps of a job that are commands; the first that fails ends it, but for those that always run."""
+    printed, is_failed = "", False
+    given = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_RUN_ID": "7",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_JOB": name,
+        "GITHUB_SHA": "c0ffee",
+        "GITHUB_WORKSPACE": str(folder),
+        "GITHUB_STEP_SUMMARY": str(folder.parent / "summary.md"),
+    }
+    for step in job["steps"]:
+        if "run" in step and (not is_failed or step.get("if") == "always()"):
+            script = re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda m: str(matrix[m[1]]), step["run"])
+            done = shell(script, folder, **given)
+            printed += done.stdout + done.stderr
+            is_failed = is_failed or done.returncode != 0
+    return not is_failed, printed
 
 
 @pytest.mark.slow
 def test_github_shards_become_one_prompt(project, tmp_path):
     jobs = yaml.safe_load((RECIPES / "github.yml").read_text())["jobs"]
-    github = GitHub(project, tmp_path)
-    # One interpreter is here: the reports of several would be of one source.
-    shards = [{"python": "3.11", "shard": shard} for shard in jobs["test"]["strategy"]["matrix"]["shard"]]
-    results = [github.job("test", jobs["test"], each) for each in shards]
+    last = tmp_path / "runner-prompt"
+    shutil.copytree(project, last)
+    results = []
+    for shard in jobs["test"]["strategy"]["matrix"]["shard"]:  # of the one interpreter that is here
+        folder = tmp_path / f"runner-{shard}"
+        shutil.copytree(project, folder)
+        results.append(github(jobs["test"], folder, "test", shard=shard)[0])
+        copied(folder / "report.json", last / "reports" / f"report-{shard}" / "report.json")
     assert sorted(results) == [False, True], "one shard has the failing test"
-    assert not github.job("prompt", jobs["prompt"], {})
-    text = (tmp_path / "artifacts/nextprompt/nextprompt.md").read_text()
+    is_green, printed = github(jobs["prompt"], last, "prompt")
+    assert not is_green
+    text = (last / "nextprompt.md").read_text()
     assert text.startswith("# 1 test fails, 1 passes")
     assert "total()" in text.split("\n", 1)[0]
     assert "--splits" not in text, "the command is one for a developer's machine"
     assert "incomplete" not in text
-    assert "1 test fails" in github.summary.read_text()
-    assert "::error title=loop-close" in github.printed
-    assert len([*github.cache.iterdir()]) == 2
+    assert "1 test fails" in (tmp_path / "summary.md").read_text()
+    assert "::error title=loop-close" in printed
 
 
 @pytest.mark.slow
