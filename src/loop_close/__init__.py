@@ -7,171 +7,100 @@ entry point, asked for or not, and that has to cost next to nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from loop_close.detectors import DEFAULT_DETECTORS, Detector
+if TYPE_CHECKING:  # for type checkers, which read no table
+    # isort: off
+    from loop_close.detectors import DEFAULT_DETECTORS as DEFAULT_DETECTORS, Detector as Detector
     from loop_close.library import (
-        LogSummary,
-        LoopClosureReport,
-        close_loop,
-        combine_summaries,
-        detect_fixme_markers,
-        detect_incomplete_functions,
-        detect_missing_modules,
-        detect_not_implemented,
-        detect_stack_traces,
-        detect_syntax_errors,
-        detect_test_failures,
-        detect_todo_markers,
-        detect_typecheck_errors,
-        detect_unhandled_async,
-        emit_no_stall_report,
-        emit_report,
-        list_detector_ids,
-        observe,
-        run_detectors,
-        summary_json,
-        summary_of_log,
-        summary_text,
-        unread_log,
+        LogSummary as LogSummary,
+        LoopClosureReport as LoopClosureReport,
+        close_loop as close_loop,
+        combine_summaries as combine_summaries,
+        detect_fixme_markers as detect_fixme_markers,
+        detect_incomplete_functions as detect_incomplete_functions,
+        detect_missing_modules as detect_missing_modules,
+        detect_not_implemented as detect_not_implemented,
+        detect_stack_traces as detect_stack_traces,
+        detect_syntax_errors as detect_syntax_errors,
+        detect_test_failures as detect_test_failures,
+        detect_todo_markers as detect_todo_markers,
+        detect_typecheck_errors as detect_typecheck_errors,
+        detect_unhandled_async as detect_unhandled_async,
+        emit_no_stall_report as emit_no_stall_report,
+        emit_report as emit_report,
+        list_detector_ids as list_detector_ids,
+        observe as observe,
+        run_detectors as run_detectors,
+        summary_json as summary_json,
+        summary_of_log as summary_of_log,
+        summary_text as summary_text,
+        unread_log as unread_log,
     )
-    from loop_close.log_files import log_names, summary_of_file
-    from loop_close.model import Evidence, Failure, Frame, Observation, Raised, Report, RootCause
-    from loop_close.prompt.compose import Section
-    from loop_close.records import Loop, Signal, State
+    from loop_close.log_files import log_names as log_names, summary_of_file as summary_of_file
+    from loop_close.model import (
+        Evidence as Evidence,
+        Failure as Failure,
+        Frame as Frame,
+        Observation as Observation,
+        Raised as Raised,
+        Report as Report,
+        RootCause as RootCause,
+    )
+    from loop_close.prompt.compose import Section as Section
+    from loop_close.records import Loop as Loop, Signal as Signal, State as State
     from loop_close.seeds.analyzer import (
-        AnalysisContext,
-        AnalysisResult,
-        CompletionSignal,
-        ResponseAnalyzer,
-        StuckSignal,
+        AnalysisContext as AnalysisContext,
+        AnalysisResult as AnalysisResult,
+        CompletionSignal as CompletionSignal,
+        ResponseAnalyzer as ResponseAnalyzer,
+        StuckSignal as StuckSignal,
     )
-    from loop_close.seeds.guard import LimitReached, Limits, SafetyGuard
+    from loop_close.seeds.guard import (
+        LimitReached as LimitReached,
+        Limits as Limits,
+        SafetyGuard as SafetyGuard,
+    )
     from loop_close.seeds.strategies import (
-        Breaker,
-        Decision,
-        ExitStrategy,
-        FixPlan,
-        FixStep,
-        Standing,
-        parse_strategy,
+        Breaker as Breaker,
+        Decision as Decision,
+        ExitStrategy as ExitStrategy,
+        FixPlan as FixPlan,
+        FixStep as FixStep,
+        Standing as Standing,
+        parse_strategy as parse_strategy,
     )
-    from loop_close.seeds.supervisor import Supervisor, SupervisorLimits, ToolResult, Trip
+    from loop_close.seeds.supervisor import (
+        Supervisor as Supervisor,
+        SupervisorLimits as SupervisorLimits,
+        ToolResult as ToolResult,
+        Trip as Trip,
+    )
 
     __version__: str
 
-#: The names by the module that each is imported from.
+#: The public names by the module that each is imported from.
 _NAMES = {
-    "loop_close.detectors": ("DEFAULT_DETECTORS", "Detector"),
+    "loop_close.detectors": "DEFAULT_DETECTORS Detector",
     "loop_close.library": (
-        "LogSummary",
-        "LoopClosureReport",
-        "close_loop",
-        "combine_summaries",
-        "detect_fixme_markers",
-        "detect_incomplete_functions",
-        "detect_missing_modules",
-        "detect_not_implemented",
-        "detect_stack_traces",
-        "detect_syntax_errors",
-        "detect_test_failures",
-        "detect_todo_markers",
-        "detect_typecheck_errors",
-        "detect_unhandled_async",
-        "emit_no_stall_report",
-        "emit_report",
-        "list_detector_ids",
-        "observe",
-        "run_detectors",
-        "summary_json",
-        "summary_of_log",
-        "summary_text",
-        "unread_log",
+        "LogSummary LoopClosureReport close_loop combine_summaries detect_fixme_markers "
+        "detect_incomplete_functions detect_missing_modules detect_not_implemented detect_stack_traces "
+        "detect_syntax_errors detect_test_failures detect_todo_markers detect_typecheck_errors "
+        "detect_unhandled_async emit_no_stall_report emit_report list_detector_ids observe run_detectors "
+        "summary_json summary_of_log summary_text unread_log"
     ),
-    "loop_close.log_files": ("log_names", "summary_of_file"),
-    "loop_close.model": ("Evidence", "Failure", "Frame", "Observation", "Raised", "Report", "RootCause"),
-    "loop_close.prompt.compose": ("Section",),
-    "loop_close.records": ("Loop", "Signal", "State"),
+    "loop_close.log_files": "log_names summary_of_file",
+    "loop_close.model": "Evidence Failure Frame Observation Raised Report RootCause",
+    "loop_close.prompt.compose": "Section",
+    "loop_close.records": "Loop Signal State",
     "loop_close.seeds.analyzer": (
-        "AnalysisContext",
-        "AnalysisResult",
-        "CompletionSignal",
-        "ResponseAnalyzer",
-        "StuckSignal",
+        "AnalysisContext AnalysisResult CompletionSignal ResponseAnalyzer StuckSignal"
     ),
-    "loop_close.seeds.guard": ("LimitReached", "Limits", "SafetyGuard"),
-    "loop_close.seeds.strategies": (
-        "Breaker",
-        "Decision",
-        "ExitStrategy",
-        "FixPlan",
-        "FixStep",
-        "Standing",
-        "parse_strategy",
-    ),
-    "loop_close.seeds.supervisor": ("Supervisor", "SupervisorLimits", "ToolResult", "Trip"),
+    "loop_close.seeds.guard": "LimitReached Limits SafetyGuard",
+    "loop_close.seeds.strategies": "Breaker Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
+    "loop_close.seeds.supervisor": "Supervisor SupervisorLimits ToolResult Trip",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "DEFAULT_DETECTORS",
-    "AnalysisContext",
-    "AnalysisResult",
-    "Breaker",
-    "CompletionSignal",
-    "Decision",
-    "Detector",
-    "Evidence",
-    "ExitStrategy",
-    "Failure",
-    "FixPlan",
-    "FixStep",
-    "Frame",
-    "LimitReached",
-    "Limits",
-    "LogSummary",
-    "Loop",
-    "LoopClosureReport",
-    "Observation",
-    "Raised",
-    "Report",
-    "ResponseAnalyzer",
-    "RootCause",
-    "SafetyGuard",
-    "Section",
-    "Signal",
-    "Standing",
-    "State",
-    "StuckSignal",
-    "Supervisor",
-    "SupervisorLimits",
-    "ToolResult",
-    "Trip",
-    "__version__",
-    "close_loop",
-    "combine_summaries",
-    "detect_fixme_markers",
-    "detect_incomplete_functions",
-    "detect_missing_modules",
-    "detect_not_implemented",
-    "detect_stack_traces",
-    "detect_syntax_errors",
-    "detect_test_failures",
-    "detect_todo_markers",
-    "detect_typecheck_errors",
-    "detect_unhandled_async",
-    "emit_no_stall_report",
-    "emit_report",
-    "list_detector_ids",
-    "log_names",
-    "observe",
-    "parse_strategy",
-    "run_detectors",
-    "summary_json",
-    "summary_of_file",
-    "summary_of_log",
-    "summary_text",
-    "unread_log",
-]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
