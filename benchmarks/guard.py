@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import statistics
 import time
@@ -44,10 +45,10 @@ def _comparing(texts: list[str]) -> float:
     watching = SafetyGuard(max_recent_outputs=_WINDOW)
     for text in kept:
         watching.detect_loop(text)
-    state = watching.state()
-    if len(state["outputs"]) != _WINDOW:
+    spent = watching.spent
+    if len(spent.outputs) != _WINDOW:
         raise RuntimeError("two of the texts are too much alike to measure by")
-    fresh = [SafetyGuard.from_state(state) for _ in range(_TIMES)]
+    fresh = [SafetyGuard(spent=copy.deepcopy(spent)) for _ in range(_TIMES)]
     return _median([lambda g=g: g.detect_loop(last) for g in fresh])
 
 

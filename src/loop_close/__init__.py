@@ -60,7 +60,6 @@ if TYPE_CHECKING:  # for type checkers, which read no table
         SafetyGuard as SafetyGuard,
     )
     from loop_close.seeds.strategies import (
-        Breaker as Breaker,
         Decision as Decision,
         ExitStrategy as ExitStrategy,
         FixPlan as FixPlan,
@@ -68,12 +67,7 @@ if TYPE_CHECKING:  # for type checkers, which read no table
         Standing as Standing,
         parse_strategy as parse_strategy,
     )
-    from loop_close.seeds.supervisor import (
-        Supervisor as Supervisor,
-        SupervisorLimits as SupervisorLimits,
-        ToolResult as ToolResult,
-        Trip as Trip,
-    )
+    from loop_close.seeds.supervisor import Supervisor as Supervisor, ToolResult as ToolResult, Trip as Trip
 
     __version__: str
 
@@ -95,8 +89,8 @@ _NAMES = {
         "AnalysisContext AnalysisResult CompletionSignal ResponseAnalyzer StuckSignal"
     ),
     "loop_close.seeds.guard": "LimitReached Limits SafetyGuard",
-    "loop_close.seeds.strategies": "Breaker Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
-    "loop_close.seeds.supervisor": "Supervisor SupervisorLimits ToolResult Trip",
+    "loop_close.seeds.strategies": "Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
+    "loop_close.seeds.supervisor": "Supervisor ToolResult Trip",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

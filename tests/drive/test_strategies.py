@@ -7,7 +7,6 @@ import pytest
 from loop_close import Standing
 from loop_close.cli import UsageError
 from loop_close.drive.strategies import strategy_named
-from loop_close.seeds.strategies import Breaker
 
 THEIRS = """
 from loop_close import Decision, ExitStrategy
@@ -55,7 +54,7 @@ def test_one_of_the_conftest_is_asked(tmp_path):
 
 def test_one_of_the_conftest_joins_ours(tmp_path):
     strategy = strategy_named("circuit_breaker + mine", conftest(tmp_path, THEIRS))
-    opened = Standing(breaker=Breaker(state="open", reason="no progress"))
+    opened = Standing(stuck="no progress")
     assert strategy.decide(opened).strategy == "circuit_breaker"
     assert strategy.decide(Standing()).strategy == "mine"
 

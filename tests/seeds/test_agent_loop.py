@@ -2,11 +2,11 @@
 
 import json
 
+import msgspec
 import pytest
 
-from loop_close.records import Objection, OldOutcome
 from loop_close.seeds.guard import Limits
-from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.loop import AgentLoop, LoopState, RunOutcome
 from loop_close.seeds.outputs import AgentOutput
 from loop_close.seeds.strategies import parse_strategy
 
@@ -26,10 +26,7 @@ STILL = RunOutcome(
 )
 
 
-def done(*tests, outcome="missing"):
-    """What an objection says of old tests."""
-    old = tuple(OldOutcome(test=f"test_a.py::{test}", outcome=outcome) for test in tests)
-    return (Objection(check="tests", tests=old),)
+OBJECTION = "of the tests as they were, 1 does not pass"
 
 
 def loop(strategy="auto", limits=None, task=""):
@@ -41,7 +38,13 @@ def told(loop, text, **options):
 
 
 def changed(tested, **changes):
-    return RunOutcome(**{**{f: getattr(tested, f) for f in RunOutcome.__slots__}, **changes})
+    return msgspec.structs.replace(tested, **changes)
+
+
+def resumed(judge, strategy="auto", **options):
+    """The loop in another process."""
+    state = msgspec.json.decode(msgspec.json.encode(judge.state), type=LoopState)
+    return AgentLoop(parse_strategy(strategy), state=state, **options)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "fix_plan", "done_signals", "circuit_breaker"])
@@ -112,7 +115,7 @@ def test_equal_words_over_edits_stop_the_loop_at_the_third_time_and_after_a_rest
     for _ in range(3):
         told(judge, "Wrote the next command, with its tests and its page.")
         actions.append(judge.tested(changed(GREEN, is_edited=True)).action)
-        judge = AgentLoop.from_state(judge.state(), parse_strategy("auto"), task="Add ten commands.")
+        judge = resumed(judge, task="Add ten commands.")
     assert actions == ["continue", "continue", "stuck"]
 
 
@@ -124,7 +127,7 @@ def test_claim_of_a_turn_that_failed_does_not_end_the_loop(strategy):
     judge = loop(strategy, task="Add a command.\n\n- [ ] TASK_COMPLETE")
     judge.tested(RED)
     told(judge, CLAIM, error="the agent exited with code 1")
-    again = AgentLoop.from_state(judge.state(), parse_strategy(strategy), task="Add a command.")
+    again = resumed(judge, strategy, task="Add a command.")
     for each in (judge, again):
         decision = each.tested(GREEN)
         assert (decision.action, decision.reason) == ("continue", "the agent exited with code 1")
@@ -162,13 +165,13 @@ def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
 def test_green_runs_that_prove_nothing_are_a_circle():
     judge = loop()
     judge.tested(RED)
-    tested = changed(GREEN, objections=done("test_f"), is_edited=True)
+    tested = changed(GREEN, objection=OBJECTION, is_edited=True)
     decisions = []
     for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
         told(judge, text)
         decisions.append(judge.tested(tested))
     assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
-    assert decisions[-1].reason.endswith("test_a.py::test_f: missing")
+    assert decisions[-1].reason.endswith(OBJECTION)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,7 @@ def test_green_runs_that_prove_nothing_are_a_circle():
     [
         RED,
         changed(GREEN, is_complete=False),
-        changed(GREEN, objections=done("test_f")),
+        changed(GREEN, objection=OBJECTION),
         changed(GREEN, verdict="error"),
         changed(GREEN, verdict=None),
     ],
@@ -193,10 +196,8 @@ def test_claim_over_what_is_not_proven_sends_back(tested):
 def test_an_objection_is_named_to_the_agent():
     judge = loop()
     told(judge, "All tests pass, done.")
-    tested = changed(GREEN, objections=done(*(f"test_{n}" for n in range(5))))
-    text = judge.prompt(tested, judge.tested(tested))
-    assert "of the tests as they were: test_a.py::test_0: missing, test_a.py::test_1: missing" in text
-    assert text.rstrip().endswith("2 more.")
+    tested = changed(GREEN, objection=OBJECTION)
+    assert OBJECTION in judge.prompt(tested, judge.tested(tested))
 
 
 def test_supervisor_ends_what_the_strategy_would_let_go_on():
@@ -247,27 +248,27 @@ def test_state_is_gone_on_from():
     judge.tested(RED)
     told(judge, "I have fixed the rounding in the cart.", error="exit code 1")
     judge.tested(STILL)
-    state = json.loads(json.dumps(judge.state()))
-    again = AgentLoop.from_state(state, parse_strategy("fix_plan"), Limits())
-    del state["guard"]["spent"]["failures"]  # somebody has looked
-    state["supervisor"]["tools"] = {}
-    assert json.loads(json.dumps(again.state())) == state
-    assert (again.turns, list(again.failing), again.plan) == (1, [2, 2], judge.plan)
+    again = resumed(judge, "fix_plan")
+    judge.state.spent.failures = 0  # somebody has looked
+    judge.state.tools.clear()
+    assert again.state == judge.state
+    assert (again.turns, again.state.failing, again.plan) == (1, [2, 2], judge.plan)
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value"),
     [
-        ("failing", [1, "2"], r"Expected `int`, got `str` - at `\$\.failing\[1\]`"),
-        ("responses", "x", r"Expected `array`, got `str` - at `\$\.responses`"),
-        ("guard", None, r"Expected `object`, got `null` - at `\$\.guard`"),
-        ("guard", {"spent": 3}, r"Expected `object`, got `int` - at `\$\.spent`"),
+        ("failing", [1, "2"]),
+        ("responses", "x"),
+        ("spent", {"iterations": -1}),
+        ("spent", {"outputs": [None]}),
+        ("tools", {"tests": {"row": ["a", 2]}}),
+        ("tools", {"tests": {"infrastructure": -1}}),
     ],
 )
-def test_damaged_state_is_named(field, value, said):
-    state = {**loop().state(), field: value}
-    with pytest.raises(ValueError, match=said):
-        AgentLoop.from_state(state, parse_strategy("auto"))
+def test_damaged_state_is_no_state(field, value):
+    with pytest.raises(msgspec.ValidationError, match=field):
+        msgspec.convert({**msgspec.to_builtins(loop().state), field: value}, LoopState)
 
 
 @pytest.mark.slow
@@ -276,7 +277,7 @@ def test_state_keeps_no_secrets_and_stays_small():
     for number in range(30):
         judge.tested(RED)
         told(judge, f"{number} token={SECRET} {'x' * 50_000}")
-    text = json.dumps(judge.state())
+    text = json.dumps(msgspec.to_builtins(judge.state))
     assert SECRET not in text
     assert len(text) < 200_000
 
@@ -286,8 +287,8 @@ def test_what_the_agent_said_it_did_is_kept_for_the_next_turn_and_for_a_person()
     told(judge, "Modified 3 files and fixed 2 errors. The exporter comes next.")
     told(judge, "Hmm.")
     told(judge, "I changed 1 file; 12 tests passed.")
-    judge = AgentLoop.from_state(json.loads(json.dumps(judge.state())), parse_strategy("auto"))
-    assert list(judge.work) == [
+    judge = resumed(judge)
+    assert judge.state.work == [
         "turn 1: Modified 3 files, 2 errors fixed",
         "turn 3: Modified 1 file, 12 tests passing",
     ]

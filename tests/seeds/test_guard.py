@@ -1,6 +1,6 @@
-import json
 import math
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,18 +14,18 @@ MANY = Limits(
 
 def reached(guard, now=0.0):
     found = guard.check(now)
-    return found and (found.limit, found.value, found.maximum)
+    return found and found.limit
 
 
 @pytest.mark.parametrize(
     ("limits", "turns", "costs", "expected"),
     [
         (Limits(), 99, 0.0, None),
-        (Limits(), 100, 0.0, ("iterations", 100, 100)),
-        (Limits(max_iterations=3), 4, 0.0, ("iterations", 4, 3)),
+        (Limits(), 100, 0.0, "iterations"),
+        (Limits(max_iterations=3), 4, 0.0, "iterations"),
         (Limits(), 9, 1.0, None),
-        (Limits(), 10, 1.0, ("cost", 10.0, 10.0)),
-        (Limits(max_cost=0.25), 1, 0.25, ("cost", 0.25, 0.25)),
+        (Limits(), 10, 1.0, "cost"),
+        (Limits(max_cost=0.25), 1, 0.25, "cost"),
         (MANY, 500, 100.0, None),
     ],
 )
@@ -40,12 +40,12 @@ def test_turns_and_costs_add_up(limits, turns, costs, expected):
     ("moments", "expected"),
     [
         ([0, 14_399.5], None),
-        ([0, 14_400], ("runtime", 14_400, 14_400)),
-        ([1e6, 1e6 + 14_400], ("runtime", 14_400, 14_400)),
-        ([-5.0, 14_395.0], ("runtime", 14_400, 14_400)),
+        ([0, 14_400], "runtime"),
+        ([1e6, 1e6 + 14_400], "runtime"),
+        ([-5.0, 14_395.0], "runtime"),
         ([14_400], None),  # the first moment is the beginning
         ([0, 10_000, 5_000, 9_399], None),  # set back: what was counted stays, what was set back does not
-        ([0, 10_000, 5_000, 9_400], ("runtime", 14_400, 14_400)),
+        ([0, 10_000, 5_000, 9_400], "runtime"),
     ],
 )
 def test_run_time_is_what_passed(moments, expected):
@@ -138,7 +138,6 @@ def test_limit_is_reached_exactly_when_it_should_be(turns, most, failures):
         )
         found = guard.check(0)
         assert (found.limit if found else None) == expected
-        assert found is None or found.value >= found.maximum
 
 
 # --- repetition
@@ -211,7 +210,7 @@ def test_any_text_is_taken(outputs, window, threshold):
         is_loop = guard.detect_loop(output)
         assert (guard.found is not None) == is_loop
         assert not is_loop or guard.found >= threshold
-        assert len(guard.state().get("outputs", ())) <= window
+        assert len(guard.spent.outputs) <= window
 
 
 @settings(max_examples=10)
@@ -219,7 +218,7 @@ def test_any_text_is_taken(outputs, window, threshold):
 def test_long_hostile_texts_are_kept_short(piece):
     guard = SafetyGuard()
     guard.detect_loop(piece * 60_000)
-    assert all(len(output) < 20_000 for output in guard.state()["outputs"])
+    assert all(len(output) < 20_000 for output in guard.spent.outputs)
 
 
 # --- the document's own examples, with what rapidfuzz gives for them
@@ -275,8 +274,10 @@ def test_loop_is_logged(caplog):
 # --- going on in another process
 
 
-def saved(guard):
-    return json.loads(json.dumps(guard.state()))
+def resumed(guard, **options):
+    """The guard in another process."""
+    spent = msgspec.json.decode(msgspec.json.encode(guard.spent), type=Spent)
+    return SafetyGuard(spent=spent, **options)
 
 
 def used():
@@ -288,13 +289,13 @@ def used():
 
 
 def test_goes_on_where_it_was():
-    guard = SafetyGuard.from_state(saved(used()))
+    guard = resumed(used())
     assert guard.spent == used().spent
     assert guard.detect_loop("what was said first")
 
 
 def test_no_time_passes_between_two_processes():
-    guard = SafetyGuard.from_state(saved(used()))
+    guard = resumed(used())
     guard.check(5)  # another clock
     guard.check(7)
     assert guard.spent.runtime == 62
@@ -304,8 +305,8 @@ def test_settings_are_those_given_now():
     guard = SafetyGuard(max_recent_outputs=5)
     for letter in "abc":
         guard.detect_loop(letter * 9)
-    again = SafetyGuard.from_state(saved(guard), Limits(max_iterations=1), max_recent_outputs=2)
-    assert [output[0] for output in again.state()["outputs"]] == ["b", "c"]
+    again = resumed(guard, limits=Limits(max_iterations=1), max_recent_outputs=2)
+    assert [again.detect_loop("a" * 9), again.detect_loop("c" * 9)] == [False, True]
     again.record_success()
     assert again.check(0).limit == "iterations"
 
@@ -315,7 +316,7 @@ def test_credentials_are_not_saved():
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     guard.detect_loop(f"I used {key} to push")
     guard.detect_loop("x" * 9_000 + f" {key} " + "y" * 9_000)
-    assert key[:12] not in json.dumps(guard.state())
+    assert key[:12] not in "".join(guard.spent.outputs)
 
 
 @given(st.lists(st.tuples(anything, st.booleans(), st.floats(0, 3)), max_size=10))
@@ -325,22 +326,6 @@ def test_a_kill_after_any_turn_changes_nothing(turns):
         for guard in (one, other):
             (guard.record_success if is_good else guard.record_failure)(cost=cost)
         assert one.detect_loop(output) == other.detect_loop(output)
-        other = SafetyGuard.from_state(saved(other))
+        other = resumed(other)
         assert one.check(0) == other.check(0)
-        assert one.state() == other.state()
-
-
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ([], "Expected `object`, got `array`"),
-        ({"spent": 3}, "Expected `object`, got `int` - at `$.spent`"),
-        ({"spent": {"iterations": -1}}, "Expected `int` >= 0 - at `$.spent.iterations`"),
-        ({"spent": {"cost": math.nan}}, "Expected `float` >= 0.0 - at `$.spent.cost`"),
-        ({"outputs": [None]}, "Expected `str`, got `null` - at `$.outputs[0]`"),
-    ],
-)
-def test_damage_is_named(state, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        SafetyGuard.from_state(state)
-    assert str(caught.value) == message
+        assert one.spent == other.spent

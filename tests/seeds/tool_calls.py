@@ -1,11 +1,11 @@
 """Results of tools, short to write, and what a supervisor answers to them."""
 
-from loop_close.seeds.supervisor import Supervisor, SupervisorLimits, ToolResult
+from loop_close.seeds.supervisor import Supervisor, ToolResult
 
 STALLED = {"ai.nimblebrain/non-advancing": True}
 ADVANCED = {"dev.loop-close/non-advancing": False}
 MACHINE = {"ai.nimblebrain/infra-error": True}
-REPEATED, STUCK = "repeated 3/1", "non-advancing 3/1"
+REPEATED, STUCK = "repeated 3", "non-advancing 3"
 
 
 def ok(content, tool="t", **fields):
@@ -37,8 +37,8 @@ def edited(results):
     return [r for n, result in enumerate(results) for r in (result, ok("done", "edit", input=n))]
 
 
-def told(results, limits=None):
-    """Of each result what the supervisor answers: ``.`` for nothing, else kind, count and length."""
-    supervisor = Supervisor(limits or SupervisorLimits())
+def told(results, **options):
+    """Of each result what the supervisor answers: ``.`` for nothing, else kind and count."""
+    supervisor = Supervisor(**options)
     trips = [supervisor.observe(result) for result in results]
-    return ["." if t is None else f"{t.kind} {t.count}/{t.length}" for t in trips]
+    return ["." if t is None else f"{t.kind} {t.count}" for t in trips]

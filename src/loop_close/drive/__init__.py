@@ -26,13 +26,13 @@ from loop_close.drive.screen import next_step_lines, state_line, summary_lines, 
 from loop_close.environ import OUR_CHECK, environment
 from loop_close.hook import prompt_of
 from loop_close.process import birth_of, locked
-from loop_close.prompt.loop import edit_of, effect, objection_lines
+from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, Record, State
 from loop_close.seeds.analyzer import BOX
-from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.loop import AgentLoop, LoopState, RunOutcome
 from loop_close.seeds.outputs import AgentOutput, read_output
-from loop_close.seeds.strategies import Breaker, Decision
+from loop_close.seeds.strategies import Decision
 from loop_close.seeds.supervisor import progress_meta
 from loop_close.text import one_line
 from loop_close.text.redact import clean
@@ -54,13 +54,12 @@ class Saved(Record, frozen=True):
     """A loop as it is kept.
 
     :ivar given: its options by name, without what holds a credential.
-    :ivar loop: what :meth:`loop_close.seeds.loop.AgentLoop.state` returned.
     :ivar child: number and birth of the process that was running; 0 for none.
     :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
     """
 
     given: Mapping[str, str | int | float]
-    loop: Mapping[str, Any]
+    loop: LoopState
     child: tuple[int, str] = (0, "")
     ended: str = ""
     reason: str = ""
@@ -99,7 +98,7 @@ class Driver:
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
-            lines += next_step_lines(self._outcome, self._plan.project.name, self._loop.work)
+            lines += next_step_lines(self._outcome, self._plan.project.name, self._loop.state.work)
         self._streams.put_all("\n".join((*lines, "")))
         return ended
 
@@ -163,7 +162,7 @@ class Driver:
         return ""
 
     def _run_checks(self) -> Ended:
-        left = self._loop.limits.max_runtime - self._loop.runtime
+        left = self._plan.limits.max_runtime - self._loop.state.spent.runtime
         return run(
             Child(
                 words=OUR_CHECK,
@@ -188,7 +187,9 @@ class Driver:
         given, data = prepared(self._plan.agent, text, path)
         at = f"{turn_label(self._loop)}: {self._plan.agent[0]}"
         self._streams.complain(f"{at} ({decision.reason})" if self._loop.turns else at)
-        seconds = min(self._plan.agent_seconds, self._loop.limits.max_runtime - self._loop.runtime)
+        seconds = min(
+            self._plan.agent_seconds, self._plan.limits.max_runtime - self._loop.state.spent.runtime
+        )
         ended = self._run_agent(given, data, seconds)
         if any(text and not text.endswith("\n") for text in ended.outputs):
             self._streams.break_line()
@@ -237,7 +238,7 @@ class Driver:
         given = {name: value for name, value in self._plan.given.items() if clean(str(value)) == str(value)}
         child = (0, "") if ended else self._child
         saved = Saved(
-            given=given, loop=self._loop.state(), child=child, ended=ended, reason=clean(reason, 2_000)
+            given=given, loop=self._loop.state, child=child, ended=ended, reason=clean(reason, 2_000)
         )
         try:
             files.state_folder(self._plan.root)
@@ -252,25 +253,18 @@ class Driver:
 def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOutcome:
     """The outcome of the checks.
 
-    :param stuck_after: as in the settings: one attempt before it the breaker is half open.
+    :param stuck_after: as in the settings.
     """
     last = loop.steps[-1] if loop.steps else None
     is_green = state.verdict in ("done", "objected")
-    objections = tuple(check.objection for check in state.checks if check.objection is not None)
-    breaker = Breaker()
-    if state.verdict == "stuck":
-        breaker = Breaker(state="open", reason=state.reason)
-    elif loop.stalled and loop.stalled == stuck_after - 1:
-        breaker = Breaker(state="half_open", reason=f"{loop.stalled} attempts in a row did not advance")
     return RunOutcome(
         verdict="green" if is_green else "error" if state.verdict == "unknown" else "red",
         failing=len(loop.failing),
         is_complete=state.verdict != "unknown",
         is_edited=last is not None and last.edits.kind == "effective",
         has_advanced=last is not None and bool(last.advanced),
-        objections=objections,
-        changes="\n".join(line for each in objections for line in objection_lines(each)),
-        breaker=breaker,
+        objection=state.reason if state.verdict == "objected" else "",
+        stuck=state.reason if state.verdict == "stuck" else "",
         causes={} if is_green else causes_in(root),
         state=last.state if last is not None else "",
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
@@ -327,13 +321,9 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     plan = plan_of(options, saved.given if options.resume and saved is not None else {})
     if saved is not None and end_leftover(*saved.child):
         streams.complain("stopped a process that the last loop left running")
-    if options.resume and saved is not None:
-        try:
-            loop = AgentLoop.from_state(saved.loop, plan.strategy, plan.limits, task=plan.task)
-        except ValueError as error:
-            raise UsageError(f"{STATE} is damaged ({error}); start a new loop without --resume") from None
-    else:
-        loop = AgentLoop(plan.strategy, plan.limits, task=plan.task)
+    state = saved.loop if options.resume and saved is not None else None
+    loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=state)
+    if state is None:
         # In an agent's shell it would be the agent that says which tests count.
         baseline.hold(root, f"drive {time.time_ns()}", keeps=bool(agent_of(os.environ)[1]))
     stop.check()

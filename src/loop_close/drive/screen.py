@@ -39,21 +39,22 @@ def trend(failing: Sequence[int]) -> str:
 
 def state_line(loop: AgentLoop, state: State) -> str:
     """The state of the loop after the checks, in words."""
-    known = f"; {trend(loop.failing)}" if loop.failing else ""
+    known = f"; {trend(loop.state.failing)}" if loop.state.failing else ""
     return one_line(f"{state.verdict}: {state.reason}{known}", 300)
 
 
 def turn_label(loop: AgentLoop) -> str:
     """``turn 3 of 100``."""
-    return f"turn {loop.turns + 1} of {loop.limits.max_iterations:g}"
+    return f"turn {loop.turns + 1} of {loop.guard.limits.max_iterations:g}"
 
 
 def summary_lines(loop: AgentLoop, ended: str, reason: str, state: State) -> Iterator[str]:
     """How the loop ended, in lines; each file that a person accepted is named."""
+    spent = loop.state.spent
     turns = f"{loop.turns} turn{'s' * (loop.turns != 1)}"
-    yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(loop.runtime)}: {one_line(reason, 600)}"
-    if loop.failing:
-        yield f"  {trend(loop.failing)}" + (f"; cost {loop.cost:.2f}" if loop.cost else "")
+    yield f"loop-close drive: {_ENDED[ended]} after {turns} in {spelled(spent.runtime)}: {one_line(reason, 600)}"
+    if loop.state.failing:
+        yield f"  {trend(loop.state.failing)}" + (f"; cost {spent.cost:.2f}" if spent.cost else "")
     yield from (f"  accepted by a person: {one_line(path, 200)}" for path in state.accepted[:_SHOWN])
     yield from (f"  {line}" for line in _steps(loop.plan))
 

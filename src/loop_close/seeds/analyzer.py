@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from loop_close.records import Record
 from loop_close.text import one_line, sanitize
@@ -65,28 +64,14 @@ class StuckSignal(Record, frozen=True, kw_only=True):
     confidence: float = 0.0
 
 
-class ConfidenceParts(Record, frozen=True, kw_only=True):
-    """The parts of the confidence, each from 0 to 100.
-
-    :ivar keywords: how strongly completion is claimed.
-    :ivar tests: whether tests are said or shown to pass.
-    :ivar quality: how long and how specific the response is.
-    :ivar no_errors: 100 if it reports no error.
-    """
-
-    keywords: float = 0.0
-    tests: float = 0.0
-    quality: float = 0.0
-    no_errors: float = 0.0
-
-
 class AnalysisResult(Record, frozen=True, kw_only=True):
     """The analysis of one response by itself, without the tests.
 
     :ivar should_exit: the agent claims completion with confidence, or it is stuck.
     :ivar exit_reason: why, in a sentence; None if it should go on.
-    :ivar confidence: from 0 to 100, computed from ``parts``.
+    :ivar confidence: from 0 to 100: the sum of four parts with their :data:`WEIGHTS`.
     :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty without any of it.
+    :ivar tests: the part of the confidence for tests that are said or shown to pass, from 0 to 100.
     """
 
     should_exit: bool = False
@@ -95,26 +80,16 @@ class AnalysisResult(Record, frozen=True, kw_only=True):
     completion_signal: CompletionSignal = CompletionSignal()
     stuck_signal: StuckSignal = StuckSignal()
     work_summary: str = ""
-    parts: ConfidenceParts = ConfidenceParts()
+    tests: float = 0.0
 
 
-#: The seed's weights: completion keywords, tests passing, quality of the output, no errors.
-WEIGHTS = ConfidenceParts(keywords=0.35, tests=0.25, quality=0.20, no_errors=0.20)
+#: The seed's weights: how strongly completion is claimed, whether tests pass, how long and specific the response is,
+#: that it reports no error.
+WEIGHTS = {"keywords": 0.35, "tests": 0.25, "quality": 0.20, "no_errors": 0.20}
 #: What one signal adds to the confidence of a completion. A very strong keyword counts for two.
 A_SIGNAL = 40.0
 #: What the exit strategy ``auto`` asks for: two signals.
 ENOUGH = 70.0
-
-
-def confidence(parts: ConfidenceParts) -> float:
-    """The weighted sum of the parts, from 0 to 100."""
-    return round(
-        parts.keywords * WEIGHTS.keywords
-        + parts.tests * WEIGHTS.tests
-        + parts.quality * WEIGHTS.quality
-        + parts.no_errors * WEIGHTS.no_errors,
-        2,
-    )
 
 
 # --- the page of patterns, for text in lower case
@@ -226,14 +201,6 @@ _LONGEST, _LONGEST_LINE, _MOST_SENTENCES = 200_000, 2_000, 500
 _LEAD_IN = 200
 
 
-class PrintedCounts(NamedTuple):
-    """The result of a test run as it was printed."""
-
-    passed: int
-    failed: int
-    is_green: bool
-
-
 class Response(Record, frozen=True, kw_only=True):
     """What is in a response.
 
@@ -247,15 +214,9 @@ class Response(Record, frozen=True, kw_only=True):
     tests: tuple[str, ...]
 
     @property
-    def counts(self) -> PrintedCounts | None:
-        """The result of the last test run that it shows; None without one."""
-        results = [line for line in self.tests if _RESULT.match(line)]
-        if not results:
-            return None
-        found = _COUNT.findall(results[-1])
-        passed = sum(int(number) for number, word, _ in found if word == "pass")
-        failed = sum(int(number or other) for number, word, other in found if word != "pass")
-        return PrintedCounts(passed, failed, is_green=not failed and not _RED.search(results[-1]))
+    def result(self) -> str:
+        """The line by which the last test run ended that it shows; empty without one."""
+        return next((line for line in reversed(self.tests) if _RESULT.match(line)), "")
 
     @property
     def edits(self) -> tuple[str, ...]:
@@ -284,6 +245,17 @@ def read_response(text: str) -> Response:
     )
 
 
+def _counts(result: str) -> tuple[int, int]:
+    """How many tests passed and failed by the line that ends a run."""
+    found = _COUNT.findall(result)
+    passed = sum(int(number) for number, word, _ in found if word == "pass")
+    return passed, sum(int(number or other) for number, word, other in found if word != "pass")
+
+
+def _is_green(result: str) -> bool:
+    return not _counts(result)[1] and not _RED.search(result)
+
+
 # --- does it report completion
 
 
@@ -295,12 +267,11 @@ def _signal_of(response: Response, task: str) -> CompletionSignal:
     markers, denied = _markers(response.lines)
     points |= markers
     qualifiers = [*denied, *(sentence[:_SHOWN] for sentence in response.sentences if _is_open(sentence))]
-    counts = response.counts
-    is_doubted = bool(qualifiers) or (counts is not None and not counts.is_green)
-    is_doubted = is_doubted or any(
+    is_red = bool(response.result) and not _is_green(response.result)
+    is_doubted = bool(qualifiers or is_red) or any(
         _DOUBT.search(each) and not _OVER.search(each) for each in response.sentences
     )
-    passes = counts is not None or any(_PASSING.search(sentence) for sentence in response.sentences)
+    passes = bool(response.result) or any(_PASSING.search(sentence) for sentence in response.sentences)
     strength = sum(points.values()) + (passes and "all tests passing" not in points) if points else 0
     return CompletionSignal(
         detected=strength >= 2 and not is_doubted,
@@ -414,7 +385,7 @@ def _summary(response: Response) -> str:
         found for line in response.lines if _EDIT.search(line.lower()) for found in _NAMED_FILE.findall(line)
     }
     said = [int(found) for each in response.sentences for found in _PASSED.findall(each)]
-    passed, failed, _ = response.counts or ((said or [0])[-1], 0, True)
+    passed, failed = _counts(response.result) if response.result else ((said or [0])[-1], 0)
     fixed = sum(
         _number(one or other or "1") for each in response.sentences for one, other in _FIXED.findall(each)
     )
@@ -442,10 +413,8 @@ class ResponseAnalyzer:
     def analyze(self, response: str, context: AnalysisContext) -> AnalysisResult:
         """The result for a response, without the tests. Being stuck outranks a claim: a person should look."""
         read = read_response(response)
-        signal, stuck = (
-            _signal_of(read, context.task_description.lower()),
-            self.detect_stuck_loop(context.error_history),
-        )
+        signal = _signal_of(read, context.task_description.lower())
+        stuck = self.detect_stuck_loop(context.error_history)
         before = context.previous_responses[1 - _TEST_TURNS :]
         test_turns = sum(read_response(text).is_test_only for text in before) + 1 if read.is_test_only else 0
         if test_turns >= REPEATS:
@@ -456,13 +425,13 @@ class ResponseAnalyzer:
                 error_frequency={**stuck.error_frequency, TEST_ONLY: test_turns},
                 confidence=max(stuck.confidence, min(100.0, _A_TIME * test_turns)),
             )
-        counts = read.counts
-        parts = ConfidenceParts(
-            keywords=min(100.0, signal.confidence / A_SIGNAL * 50),
-            tests=100.0 * counts.is_green if counts else 50.0 * any(map(_PASSING.search, read.sentences)),
-            quality=_quality(read),
-            no_errors=100.0 * (bool(response.strip()) and not errors_in("\n".join(read.lines))),
-        )
+        says_pass = any(map(_PASSING.search, read.sentences))
+        parts = {
+            "keywords": min(100.0, signal.confidence / A_SIGNAL * 50),
+            "tests": 100.0 * _is_green(read.result) if read.result else 50.0 * says_pass,
+            "quality": _quality(read),
+            "no_errors": 100.0 * (bool(response.strip()) and not errors_in("\n".join(read.lines))),
+        }
         reason = None
         if stuck.detected:
             first = stuck.repeated_patterns[0]
@@ -472,11 +441,11 @@ class ResponseAnalyzer:
         return AnalysisResult(
             should_exit=reason is not None,
             exit_reason=reason,
-            confidence=confidence(parts),
+            confidence=round(sum(part * WEIGHTS[name] for name, part in parts.items()), 2),
             completion_signal=signal,
             stuck_signal=stuck,
             work_summary=_summary(read),
-            parts=parts,
+            tests=parts["tests"],
         )
 
     def detect_completion(self, response: str, task_description: str = "") -> CompletionSignal:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from loop_close.records import Record
-from loop_close.seeds import restored
 from loop_close.text import cut
 from loop_close.text.redact import clean
 
@@ -44,40 +42,26 @@ class Limits(Record, frozen=True, kw_only=True):
             _check(name, value, value > 0, "above 0, or math.inf for no limit")
 
 
-class Spent(Record, frozen=True, kw_only=True):
-    """What a loop has spent.
+class Spent(msgspec.Struct, kw_only=True):
+    """What a loop has spent, and what its agent said; JSON can hold it.
 
     :ivar runtime: seconds.
     :ivar failures: those in a row.
+    :ivar outputs: the last outputs, redacted and bounded, the oldest first.
     """
 
     iterations: Annotated[int, msgspec.Meta(ge=0)] = 0
     runtime: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     failures: Annotated[int, msgspec.Meta(ge=0)] = 0
+    outputs: list[str] = []
 
 
 class LimitReached(Record, frozen=True, kw_only=True):
-    """A limit and what reached it.
-
-    :ivar value: what is spent; ``maximum``: the limit, never above the value.
-    :ivar reason: the same in words.
-    """
+    """The limit that is reached, and what reached it in words."""
 
     limit: LimitName
-    value: float
-    maximum: float
     reason: str
-
-
-class GuardState(Record, frozen=True, kw_only=True):
-    """What a guard goes on from in another process.
-
-    :ivar outputs: as they are kept, the oldest first.
-    """
-
-    spent: Spent = Spent()
-    outputs: tuple[str, ...] = ()
 
 
 #: How two texts are compared: rapidfuzz's functions of these names.
@@ -104,10 +88,12 @@ class SafetyGuard:
     """Counts what a loop spends and compares what its agent says with its last outputs.
 
     It reads no clock: ``now`` is seconds of any clock that does not jump, such as ``time.monotonic``. Run time is what
-    passes from one ``now`` to the next; between :meth:`state` and :meth:`from_state` none passes.
+    passes from one ``now`` to the next.
 
+    :ivar spent: what the loop has spent; another guard, also of another process, can go on from it.
     :ivar found: similarity of the last output to the one that it repeats; None if it repeats none.
     :param limits: what the loop may spend.
+    :param spent: what it has spent already.
     :param loop_threshold: the similarity, from 0 to 1, from which on (``>=``) an output repeats another one.
     :param max_recent_outputs: how many outputs are compared with.
     :param ratio: as in :func:`similarity`.
@@ -117,6 +103,7 @@ class SafetyGuard:
     def __init__(
         self,
         limits: Limits | None = None,
+        spent: Spent | None = None,
         *,
         loop_threshold: float = 0.9,
         max_recent_outputs: int = 5,
@@ -125,17 +112,12 @@ class SafetyGuard:
         _check("loop_threshold", loop_threshold, 0 <= loop_threshold <= 1, "from 0 to 1")
         _check("max_recent_outputs", max_recent_outputs, max_recent_outputs >= 1, "of at least 1")
         self.limits = limits or Limits()
+        self.spent = spent or Spent()
         self.found: float | None = None
         self._threshold = loop_threshold
-        self._ratio = ratio
-        self._outputs: deque[str] = deque(maxlen=max_recent_outputs)
-        self._spent = Spent()
+        self._ratio: Ratio = ratio
+        self._most = max_recent_outputs
         self._now: float | None = None
-
-    @property
-    def spent(self) -> Spent:
-        """What the loop has spent so far."""
-        return self._spent
 
     def check(self, now: float) -> LimitReached | None:
         """The first limit that is reached, None while there is none: to be asked before each turn.
@@ -143,7 +125,7 @@ class SafetyGuard:
         :raises ValueError: if ``now`` is not a finite number.
         """
         self._pass(now)
-        spent, limits = self._spent, self.limits
+        spent, limits = self.spent, self.limits
         rows: tuple[tuple[LimitName, float, float, str], ...] = (
             ("iterations", spent.iterations, limits.max_iterations, "turns"),
             ("runtime", spent.runtime, limits.max_runtime, "seconds of run time"),
@@ -153,7 +135,7 @@ class SafetyGuard:
         for name, value, maximum, what in rows:
             if value >= maximum:
                 reason = f"{_spelled(value)} {what}, the limit is {_spelled(maximum)}"
-                return LimitReached(limit=name, value=value, maximum=maximum, reason=reason)
+                return LimitReached(limit=name, reason=reason)
         return None
 
     def detect_loop(self, output: str | None) -> bool:
@@ -165,13 +147,13 @@ class SafetyGuard:
         shown = clean(cut(output or "", _LONGEST))
         if not shown.strip():
             return False
-        for earlier in self._outputs:
+        for earlier in self.spent.outputs[-self._most :]:
             alike = similarity(shown, earlier, self._ratio)
             if alike >= self._threshold:
                 _LOG.warning("Loop detected: %.1f%% similarity to previous output", 100 * alike)
                 self.found = alike
                 return True
-        self._outputs.append(shown)
+        self.spent.outputs = [*self.spent.outputs, shown][-self._most :]
         return False
 
     def record_success(self, *, cost: float = 0.0, now: float | None = None) -> None:
@@ -184,57 +166,30 @@ class SafetyGuard:
 
     def record_failure(self, *, cost: float = 0.0, now: float | None = None) -> None:
         """Count a turn that failed, as :meth:`record_success` one that did not."""
-        self._record(cost, now, failures=self._spent.failures + 1)
-
-    def forgive(self) -> None:
-        """Forget that turns failed in a row, as when a person has looked; what is spent stays so."""
-        self._spent = replace(self._spent, failures=0)
+        self._record(cost, now, failures=self.spent.failures + 1)
 
     def reset(self) -> None:
         """Forget all that was spent and said."""
-        self._spent = Spent()
-        self._now = None
-        self.clear_loop_history()
+        self.spent = Spent()
+        self._now = self.found = None
 
     def clear_loop_history(self) -> None:
         """Forget what was said; what is spent stays so."""
-        self._outputs.clear()
+        self.spent.outputs = []
         self.found = None
-
-    def state(self) -> dict[str, Any]:
-        """What to go on from after this process, as JSON can hold it. Outputs in it are redacted and bounded."""
-        state = GuardState(spent=self._spent, outputs=tuple(self._outputs))
-        restorable: dict[str, Any] = msgspec.to_builtins(state)
-        return restorable
-
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], limits: Limits | None = None, **settings: Any
-    ) -> SafetyGuard:
-        """The guard that gave the state; the limits and settings are those given now.
-
-        :raises ValueError: naming the field which is damaged.
-        """
-        saved = restored(state, GuardState)
-        guard = cls(limits, **settings)
-        guard._spent = saved.spent
-        guard._outputs.extend(saved.outputs)
-        return guard
 
     def _record(self, cost: float, now: float | None, failures: int) -> None:
         _check("cost", cost, 0 <= cost < math.inf, "of at least 0")
         if now is not None:
             self._pass(now)
-        spent = self._spent
-        self._spent = replace(
-            spent, iterations=spent.iterations + 1, cost=spent.cost + cost, failures=failures
-        )
+        self.spent.iterations += 1
+        self.spent.cost += cost
+        self.spent.failures = failures
 
     def _pass(self, now: float) -> None:
         _check("now", now, abs(now) < math.inf, "of seconds")
         # A clock that was set back does not reduce the run time.
-        passed = max(now - (now if self._now is None else self._now), 0.0)
-        self._spent = replace(self._spent, runtime=self._spent.runtime + passed)
+        self.spent.runtime += max(now - (now if self._now is None else self._now), 0.0)
         self._now = now
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
 
-from loop_close.model import Verdict
-from loop_close.records import Objection, Record
-from loop_close.seeds import restored
 from loop_close.seeds.analyzer import REPEATS, AnalysisContext, AnalysisResult, ResponseAnalyzer, errors_in
-from loop_close.seeds.guard import LimitReached, Limits, SafetyGuard
+from loop_close.seeds.guard import LimitReached, Limits, SafetyGuard, Spent
 from loop_close.seeds.outputs import AgentOutput
 from loop_close.seeds.strategies import (
-    Breaker,
     Decision,
     ExitStrategy,
     FixPlan,
@@ -26,7 +22,7 @@ from loop_close.seeds.strategies import (
     follow_steps,
     update_plan,
 )
-from loop_close.seeds.supervisor import Supervisor, ToolResult
+from loop_close.seeds.supervisor import Supervisor, ToolResult, ToolState
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 
@@ -36,31 +32,19 @@ _LOG = logging.getLogger(__name__)
 TESTS = "tests"
 _RESPONSES, _ERRORS, _WORK, _COUNTS = 5, 10, 10, 1_000
 _MAX_TEXT, _MAX_FACT = 20_000, 400
-_NAMED = 3
 
 
-class RunOutcome(Record, frozen=True, kw_only=True):
-    """The outcome of a test run, as the loop needs it.
+class RunOutcome(Standing, frozen=True, kw_only=True):
+    """The outcome of a test run: what a strategy is given of it, and what the loop needs beside.
 
-    :ivar verdict: of the worst of its sources; None if nothing is known of the run.
-    :ivar failing: number of failing tests.
-    :ivar is_complete: the run was finished.
-    :ivar is_edited: the program was edited since the run before; ``has_advanced``: the run advanced.
-    :ivar objections: what keeps green checks from being done; ``changes``: the same as Markdown.
+    :ivar is_edited: the program was edited since the run before.
     :ivar causes: description of each root cause by its id, the first to fix first.
     :ivar state: a digest of the failures; ``meta``: whether the run made progress, by the keys of results.
     :ivar prompt: the next prompt.
     :ivar attempts: the edits before each run of the loop and their effect, one line each, the oldest first.
     """
 
-    verdict: Verdict | None = None
-    failing: int = 0
-    is_complete: bool = False
     is_edited: bool = False
-    has_advanced: bool = False
-    objections: tuple[Objection, ...] = ()
-    changes: str = ""
-    breaker: Breaker = Breaker()
     causes: Mapping[str, str] = {}
     state: str = ""
     meta: Mapping[str, bool] = {}
@@ -68,27 +52,15 @@ class RunOutcome(Record, frozen=True, kw_only=True):
     attempts: tuple[str, ...] = ()
 
     @property
-    def doubt(self) -> str:
-        """The tests as they were that do not pass, or why they did not run, in words; empty without an objection."""
-        tests = [test for each in self.objections for test in each.tests]
-        named = [f"{one_line(each.test, 120)}: {each.outcome}" for each in tests]
-        named += [one_line(each.reason, 200) for each in self.objections if each.reason]
-        if self.objections and not named:
-            files = [one_line(file, 120) for each in self.objections for file in each.files]
-            named = [f"changed: {file}" for file in files] or ["changed"]
-        more = len(named) - _NAMED + sum(each.omitted for each in self.objections)
-        return ", ".join((*named[:_NAMED], *([f"{more} more"] if more > 0 else [])))
-
-    @property
     def is_proven_green(self) -> bool:
         """Whether the tests pass, as they were."""
-        return self.verdict == "green" and not self.doubt
+        return self.verdict == "green" and not self.objection
 
 
 class LoopState(msgspec.Struct, kw_only=True):
     """What a loop goes on from in another process; its texts are redacted and bounded.
 
-    :ivar guard: what the guard goes on from; ``supervisor`` likewise.
+    :ivar spent: what the guard goes on from; ``tools``: what the supervisor does.
     :ivar causes: the root causes of the loop as steps; ``steps``: the user's own.
     :ivar responses: the last of the agent, the oldest first; ``errors`` of its last turns, one text a turn.
     :ivar failing: number of failing tests after each run, if it is known.
@@ -97,8 +69,8 @@ class LoopState(msgspec.Struct, kw_only=True):
     :ivar error: why the last turn failed; empty if it did not.
     """
 
-    guard: dict[str, Any] = {}
-    supervisor: dict[str, Any] = {}
+    spent: Spent = msgspec.field(default_factory=Spent)
+    tools: dict[str, ToolState] = {}
     causes: FixPlan = FixPlan()
     steps: FixPlan = FixPlan()
     responses: list[str] = []
@@ -116,61 +88,51 @@ class AgentLoop:
     saved after each step and resumed.
 
     :ivar analysis: the analysis of the agent's last message.
+    :ivar state: what to save; ``guard``: its limits, and what it has spent.
     :param strategy: decides when the loop ends.
     :param limits: what the loop may spend.
     :param task: what the agent has to do beside making the tests pass; empty if that is all.
+    :param state: of the loop to resume. A person has looked at it meanwhile: failed turns and runs without progress no
+        longer count as in a row.
     """
 
-    def __init__(self, strategy: ExitStrategy, limits: Limits | None = None, *, task: str = "") -> None:
+    def __init__(
+        self,
+        strategy: ExitStrategy,
+        limits: Limits | None = None,
+        *,
+        task: str = "",
+        state: LoopState | None = None,
+    ) -> None:
         self.analysis = AnalysisResult()
+        self.state = state or LoopState()
+        self.guard = SafetyGuard(limits, self.state.spent)
         self._strategy = strategy
         self._task = task
-        self._guard = SafetyGuard(limits)
-        self._supervisor = Supervisor()
-        self._state = LoopState()
+        self._supervisor = Supervisor(self.state.tools)
         self._has_turned = False
-
-    @property
-    def limits(self) -> Limits:
-        """What the loop may spend."""
-        return self._guard.limits
+        if state is not None:
+            self.guard.spent.failures = 0
+            self._supervisor.forget(TESTS)
+            if state.responses:
+                self._analyze(state.responses.pop())
 
     @property
     def turns(self) -> int:
         """How many turns the agent had."""
-        return self._guard.spent.iterations
-
-    @property
-    def failing(self) -> Sequence[int]:
-        """Number of failing tests after each run, if it is known."""
-        return self._state.failing
+        return self.guard.spent.iterations
 
     @property
     def plan(self) -> FixPlan:
         """The user's own steps, then the root causes of the loop, with their state."""
-        return FixPlan(steps=(*self._state.steps.steps, *self._state.causes.steps))
-
-    @property
-    def work(self) -> Sequence[str]:
-        """The work that the agent reported, one line for each of the last turns that report any."""
-        return self._state.work
-
-    @property
-    def cost(self) -> float:
-        """The cost of the turns, as far as the agent reports it."""
-        return self._guard.spent.cost
-
-    @property
-    def runtime(self) -> float:
-        """Run time of the loop, in seconds."""
-        return self._guard.spent.runtime
+        return FixPlan(steps=(*self.state.steps.steps, *self.state.causes.steps))
 
     def limit(self, now: float) -> LimitReached | None:
         """The limit that is reached; None if the agent may have another turn.
 
         :param now: seconds of a monotonic clock.
         """
-        reached, error = self._guard.check(now), self._state.error
+        reached, error = self.guard.check(now), self.state.error
         if reached is None or reached.limit != "failures" or not error:
             return reached
         return replace(reached, reason=f"{reached.reason}; the last turn failed: {error}")
@@ -180,7 +142,7 @@ class AgentLoop:
 
         :param steps: description of each step, and whether it is completed.
         """
-        self._state.steps = follow_steps(self._state.steps, steps)
+        self.state.steps = follow_steps(self.state.steps, steps)
 
     def tested(self, outcome: RunOutcome) -> Decision:
         """Decide after a run of the tests.
@@ -188,22 +150,11 @@ class AgentLoop:
         Before the agent's first turn the loop is never stuck: the agent did not cause that state. A task, a plan, or an
         agent that says that it is not done, asks for more than green tests.
         """
-        state = self._state
+        state = self.state
         if outcome.failing or outcome.is_proven_green:
             state.failing = [*state.failing, outcome.failing][-_COUNTS:]
         self._update_plans(outcome)
-        standing = Standing(
-            analysis=self.analysis,
-            verdict=outcome.verdict,
-            failing=outcome.failing,
-            has_advanced=outcome.has_advanced,
-            is_fresh=True,
-            is_complete=outcome.is_complete,
-            tampered=outcome.doubt,
-            breaker=outcome.breaker,
-            iteration=max(self.turns, 1),
-            fix_plan=self.plan,
-        )
+        standing = replace(outcome, analysis=self.analysis, iteration=max(self.turns, 1), fix_plan=self.plan)
         against = doubts(standing)
         trip = self._supervisor.observe(self._result(outcome))
         decision = self._strategy.decide(standing)
@@ -213,11 +164,11 @@ class AgentLoop:
         if not against and not has_more:
             return decision if decision.action == "done" else _GREEN
         if decision.action == "continue" and trip is not None:
-            reason = f"{trip.text.partition(chr(10))[0]} {outcome.doubt}".strip()
+            reason = f"{trip.text.partition(chr(10))[0]} {outcome.objection}".strip()
             decision = Decision(action="stuck", reason=reason, strategy="supervisor")
         elif decision.action == "continue" and self._is_repeating(outcome):
             _LOG.warning("Breaking loop due to repetitive agent outputs")
-            alike = f"{self._guard.found:.0%} alike"
+            alike = f"{self.guard.found:.0%} alike"
             reason = f"the agent repeats an earlier message ({alike}), and the runs do not advance"
             decision = Decision(action="stuck", reason=reason, strategy="safety_guard")
         is_stuck_before = decision.action == "stuck" and not self._has_turned
@@ -225,11 +176,11 @@ class AgentLoop:
 
     def _update_plans(self, outcome: RunOutcome) -> None:
         """Update both plans; with another cause next, what the tests showed for the one before counts no more."""
-        state, before = self._state, self._state.causes.current_step
+        state, before = self.state, self.state.causes.current_step
         state.causes = update_plan(
             state.causes,
             outcome.causes,
-            is_complete=outcome.is_complete and not outcome.doubt,
+            is_complete=outcome.is_complete and not outcome.objection,
             is_edited=outcome.is_edited,
         )
         if self._has_turned and outcome.is_edited:
@@ -240,7 +191,7 @@ class AgentLoop:
 
     def _result(self, outcome: RunOutcome) -> ToolResult:
         """The run as the result of a tool. A task may take many green runs: they are equal only over unedited code."""
-        content = f"{outcome.verdict} {outcome.state} {outcome.doubt}"
+        content = f"{outcome.verdict} {outcome.state} {outcome.objection}"
         if outcome.is_proven_green:
             number = self.turns if outcome.is_edited or not self.turns else ""
             return ToolResult(tool=TESTS, content=f"{content} {number}")
@@ -249,8 +200,8 @@ class AgentLoop:
 
     def _is_repeating(self, outcome: RunOutcome) -> bool:
         """Whether the agent repeats an earlier message, and edited nothing, or repeated itself three times in a row."""
-        is_again = self._guard.found is not None and not outcome.has_advanced
-        return is_again and (not outcome.is_edited or self._state.repeats + 1 >= REPEATS)
+        is_again = self.guard.found is not None and not outcome.has_advanced
+        return is_again and (not outcome.is_edited or self.state.repeats + 1 >= REPEATS)
 
     def answered(self, said: AgentOutput, *, error: str = "", now: float) -> None:
         """Record a turn of the agent.
@@ -258,13 +209,13 @@ class AgentLoop:
         :param error: why the turn failed; empty if it did not.
         :param now: as in :meth:`limit`.
         """
-        state, text = self._state, clean(said.text, _MAX_TEXT)
+        state, text = self.state, clean(said.text, _MAX_TEXT)
         self._analyze(text)
         if work := self.analysis.work_summary:
             state.work = [*state.work, f"turn {self.turns + 1}: {work}"][-_WORK:]
-        state.repeats = state.repeats + 1 if self._guard.detect_loop(said.text) else 0
+        state.repeats = state.repeats + 1 if self.guard.detect_loop(said.text) else 0
         error = error or ("the agent reported an error" if said.is_error else "")
-        record = self._guard.record_failure if error else self._guard.record_success
+        record = self.guard.record_failure if error else self.guard.record_success
         record(cost=said.cost, now=now)
         state.error = one_line(clean(error), 300)
         state.errors = [*state.errors, "\n".join(filter(None, (state.error, *errors_in(text))))][-_ERRORS:]
@@ -274,17 +225,17 @@ class AgentLoop:
         """Analyze a response, and keep it for the analysis of later ones."""
         context = AnalysisContext(
             iteration=self.turns + 1,
-            previous_responses=tuple(self._state.responses),
-            error_history=tuple(self._state.errors),
+            previous_responses=tuple(self.state.responses),
+            error_history=tuple(self.state.errors),
             task_description=self._task,
         )
-        self._state.responses = [*self._state.responses, text][-_RESPONSES:]
+        self.state.responses = [*self.state.responses, text][-_RESPONSES:]
         self.analysis = ResponseAnalyzer().analyze(text, context)
 
     def prompt(self, outcome: RunOutcome, decision: Decision) -> str:
         """The text for the agent's next turn, as Markdown: the task, the next prompt, facts of the loop."""
-        state, steps, at = self._state, self._state.steps.steps, self._state.steps.current_step
-        most = self.limits.max_iterations
+        state, steps, at = self.state, self.state.steps.steps, self.state.steps.current_step
+        most = self.guard.limits.max_iterations
         limit = f" of at most {most:g}" if most < float("inf") else ""
         facts = [f"Turn {self.turns + 1}{limit}."]
         if self.turns:
@@ -293,49 +244,14 @@ class AgentLoop:
         if at < len(steps):
             facts.append(f"Step {at + 1} of {len(steps)} of the plan is next: {steps[at].description}")
             facts.append("A step counts as completed once its box is checked in the file of the plan.")
-        if outcome.doubt and outcome.doubt not in decision.reason:
-            facts.append(f"Of the tests as they were: {outcome.doubt}.")
+        if outcome.objection and outcome.objection not in decision.reason:
+            facts.append(f"{outcome.objection}.")
         if state.work and state.work[-1].startswith(f"turn {self.turns}: "):
             facts.append(f"The agent's own account of {state.work[-1]}.")
-        tests = outcome.prompt
-        if outcome.verdict == "green" and outcome.doubt:
-            tests = f"{_CHANGED.format(doubt=outcome.doubt)}\n\n{outcome.changes}"
-        parts = [self._task.strip() + "\n\n---"] * bool(self._task.strip()) + [tests.strip()] * bool(
-            tests.strip()
-        )
+        task, tests = self._task.strip(), outcome.prompt.strip()
+        parts = [f"{task}\n\n---"] * bool(task) + [tests] * bool(tests)
         shown = "\n".join(f"- {one_line(fact, _MAX_FACT)}" for fact in (*facts, *decision.warnings))
         return "\n\n".join((*parts, "## This loop", shown)) + "\n"
 
-    def state(self) -> dict[str, Any]:
-        """The state to resume from, as plain JSON values; its texts are redacted and bounded."""
-        self._state.guard = self._guard.state()
-        self._state.supervisor = self._supervisor.state()
-        plain: dict[str, Any] = msgspec.to_builtins(self._state)
-        return plain
-
-    @classmethod
-    def from_state(
-        cls, state: Mapping[str, Any], strategy: ExitStrategy, limits: Limits | None = None, *, task: str = ""
-    ) -> AgentLoop:
-        """The loop of a saved state; strategy, limits and task are those given now.
-
-        A person has looked at it meanwhile: failed turns and runs without progress no longer count as in a row.
-
-        :raises ValueError: naming the damaged field.
-        """
-        loop = cls(strategy, limits, task=task)
-        loop._state = saved = restored(state, LoopState)
-        loop._guard = SafetyGuard.from_state(saved.guard, limits)
-        loop._guard.forgive()
-        loop._supervisor = Supervisor.from_state(saved.supervisor)
-        loop._supervisor.forget(TESTS)
-        if saved.responses:
-            loop._analyze(saved.responses.pop())
-        return loop
-
 
 _GREEN = Decision(action="done", reason="the tests are green", strategy=TESTS)
-_CHANGED = (
-    "# The tests pass, but not the tests as they were\n\n{doubt}.\n\nThe loop is not done until these pass, or a person"
-    " accepts the new ones (`loop-close accept`)."
-)

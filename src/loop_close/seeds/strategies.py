@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from loop_close.model import Verdict
 from loop_close.records import Record
-from loop_close.seeds.analyzer import A_SIGNAL, ENOUGH, AnalysisResult, confidence
+from loop_close.seeds.analyzer import A_SIGNAL, ENOUGH, WEIGHTS, AnalysisResult
 from loop_close.text import fault_text, one_line
 
 #: The reason where the agent's message has no completion word or marker.
@@ -119,16 +119,6 @@ def update_plan(
 Action = Literal["continue", "done", "stuck"]
 
 
-class Breaker(Record, frozen=True, kw_only=True):
-    """Whether the loop should go on: ``half_open`` before the last attempt that it allows, ``open`` if it is stuck.
-
-    :ivar reason: why it is not closed, in words; empty while it is.
-    """
-
-    state: Literal["closed", "half_open", "open"] = "closed"
-    reason: str = ""
-
-
 class Decision(Record, frozen=True, kw_only=True):
     """The result of an exit strategy.
 
@@ -149,23 +139,21 @@ class Standing(Record, frozen=True, kw_only=True):
     :ivar analysis: of the agent's message; empty without a message.
     :ivar verdict: of the last run; None without a run. ``failing``: number of tests that still fail after it.
     :ivar has_advanced: that run reached fewer failures than before, or is the first one that fails.
-    :ivar is_fresh: no project file was edited since that run.
     :ivar is_complete: that run finished, and it selected every test.
-    :ivar tampered: in words, which of the tests as they were do not pass; empty without an objection.
+    :ivar objection: why a green run does not count, in words: the tests as they were do not pass.
+    :ivar stuck: why the runs are stuck, in words; empty while they are not. Then the circuit breaker is open.
     :ivar iteration: the number of the turn, from 1.
-    :ivar fix_plan: None if no plan is kept.
     """
 
     analysis: AnalysisResult = AnalysisResult()
     verdict: Verdict | None = None
     failing: int = 0
     has_advanced: bool = False
-    is_fresh: bool = False
     is_complete: bool = False
-    tampered: str = ""
-    breaker: Breaker = Breaker()
+    objection: str = ""
+    stuck: str = ""
     iteration: int = 1
-    fix_plan: FixPlan | None = None
+    fix_plan: FixPlan = FixPlan()
 
 
 class ExitStrategy(Record, frozen=True, kw_only=True):
@@ -192,9 +180,8 @@ def doubts(standing: Standing) -> tuple[str, ...]:
         red = f"{failing} {'test fails' if failing == 1 else 'tests fail'}"
     rows = (
         (standing.verdict != "green", red),
-        (not standing.is_fresh, "tests have not run since the last edit"),
         (not standing.is_complete, "the run is incomplete"),
-        (bool(standing.tampered), f"of the tests as they were: {standing.tampered}"),
+        (bool(standing.objection), standing.objection),
     )
     return tuple(words for is_so, words in rows if is_so)
 
@@ -228,8 +215,8 @@ def _decide_done_signals(standing: Standing) -> Decision:
     By its weights alone an answer with no completion word reaches 40: it is never done.
     """
     analysis = standing.analysis
-    shown = analysis.parts if doubts(standing) else replace(analysis.parts, tests=100.0)
-    reached = max(analysis.confidence, confidence(shown))
+    unproven = 0.0 if doubts(standing) else 100.0 - analysis.tests
+    reached = round(analysis.confidence + unproven * WEIGHTS["tests"], 2)
     why_not = _why_not(standing)
     if reached < ENOUGH_SIGNALS:
         why_not = f"confidence is {reached:g}, below {ENOUGH_SIGNALS:g}"
@@ -250,12 +237,10 @@ def _why_not(standing: Standing) -> str:
 
 def _decide_circuit_breaker(standing: Standing) -> Decision:
     """Stuck when the breaker is open, and never otherwise. It names itself, as "auto" falls back to it."""
-    breaker = standing.breaker
-    if breaker.state == "open":
-        reason = f"the loop is stuck: {breaker.reason or 'no progress'}"
-        return Decision(action="stuck", reason=reason, strategy="circuit_breaker")
-    reason = breaker.reason or "the loop is not stuck"
-    return Decision(action="continue", reason=reason, strategy="circuit_breaker")
+    name = "circuit_breaker"
+    if standing.stuck:
+        return Decision(action="stuck", reason=f"the loop is stuck: {standing.stuck}", strategy=name)
+    return Decision(action="continue", reason="the loop is not stuck", strategy=name)
 
 
 def _decide_fix_plan(standing: Standing) -> Decision:
@@ -263,8 +248,7 @@ def _decide_fix_plan(standing: Standing) -> Decision:
 
     An empty plan is not completion, and a plan of which nothing was completed never is.
     """
-    steps = standing.fix_plan.steps if standing.fix_plan is not None else ()
-    at = standing.fix_plan.current_step if standing.fix_plan is not None else 0
+    steps, at = standing.fix_plan.steps, standing.fix_plan.current_step
     names = [f"{step.description} [{step.cause}]" if step.description else step.cause for step in steps]
     warnings = tuple(
         f"skipped after {step.attempts} attempt{'s' * (step.attempts != 1)}: {name}"
@@ -285,8 +269,8 @@ def _decide_fix_plan(standing: Standing) -> Decision:
         )
     else:
         reason = f"{completed} of {len(steps)} steps of the fix plan are completed; {'; '.join(against)}"
-        # What was skipped is still broken, and nothing is left to try. A stale or incomplete run does not show that.
-        if warnings and standing.verdict == "red" and standing.is_fresh and standing.is_complete:
+        # What was skipped is still broken, and nothing is left to try. An incomplete run does not show that.
+        if warnings and standing.verdict == "red" and standing.is_complete:
             action = "stuck"
         if not against:
             action, reason = "done", f"{reason.removesuffix('; ')}, and the tests are green"

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec.structs import asdict
 
 from loop_close.loop import is_stuck
 from loop_close.records import Loop, Record
-from loop_close.seeds import restored
 from loop_close.text import code, cut, digest, sanitize
 from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
@@ -27,6 +25,11 @@ OWN_KEY = NON_ADVANCING_KEYS[1]
 INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
 
 TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
+#: The same two results in turn, so often: ``A, B, A, B`` is twice.
+ALTERNATIONS = 2
+LONGEST_CYCLE = 5
+#: Infrastructure failures in a row, whatever their text.
+INFRASTRUCTURE_FAILURES = 10
 #: The text of a trip stays below it.
 MAX_TEXT = 1_000
 _MAX_NAME, _MAX_SHOWN = 80, 300
@@ -52,40 +55,17 @@ class Trip(Record, frozen=True, kw_only=True):
     """Why a tool is stuck.
 
     :ivar count: results in a row that show it.
-    :ivar length: length of the cycle; 1 if the results are the same, 0 for infrastructure failures.
     :ivar text: replaces the tool's result for the model: facts, safe to show, below 1,000 characters.
     """
 
     tool: str
     kind: TripKind
     count: int
-    length: int
     text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 
 
-class SupervisorLimits(Record, frozen=True, kw_only=True):
-    """When a tool counts as making no progress.
-
-    :ivar repeats: repetitions of the same result, or of the same cycle of three or more results.
-    :ivar alternations: repetitions of the same two results in turn: ``A, B, A, B`` is two.
-    :ivar longest_cycle: the most results in a cycle.
-    :ivar infrastructure: infrastructure failures in a row (time limits, network, rate limits), whatever their text.
-    :raises ValueError: for a limit below 2.
-    """
-
-    repeats: int = 3
-    alternations: int = 2
-    longest_cycle: int = 5
-    infrastructure: int = 10
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if not value >= 2:
-                raise ValueError(f"{name} is {value!r}: it must be at least 2")
-
-
 class ToolState(msgspec.Struct, kw_only=True):
-    """The results of one tool.
+    """The results of one tool: digests and texts that JSON can hold.
 
     :ivar row: marks of the last results: equal for equal results.
     :ivar infrastructure: infrastructure failures in a row.
@@ -97,33 +77,26 @@ class ToolState(msgspec.Struct, kw_only=True):
     trip: Trip | None = None
 
 
-class SupervisorState(msgspec.Struct, kw_only=True):
-    """What a supervisor goes on from in another process: the state of each tool, by its name."""
-
-    tools: dict[str, ToolState] = {}
-
-
 class Supervisor:
     """Receives the results of one run's tools one by one.
 
     Each tool is watched by itself, so that calls of others in between hide nothing.
 
-    :param limits: when a tool counts as stuck.
+    :ivar tools: the state of each tool, by its name; another supervisor, also of another process, can go on from it.
+    :param repeats: so often the same result, or the same cycle of three or more results, makes a tool stuck.
+    :raises ValueError: for fewer than two.
     """
 
-    def __init__(self, limits: SupervisorLimits | None = None) -> None:
-        self.limits = limits or SupervisorLimits()
-        self._state = SupervisorState()
-
-    @property
-    def disabled(self) -> frozenset[str]:
-        """The tools that are stuck."""
-        return frozenset(self.trips)
+    def __init__(self, tools: dict[str, ToolState] | None = None, *, repeats: int = 3) -> None:
+        if not repeats >= 2:
+            raise ValueError(f"repeats is {repeats!r}: it must be at least 2")
+        self.tools = tools if tools is not None else {}
+        self._repeats = repeats
 
     @property
     def trips(self) -> Mapping[str, Trip]:
-        """The tools that are stuck, and why."""
-        return {name: tool.trip for name, tool in self._state.tools.items() if tool.trip is not None}
+        """The tools that are stuck, and so disabled, and why."""
+        return {name: tool.trip for name, tool in self.tools.items() if tool.trip is not None}
 
     def observe(self, result: ToolResult) -> Trip | None:
         """Record a result.
@@ -131,55 +104,39 @@ class Supervisor:
         :returns: None if the model should get the result as it is; else the trip, whose text replaces the result. The
             same trip is returned until the tool has a result that is marked as progress.
         """
-        meta, limits = result.meta or {}, self.limits
+        meta = result.meta or {}
         if meta.get(OWN_KEY) is False:
             self.forget(result.tool)
             return None
-        tool = self._state.tools.setdefault(result.tool, ToolState())
+        tool = self.tools.setdefault(result.tool, ToolState())
         if tool.trip is not None:
             return tool.trip
         if any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS):
             tool.infrastructure += 1
-            if tool.infrastructure >= limits.infrastructure:
+            if tool.infrastructure >= INFRASTRUCTURE_FAILURES:
                 tool.trip = _trip(result, "infrastructure", tool.infrastructure, 0)
             return tool.trip
         tool.infrastructure = 0
-        longest = max(limits.repeats * limits.longest_cycle, 2 * limits.alternations)
-        tool.row = [*tool.row, _mark(result)][-longest:]
-        if length := cycle_length(tool.row, limits):
-            count = length * (limits.alternations if length == 2 else limits.repeats)
+        tool.row = [*tool.row, _mark(result)][-self._repeats * LONGEST_CYCLE :]
+        if length := cycle_length(tool.row, self._repeats):
+            count = length * (ALTERNATIONS if length == 2 else self._repeats)
             same: TripKind = "non-advancing" if tool.row[-1] == _STALLED else "repeated"
             tool.trip = _trip(result, same if length == 1 else "cycle", count, length)
         return tool.trip
 
     def forget(self, tool: str) -> None:
         """Forget the results of one tool, as when it is given something else to do."""
-        self._state.tools.pop(tool, None)
+        self.tools.pop(tool, None)
 
     def reset(self) -> None:
         """Forget all results, as for another run."""
-        self._state = SupervisorState()
-
-    def state(self) -> dict[str, Any]:
-        """What to go on from after this process, as JSON can hold it: digests, and the texts of trips."""
-        restorable: dict[str, Any] = msgspec.to_builtins(self._state)
-        return restorable
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any], limits: SupervisorLimits | None = None) -> Supervisor:
-        """The supervisor that gave the state; the limits are those given now.
-
-        :raises ValueError: naming the field which is damaged.
-        """
-        supervisor = cls(limits)
-        supervisor._state = restored(state, SupervisorState)
-        return supervisor
+        self.tools = {}
 
 
-def cycle_length(row: Sequence[str], limits: SupervisorLimits) -> int:
+def cycle_length(row: Sequence[str], repeats: int) -> int:
     """Length of the cycle at the end of the row, the shortest: 1 for the same value again and again; 0 for none."""
-    for length in range(1, limits.longest_cycle + 1):
-        rounds = limits.alternations if length == 2 else limits.repeats
+    for length in range(1, LONGEST_CYCLE + 1):
+        rounds = ALTERNATIONS if length == 2 else repeats
         end = list(row[-length * rounds :])
         is_whole = len(end) == length * rounds and end == end[:length] * rounds
         if is_whole and len(set(end)) >= min(length, 2):
@@ -251,7 +208,7 @@ def _trip(result: ToolResult, kind: TripKind, count: int, length: int) -> Trip:
     # Runs of backticks make a code span longer than what it shows.
     if last.strip() and len("\n".join((*lines, shown))) < MAX_TEXT:
         lines.append(shown)
-    return Trip(tool=result.tool, kind=kind, count=count, length=length, text="\n".join(lines))
+    return Trip(tool=result.tool, kind=kind, count=count, text="\n".join(lines))
 
 
 # --- results of our own tools
