@@ -232,27 +232,15 @@ def test_total_and_deterministic(stdout, stderr, code):
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("budget", "words"),
     [
-        (lambda: close_loop(MYPY, detectors="timeout"), TypeError, r"not one string: \['timeout'\]"),
-        (lambda: run_detectors(observe(MYPY), only="timeout"), TypeError, r"not one string: \['timeout'\]"),
-        (lambda: close_loop(MYPY, detectors=[None]), TypeError, "not NoneType"),
-        (
-            lambda: run_detectors("text"),
-            TypeError,
-            r"needs an Observation, as observe\(\) returns it, not str",
-        ),
-        (
-            lambda: close_loop(MYPY, budget=0),
-            ValueError,
-            "budget must be a whole number of tokens, at least 400, not 0",
-        ),
-        (lambda: close_loop(MYPY, budget="x"), ValueError, "budget must be a whole number"),
+        (0, "budget must be a whole number of tokens, at least 400, not 0"),
+        ("x", "budget must be a whole number"),
     ],
 )
-def test_wrong_arguments_are_named(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
+def test_wrong_budget_is_named(budget, words):
+    with pytest.raises(ValueError, match=words):
+        close_loop(MYPY, budget=budget)
 
 
 @pytest.mark.parametrize("code", [0, None])

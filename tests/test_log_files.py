@@ -23,21 +23,19 @@ def put(folder, name, content):
 def status(path):
     """Of one file: what it counts as, and why."""
     summary = summary_of_file(str(path), "log")
-    for name in ("unknown", "unread", "not_logs"):
-        names = getattr(summary, name)
-        if names.number:
-            return name, names.first[0][1]
+    for _, name, reason in summary.files:
+        return name, reason
     return ("green" if summary.green else "red"), ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such files")
 def test_pipes_and_sockets_are_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert status(tmp_path / "pipe") == ("not_logs", "not a regular file")
+    assert status(tmp_path / "pipe") == ("not a log", "not a regular file")
     with socket.socket(socket.AF_UNIX) as server:
         name = os.path.relpath(tmp_path / "s")  # a longer one may be too long for a socket
         server.bind(name)
-        assert status(tmp_path / "s")[0] in ("not_logs", "unread")
+        assert status(tmp_path / "s")[0] in ("not a log", "unread")
 
 
 @pytest.mark.parametrize(
@@ -54,13 +52,13 @@ def test_pipes_and_sockets_are_not_waited_for(tmp_path):
         (("\ufeff" + XML).encode("utf-16-le"), ("green", "")),
         (f'<?xml version="1.0" encoding="ISO-8859-1"?>\n<!-- é -->{XML}'.encode("latin-1"), ("green", "")),
         (f"caf\xe9 {'-' * 40}\n{RED}".encode("latin-1"), ("red", "")),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ("not_logs", "not a text")),
-        (bytes(range(128, 256)) * 9, ("not_logs", "not a text")),
-        (b"\0" * 9, ("not_logs", "not a text")),
-        (f"# 1 test fails\n\n{RED}\n<!-- loop-close -->\n", ("not_logs", "written by loop-close")),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", ("not a log", "not a text")),
+        (bytes(range(128, 256)) * 9, ("not a log", "not a text")),
+        (b"\0" * 9, ("not a log", "not a text")),
+        (f"# 1 test fails\n\n{RED}\n<!-- loop-close -->\n", ("not a log", "written by loop-close")),
         (f"{RED}# 1 test fails\n\n<!-- loop-close -->\n", ("red", "")),  # as after `cat nextprompt.md`
-        ('{\n"schema": "loop-close.report/1"\n}\n', ("not_logs", "written by loop-close")),
-        ('{\n"schema": "loop-close.summary/1"\n}\n', ("not_logs", "written by loop-close")),
+        ('{\n"schema": "loop-close.report/1"\n}\n', ("not a log", "written by loop-close")),
+        ('{\n"schema": "loop-close.summary/1"\n}\n', ("not a log", "written by loop-close")),
     ],
 )
 def test_what_a_file_counts_as(tmp_path, content, expected):

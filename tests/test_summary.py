@@ -24,7 +24,7 @@ from loop_close import (
     summary_text,
     unread_log,
 )
-from loop_close.library import CauseSummary, Finding, Names, summary_document
+from loop_close.library import CauseSummary, summary_document
 from loop_close.prompt import safe
 from loop_close.readers.logs import XML
 
@@ -49,33 +49,37 @@ RED_XML = (
 _names = st.sampled_from(["a", "b", "run-9", "run-10", "run-010", "ü"]) | any_text
 _few = st.integers(0, 3)
 _shown = any_text.map(safe)
-_findings = st.builds(
-    Finding,
-    log=_names,
+_causes = st.builds(
+    CauseSummary,
+    first_log=st.just(""),
+    last_log=st.just(""),
+    logs=st.just(1),
+    failures=st.just(1),
     kind=st.sampled_from(["test-failure", "crash"]),
     exception=_shown,
     message=_shown,
     location=st.tuples(_shown, _few, _shown),
     suspect=st.none() | st.tuples(_shown, _few, _shown, st.sampled_from([0.25, 0.5])),
-    test=_shown,
+    examples=_shown.map(lambda test: (("", test),)),
 )
 
 
-def _cause(first):
-    return CauseSummary(1, 1, first, first.log, ((first.log, first.test),))
-
-
 def _of_one_log(name, kind, causes):
+    log = safe(name)
     if kind == "red":
-        return LogSummary(red=1, causes=causes)
-    return LogSummary(green=1) if kind == "green" else LogSummary(**{kind: Names(1, ((name, "why"),))})
+        named = {
+            id: replace(each, first_log=log, last_log=log, examples=((log, each.examples[0][1]),))
+            for id, each in causes.items()
+        }
+        return LogSummary(red=1, causes=named)
+    return LogSummary(green=1) if kind == "green" else unread_log(name, "why", kind)
 
 
 _summaries = st.builds(
     _of_one_log,
     _names,
-    st.sampled_from(["red", "red", "green", "unknown", "unread", "not_logs"]),
-    st.dictionaries(st.sampled_from(["0" * 8, "1" * 8, "2" * 8]), _findings.map(_cause), min_size=1),
+    st.sampled_from(["red", "red", "green", "unknown", "unread", "not a log"]),
+    st.dictionaries(st.sampled_from(["0" * 8, "1" * 8, "2" * 8]), _causes, min_size=1),
 )
 
 
@@ -139,7 +143,7 @@ def test_a_log_is_red_or_green_as_analyze_says(path):
 @pytest.mark.parametrize("kind", [str, bytes])
 def test_text_is_a_string_or_bytes(text, green, red, kind):
     summary = summary_of_log("a", text if kind is str else text.encode())
-    assert (summary.green, summary.red, summary.unknown.number) == (green, red, 1 - green - red)
+    assert (summary.green, summary.red, summary.unknown) == (green, red, 1 - green - red)
     assert summary.is_green == bool(green)
 
 
@@ -148,7 +152,7 @@ def test_junit_xml_is_read_as_bytes_and_as_text():
     as_bytes, as_text = summary_of_log("a", text.encode()), summary_of_log("a", text)
     assert as_bytes == as_text
     (cause,) = as_bytes.causes.values()
-    assert cause.first.test.endswith("test_é")
+    assert cause.examples[0][1].endswith("test_é")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +172,7 @@ def test_beginning_of_junit_xml(begin, expected):
 
 
 def test_root_counts_only_for_logs_that_name_it():
-    at = [c.first.location[0] for c in summary_of_log("a", CRASH, "/srv/shop").causes.values()]
+    at = [c.location[0] for c in summary_of_log("a", CRASH, "/srv/shop").causes.values()]
     assert at == ["shop.py"]
     assert summary_of_log("a", CRASH, "/elsewhere") == summary_of_log("a", CRASH)
     for path in SAMPLES:
@@ -215,13 +219,13 @@ def test_size_does_not_grow_with_the_number_of_logs():
         renamed = (
             replace(
                 kind,
-                unknown=replace(kind.unknown, first=tuple((f"{n:09}", w) for _, w in kind.unknown.first)),
+                files=tuple((f"{n:09}", *rest) for _, *rest in kind.files),
                 causes={
                     name: replace(
                         cause,
-                        first=replace(cause.first, log=f"{n:09}"),
-                        last=f"{n:09}",
-                        examples=((f"{n:09}", cause.first.test),),
+                        first_log=f"{n:09}",
+                        last_log=f"{n:09}",
+                        examples=((f"{n:09}", cause.examples[0][1]),),
                     )
                     for name, cause in kind.causes.items()
                 },
@@ -263,7 +267,7 @@ def test_credentials_are_not_kept():
     token = "ghp_" + "a1B2" * 9
     summary = summary_of_log(f"{token}.log", CRASH.replace("tea", token))
     assert token not in summary_json(summary) + summary_text(summary)
-    assert token not in str([cause.first.message for cause in summary.causes.values()])
+    assert token not in str([cause.message for cause in summary.causes.values()])
 
 
 def test_text_shows_the_most_frequent_and_counts_the_rest():
@@ -285,4 +289,4 @@ def test_text_of_no_log():
 def test_log_of_which_only_the_end_was_read_is_not_said_to_show_no_result():
     green = "collected 1 item\n\n" + " 1 passed in 0.12s ".center(80, "=") + "\n"
     found = summary_of_log("a.log", "x" * 79 + "\n" + ("noise " * 10 + "\n") * 17_000 + green)
-    assert found.unknown.first == (("a.log", "only its last 1,000,000 characters were read"),)
+    assert found.files == (("a.log", "unknown", "only its last 1,000,000 characters were read"),)

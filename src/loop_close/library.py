@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Literal
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
@@ -44,48 +44,29 @@ _NUMBERS = re.compile("([0-9]+)")
 _Order = tuple[object, ...]
 
 
-class Names(Record, frozen=True):
-    """Files of one kind: how many there are, and the first of them by name.
+class CauseSummary(Record, frozen=True):
+    """A root cause over all logs that have it, as the first of them shows it; all text is safe to show and bounded.
 
-    :ivar first: (name, reason) pairs, at most 20, sorted.
-    """
-
-    number: int = 0
-    first: tuple[tuple[str, str], ...] = ()
-
-
-class Finding(Record, frozen=True):
-    """A root cause as one log shows it; all text is safe to show and bounded, but for the name of the log.
-
-    :ivar log: the log's name, as it was given.
+    :ivar first_log: the first log by name that has it; ``last_log`` the last.
     :ivar kind: the detector's kind, such as ``test-failure``.
     :ivar location: (file, line, function) of the failure itself.
     :ivar suspect: (file, line, function, probability) of the likeliest place; None if none is known.
-    :ivar test: the node id of a failing test; empty for what is not a test.
+    :ivar examples: (log, test) of the first three logs; no test for what is not a test.
     """
 
-    log: str
+    first_log: str
+    last_log: str
+    logs: int
+    failures: int
     kind: str
     exception: str
     message: str
     location: tuple[str, int, str]
     suspect: tuple[str, int, str, float] | None
-    test: str
-
-
-class CauseSummary(Record, frozen=True):
-    """A root cause over all logs that have it.
-
-    :ivar first: what the first log by name shows of it.
-    :ivar last: the name of the last log that has it.
-    :ivar examples: (log, test) of the first three logs.
-    """
-
-    logs: int
-    failures: int
-    first: Finding
-    last: str
     examples: tuple[tuple[str, str], ...]
+
+
+Uncounted = Literal["unknown", "unread", "not a log"]
 
 
 class LogSummary(Record, frozen=True):
@@ -94,23 +75,25 @@ class LogSummary(Record, frozen=True):
     Two summaries are equal if they are of the same logs, in whatever order these were combined.
 
     :ivar green: the number of logs in which nothing is wrong; ``red`` of those that show a failure.
-    :ivar unknown: logs that do not show whether the run was green.
-    :ivar unread: logs that could not be read.
-    :ivar not_logs: files that are not logs, such as binary ones.
+    :ivar unknown: of logs that do not show whether the run was green.
+    :ivar unread: of logs that could not be read.
+    :ivar not_a_log: of files that are not logs, such as binary ones.
+    :ivar files: (name, status, reason) of the first twenty that are neither green nor red, by name.
     :ivar causes: by the id of the root cause.
     """
 
     green: int = 0
     red: int = 0
-    unknown: Names = Names()
-    unread: Names = Names()
-    not_logs: Names = Names()
+    unknown: int = 0
+    unread: int = 0
+    not_a_log: int = 0
+    files: tuple[tuple[str, Uncounted, str], ...] = ()
     causes: Mapping[str, CauseSummary] = {}
 
     @property
     def logs(self) -> int:
         """The number of logs, those that could not be read included."""
-        return self.green + self.red + self.unknown.number + self.unread.number
+        return self.green + self.red + self.unknown + self.unread
 
     @property
     def failures(self) -> int:
@@ -136,7 +119,7 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     """
     whole = text if isinstance(text, str) else decoded(text)
     if not whole.strip():
-        return LogSummary(unknown=Names(1, ((name, "empty"),)))
+        return unread_log(name, "empty", "unknown")
     is_cut = len(whole) > MAX_STREAM and not XML.match(whole)
     return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))), is_cut=is_cut)
 
@@ -145,44 +128,40 @@ def _root(text: str, root: str) -> str:
     return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
 
 
-def unread_log(name: str, reason: str) -> LogSummary:
-    """The summary of a log that could not be read."""
-    return LogSummary(unread=Names(1, ((name, reason),)))
-
-
-def not_a_log(name: str, reason: str) -> LogSummary:
-    """The summary of a file that is not a log."""
-    return LogSummary(not_logs=Names(1, ((name, reason),)))
+def unread_log(name: str, reason: str, status: Uncounted = "unread") -> LogSummary:
+    """The summary of a file that is neither a green nor a red log, such as one that could not be read."""
+    file = (safe(name, _MAX_NAME), status, safe(reason, _MAX_NAME))
+    return replace(LogSummary(files=(file,)), **{status.replace(" ", "_"): 1})
 
 
 def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:
     if report.verdict == "green":
         return LogSummary(green=1)
-    if not report.causes:
-        reason = report.observation.incomplete or report.stall_reason
-        if reason == "no-patterns-matched":
-            reason = f"only its last {MAX_STREAM:,} characters were read" if is_cut else "it shows no result"
-        reason = safe(reason, _MAX_NAME)
-        return LogSummary(unknown=Names(1, ((name, reason),)))
-    return LogSummary(red=1, causes={cause.id: _cause(name, cause) for cause in report.causes})
+    if report.causes:
+        shown = safe(name, _MAX_NAME)
+        return LogSummary(red=1, causes={cause.id: _cause(shown, cause) for cause in report.causes})
+    reason = report.observation.incomplete or report.stall_reason
+    if reason == "no-patterns-matched":
+        reason = f"only its last {MAX_STREAM:,} characters were read" if is_cut else "it shows no result"
+    return unread_log(name, reason, "unknown")
 
 
-def _cause(name: str, cause: RootCause) -> CauseSummary:
+def _cause(log: str, cause: RootCause) -> CauseSummary:
     failure, at = representative(cause), probable_place(cause)
     file, line, function = failure_place(failure)
-    first = Finding(
-        log=name,
+    place = (safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME))
+    return CauseSummary(
+        first_log=log,
+        last_log=log,
+        logs=1,
+        failures=sum(each.failure.number for each in cause.evidence if each.failure is not None),
         kind=cause.kind,
         exception=safe(failure.raised.type, _MAX_NAME) if failure.raised is not None else "",
         message=safe(failure.message, _MAX_MESSAGE),
         location=(safe(file, _MAX_NAME), line, safe(function, _MAX_NAME)),
-        suspect=None
-        if at.score is None
-        else (safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME), at.score),
-        test=safe(failure.nodeid, _MAX_NAME),
+        suspect=(*place, at.score) if at.score is not None else None,
+        examples=((log, safe(failure.nodeid, _MAX_NAME)),),
     )
-    failures = sum(each.failure.number for each in cause.evidence if each.failure is not None)
-    return CauseSummary(1, failures, first, name, ((name, first.test),))
 
 
 def combine_summaries(left: LogSummary, right: LogSummary) -> LogSummary:
@@ -195,30 +174,29 @@ def combine_summaries(left: LogSummary, right: LogSummary) -> LogSummary:
     for name, cause in less.items():
         known = causes.get(name)
         causes[name] = cause if known is None else _together(known, cause)
+    files = sorted((*left.files, *right.files), key=lambda file: (*_name_order(file[0]), file))
     return LogSummary(
         green=left.green + right.green,
         red=left.red + right.red,
-        unknown=_all_names(left.unknown, right.unknown),
-        unread=_all_names(left.unread, right.unread),
-        not_logs=_all_names(left.not_logs, right.not_logs),
+        unknown=left.unknown + right.unknown,
+        unread=left.unread + right.unread,
+        not_a_log=left.not_a_log + right.not_a_log,
+        files=tuple(files[:_NAMED]),
         causes=causes,
     )
 
 
 def _together(one: CauseSummary, other: CauseSummary) -> CauseSummary:
-    examples = sorted((*one.examples, *other.examples), key=_pair_order)
-    return CauseSummary(
+    examples = sorted(
+        (*one.examples, *other.examples), key=lambda example: (*_name_order(example[0]), example)
+    )
+    return replace(
+        min(one, other, key=_cause_order),
+        last_log=max(one.last_log, other.last_log, key=_name_order),
         logs=one.logs + other.logs,
         failures=one.failures + other.failures,
-        first=min(one.first, other.first, key=_finding_order),
-        last=max(one.last, other.last, key=_name_order),
         examples=tuple(examples[:_EXAMPLES]),
     )
-
-
-def _all_names(one: Names, other: Names) -> Names:
-    first = sorted((*one.first, *other.first), key=_pair_order)
-    return Names(one.number + other.number, tuple(first[:_NAMED]))
 
 
 @lru_cache(maxsize=4_096)
@@ -230,61 +208,44 @@ def _name_order(name: str) -> _Order:
     return tuple(parts), name
 
 
-def _pair_order(pair: tuple[str, str]) -> _Order:
-    return *_name_order(pair[0]), pair[1]
-
-
-def _finding_order(each: Finding) -> _Order:
-    """By the log; between logs of one name by all that is shown, so that their order does not matter."""
-    rest = (each.test, each.message, each.exception, each.kind, each.location, each.suspect or ())
-    return *_name_order(each.log), *rest
+def _cause_order(cause: CauseSummary) -> _Order:
+    """By the first log; between logs of one name by all that is shown, so that their order does not matter."""
+    shown = (cause.message, cause.exception, cause.kind, cause.location, cause.suspect or ())
+    return *_name_order(cause.first_log), *shown
 
 
 def _most_frequent(summary: LogSummary) -> list[tuple[str, CauseSummary]]:
     """By the number of logs, then of failures, then by the first log and the id."""
-    order = sorted(summary.causes.items(), key=lambda each: (_name_order(each[1].first.log), each[0]))
+    order = sorted(summary.causes.items(), key=lambda each: (_name_order(each[1].first_log), each[0]))
     return sorted(order, key=lambda each: (-each[1].logs, -each[1].failures))
 
 
 def summary_document(summary: LogSummary) -> dict[str, Any]:
     """The summary as plain values, as ``schema/summary-1.json`` describes them; the most frequent cause first."""
-    files = [("unread", summary.unread), ("unknown", summary.unknown), ("not-a-log", summary.not_logs)]
     return {
         "schema": SCHEMA,
         "logs": {
             "number": summary.logs,
             "green": summary.green,
             "red": summary.red,
-            "unknown": summary.unknown.number,
-            "unread": summary.unread.number,
+            "unknown": summary.unknown,
+            "unread": summary.unread,
         },
-        "not_logs": summary.not_logs.number,
+        "not_logs": summary.not_a_log,
         "failures": summary.failures,
         "root_causes": [_cause_document(name, cause) for name, cause in _most_frequent(summary)],
-        "files": [
-            {"file": safe(name), "status": status, "reason": safe(reason)}
-            for status, names in files
-            for name, reason in names.first
-        ],
+        "files": [dict(zip(("file", "status", "reason"), file, strict=True)) for file in summary.files],
     }
 
 
 def _cause_document(name: str, cause: CauseSummary) -> dict[str, Any]:
-    first = cause.first
+    place = ("file", "line", "function", "score")
     return {
         "id": name,
-        "kind": first.kind,
-        "exception": first.exception,
-        "message": first.message,
-        "location": dict(zip(("file", "line", "function"), first.location, strict=True)),
-        "suspect": dict(zip(("file", "line", "function", "score"), first.suspect, strict=True))
-        if first.suspect is not None
-        else None,
-        "logs": cause.logs,
-        "failures": cause.failures,
-        "first_log": safe(first.log),
-        "last_log": safe(cause.last),
-        "examples": [{"log": safe(log), "test": test} for log, test in cause.examples],
+        **asdict(cause),
+        "location": dict(zip(place, cause.location, strict=False)),
+        "suspect": dict(zip(place, cause.suspect, strict=True)) if cause.suspect is not None else None,
+        "examples": [{"log": log, "test": test} for log, test in cause.examples],
     }
 
 
@@ -306,46 +267,39 @@ def _lines(summary: LogSummary) -> Iterator[str]:
         yield from _cause_lines(number, name, cause)
     if len(causes) > _SHOWN:
         yield from ("", f"{_many(len(causes) - _SHOWN, 'more root cause')}: see `--json`.")
-    for what, names in (
-        ("Not read", summary.unread),
-        ("Not known to be green or red", summary.unknown),
-        ("Not a log", summary.not_logs),
-    ):
-        if names.number:
-            yield from ("", f"{what}: {_many(names.number, 'file')}.")
-            yield from (f"- {span(name)}: {line_of(reason)}" for name, reason in names.first)
-        if names.number > len(names.first) > 0:
-            yield f"- and {names.number - len(names.first):,} more"
+    left = summary.unknown + summary.unread + summary.not_a_log
+    if left:
+        yield from ("", f"Neither green nor red: {_many(left, 'file')}.")
+    yield from (f"- {status}: {span(name)}: {line_of(reason)}" for name, status, reason in summary.files)
+    if left > len(summary.files):
+        yield f"- and {left - len(summary.files):,} more"
 
 
 def _title(summary: LogSummary, causes: int) -> str:
     rows = (
         (summary.red, "red"),
         (summary.green, "green"),
-        (summary.unknown.number, "unknown"),
-        (summary.unread.number, "not read"),
+        (summary.unknown, "unknown"),
+        (summary.unread, "not read"),
     )
     counts = ", ".join(f"{number:,} {word}" for number, word in rows if number)
     title = f"# {_many(summary.logs, 'log')}: {counts}".removesuffix(": ")
-    return (
-        f"{title}; {_many(summary.failures, 'failure')} by {_many(causes, 'root cause')}" if causes else title
-    )
+    by = f"; {_many(summary.failures, 'failure')} by {_many(causes, 'root cause')}"
+    return f"{title}{by}" if causes else title
 
 
 def _cause_lines(number: int, name: str, cause: CauseSummary) -> Iterator[str]:
-    first = cause.first
-    file, line, function = first.suspect[:3] if first.suspect is not None else first.location
+    file, line, function = (cause.suspect or cause.location)[:3]
     at = f" at {span(f'{file}:{line}' if line else file)}" if file else ""
     inside = f" in {span(f'{function}()', 80)}" if function and function != "<module>" else ""
-    what = span(first.exception or first.kind, 60)
-    said = f": {line_of(first.message, _BRIEF)}" if first.message.strip() else ""
-    yield f"{number}. {what}{at}{inside}{said}"
-    span_of_logs = f"{span(first.log)} to {span(cause.last)}" if cause.last != first.log else span(first.log)
+    said = f": {line_of(cause.message, _BRIEF)}" if cause.message.strip() else ""
+    yield f"{number}. {span(cause.exception or cause.kind, 60)}{at}{inside}{said}"
+    logs = " to ".join(span(log) for log in dict.fromkeys((cause.first_log, cause.last_log)))
     indent = " " * len(f"{number}. ")
-    yield f"{indent}{_many(cause.logs, 'log')}, {_many(cause.failures, 'failure')}: {span_of_logs}"
+    yield f"{indent}{_many(cause.logs, 'log')}, {_many(cause.failures, 'failure')}: {logs}"
     tests = list(dict.fromkeys(test for _, test in cause.examples if test))
     shown = f"; tests such as {', '.join(map(span, tests))}" if tests else ""
-    yield f"{indent}Cause `{name}`, {first.kind}{shown}"
+    yield f"{indent}Cause `{name}`, {cause.kind}{shown}"
 
 
 def _many(number: int, noun: str) -> str:
@@ -420,10 +374,6 @@ def run_detectors(observation: Observation, only: Iterable[str] | None = None) -
     :param only: ids of the detectors to run; None for all.
     :raises ValueError: for an id that does not exist, naming those that do.
     """
-    if not isinstance(observation, Observation):
-        raise TypeError(
-            f"run_detectors needs an Observation, as observe() returns it, not {type(observation).__name__}"
-        )
     return _fit_to_pass_on(registry.run_detectors(observation, _chosen(only)))
 
 
@@ -488,13 +438,9 @@ def _fit_to_pass_on(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
 def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
     if detectors is None:
         return DEFAULT_DETECTORS
-    if isinstance(detectors, str):
-        raise TypeError(f"detectors must be a sequence of ids, not one string: [{detectors!r}]")
     known = {d.id: d for d in DEFAULT_DETECTORS}
     chosen = []
     for one in detectors:
-        if not isinstance(one, str | Detector):
-            raise TypeError(f"a detector must be an id or a loop_close.Detector, not {type(one).__name__}")
         if isinstance(one, str) and one not in known:
             raise ValueError(f"unknown detector {one!r}; known detectors: {', '.join(known)}")
         chosen.append(known[one] if isinstance(one, str) else one)
