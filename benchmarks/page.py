@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.rows import Bench, Row
 from loop_close.page import page_of, read_timeline
-from loop_close.records import Edit, Edits, FailureRecord, Run, RunCounts
+from loop_close.records import Counts, Edit, Edits, FailureRecord, Run
 
 _RUNS, _TESTS, _CAUSES = 500, 2_000, 40
 _SOURCE = "pytest@cpython-3.13"
@@ -107,7 +107,7 @@ def rows(runs: int, tests: int) -> list[Run]:
                 seconds=60.0,
                 exit_code=1,
                 is_finished=True,
-                counts=RunCounts(passed=tests - len(failures), failed=len(failures)),
+                counts=Counts(passed=tests - len(failures), failed=len(failures)),
                 outcomes={_SOURCE: {**dict.fromkeys(names, "passed"), **{names[n]: "failed" for n in here}}},
                 failures=failures,
                 edits=Edits(kind="effective", edits=(edit,)),

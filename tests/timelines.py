@@ -3,7 +3,7 @@
 from loops import edits
 
 from loop_close.emit.report import checked
-from loop_close.records import Edit, FailureRecord, Run, RunCounts
+from loop_close.records import Counts, Edit, FailureRecord, Run
 from loop_close.text.redact import clean
 
 START = 1_700_000_000.0
@@ -67,7 +67,7 @@ def entry(number, *marks, check="", passed=(), skipped=(), **fields):
         seconds=1.5,
         is_green=not marks,
         failures=marks,
-        counts=RunCounts(passed=30, failed=len(marks)),
+        counts=Counts(passed=30, failed=len(marks)),
         outcomes=outcomes if passed or skipped else {},
         **{"is_finished": True, "is_reported": True, **fields},
     )

@@ -6,7 +6,7 @@ import shlex
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -28,7 +28,8 @@ from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
-from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, RunCounts, State
+from loop_close.readers import sum_of
+from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
 from loop_close.text import fault_text
@@ -55,14 +56,6 @@ def reported_in(folder: Path) -> tuple[list[Part], str]:
 def is_explained(parts: Sequence[Part], exit_code: int | None) -> bool:
     """Whether what the pytests of a command reported explains its exit code: its output has no more to say."""
     return bool(parts) and (not exit_code or any(part.observation.exit_code for part in parts))
-
-
-def counts_of(parts: Iterable[Part]) -> RunCounts:
-    """The counts of a run: the sums over its parts."""
-    counts = [part.observation.counts for part in parts]
-    return RunCounts(
-        **{name: sum(getattr(each, name) for each in counts) for name in RunCounts.__struct_fields__}
-    )
 
 
 class Ran(NamedTuple):
@@ -292,7 +285,7 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
         incomplete=run.incomplete or incomplete,
         # Of a check, who ran it has said whether it is green: it saw the process end.
         is_green=run.is_green if run.check else bool(verdicts) and {*verdicts} == {"green"},
-        counts=counts_of(ran.parts),
+        counts=sum_of([part.observation.counts for part in ran.parts]),
         outcomes=outcomes,
         failures=tuple(records[:_MOST_RECORDS]),
         omitted=max(0, len(records) - _MOST_RECORDS),

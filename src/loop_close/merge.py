@@ -17,6 +17,7 @@ from loop_close.facts import failure_order, passing_tests
 from loop_close.judge import judged
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
 from loop_close.parts import Part
+from loop_close.readers import sum_of
 from loop_close.text import digest, listed
 from loop_close.text.redact import MARK
 from loop_close.trace.counts import merge_calls
@@ -122,7 +123,9 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
         _over(seen),
         exit_code=_exit_code(codes),
         provenance=replace(first.provenance, shard=(0, 0)),
-        counts=replace(_sum(seen), collected=max(each.counts.collected for each in seen)),
+        counts=replace(
+            sum_of([each.counts for each in seen]), collected=max(each.counts.collected for each in seen)
+        ),
         incomplete="; ".join(
             dict.fromkeys([*_missing(seen), *filter(None, (each.incomplete for each in seen))])
         ),
@@ -138,12 +141,6 @@ def _exit_code(codes: Sequence[int | None]) -> int | None:
 def _is_empty(shard: Observation) -> bool:
     """Whether all tests that were collected are those of other shards, for which pytest has an exit code of its own."""
     return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
-
-
-def _sum(seen: Sequence[Observation]) -> Counts:
-    return Counts(
-        **{name: sum(getattr(each.counts, name) for each in seen) for name in Counts.__struct_fields__}
-    )
 
 
 def _missing(seen: Sequence[Observation]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from loop_close.calls import Calls
+from loop_close.records import Counts as Counts
 from loop_close.records import Edits, Loop, Record, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
@@ -170,24 +171,6 @@ class Warned(Record, frozen=True, kw_only=True):
     nodeid: str = ""
     file: str = ""
     line: int = 0
-
-
-class Counts(Record, frozen=True, kw_only=True):
-    """Tests by outcome, as pytest counts them.
-
-    :ivar failed: failing tests without their subtests; pytest counts both together as failed.
-    :ivar errors: failing setups, teardowns and collections.
-    """
-
-    passed: int = 0
-    failed: int = 0
-    failed_subtests: int = 0
-    errors: int = 0
-    skipped: int = 0
-    xfailed: int = 0
-    xpassed: int = 0
-    collected: int = 0
-    not_run: int = 0
 
 
 class Provenance(Record, frozen=True, kw_only=True):

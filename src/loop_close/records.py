@@ -116,15 +116,22 @@ class Objection(Record, frozen=True):
     diff: str = ""
 
 
-class RunCounts(Record, frozen=True):
-    """Tests by outcome, over all sources of the run; ``errors`` are failing setups, teardowns and collections."""
+class Counts(Record, frozen=True):
+    """Tests by outcome, as pytest counts them.
+
+    :ivar failed: failing tests without their subtests; pytest counts both together as failed.
+    :ivar errors: failing setups, teardowns and collections.
+    """
 
     passed: int = 0
     failed: int = 0
+    failed_subtests: int = 0
     errors: int = 0
     skipped: int = 0
     xfailed: int = 0
     xpassed: int = 0
+    collected: int = 0
+    not_run: int = 0
 
 
 class Run(Record, frozen=True):
@@ -173,7 +180,7 @@ class Run(Record, frozen=True):
     is_green: bool = False
     is_reported: bool = False
     started: tuple[str, ...] = ()
-    counts: RunCounts = RunCounts()
+    counts: Counts = Counts()
     outcomes: Mapping[str, Mapping[str, Outcome]] = {}
     failures: tuple[FailureRecord, ...] = ()
     omitted: int = 0

@@ -30,6 +30,7 @@ from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part, PytestContext
 from loop_close.process import birth_of, is_alive, locked
 from loop_close.provenance import agent_of
+from loop_close.readers import sum_of
 from loop_close.readers.streams import observe_texts
 from loop_close.records import Objection, Outcome, Record, Run
 from loop_close.store import Store
@@ -344,7 +345,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         is_green=is_green,
         is_reported=bool(contexts),
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
-        counts=app.counts_of(parts),
+        counts=sum_of([part.observation.counts for part in parts]),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )
 

@@ -5,7 +5,7 @@ import io
 import json
 
 from loop_close.cli import Streams, main
-from loop_close.records import Edit, Edits, FailureRecord, Run, RunCounts
+from loop_close.records import Counts, Edit, Edits, FailureRecord, Run
 from loop_close.store import Store
 
 START = 1_700_000_000.0
@@ -52,7 +52,7 @@ def run_of(failing, **fields):
     names = {each.test for each in failures}
     outcomes = {f"test_a.py::{each}": "passed" for each in "abc"} | dict.fromkeys(names, "failed")
     edits = Edits(kind="effective", edits=(Edit(file="shop.py", function="total"),))
-    counts = RunCounts(passed=len(outcomes) - len(names), failed=len(names))
+    counts = Counts(passed=len(outcomes) - len(names), failed=len(names))
     made = {
         "command": ("pytest", "-q"),
         "exit_code": int(bool(failures)),

@@ -5,7 +5,7 @@ import pytest
 from histories import PYTEST, did, failure, history, node
 
 from loop_close.loop import fold, is_stuck
-from loop_close.records import Edit, Edits, Run, RunCounts
+from loop_close.records import Counts, Edit, Edits, Run
 
 EDITED = Edits(kind="effective", edits=(Edit(file="src/a.py", function="f"),))
 
@@ -20,7 +20,7 @@ def run(number, *failures, command=("mypy",), outcomes=None, edits=EDITED, **fie
         failures=failures,
         outcomes=outcomes or {},
         edits=edits,
-        counts=RunCounts(failed=len(failures)),
+        counts=Counts(failed=len(failures)),
         **fields,
     )
 

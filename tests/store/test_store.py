@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls
-from loop_close.records import Edit, Edits, FailureRecord, OldOutcome, Run, RunCounts
+from loop_close.records import Counts, Edit, Edits, FailureRecord, OldOutcome, Run
 from loop_close.store import KEPT_RUNS, MAX_CONTENT, Store, StoreError
 
 
@@ -54,7 +54,7 @@ OUTCOMES = st.dictionaries(
             tree=st.text(max_size=8),
             seconds=st.floats(allow_nan=False),
             exit_code=st.none() | st.integers(-(2**31), 2**32),
-            counts=st.builds(RunCounts, passed=st.integers(0, 2**40)),
+            counts=st.builds(Counts, passed=st.integers(0, 2**40)),
             outcomes=st.dictionaries(
                 st.text(max_size=8), OUTCOMES.map(lambda o: {ascii(k): v for k, v in o.items()})
             ),
