@@ -50,6 +50,8 @@ def _report(shard: int, number: int) -> str:
     )
     functions = tuple(_functions(shard, number))
     ran = tuple((index, functions[index].line + 1) for index in range(0, _FUNCTIONS, 10))
+    outcomes: dict[str, Outcome] = dict.fromkeys(tests, "passed")
+    outcomes |= {failure.nodeid: "failed" for failure in failures}
     observation = Observation(
         exit_code=len(failures),
         provenance=Provenance(
@@ -63,12 +65,10 @@ def _report(shard: int, number: int) -> str:
         ),
         failures=failures,
         counts=Counts(passed=number - len(failures), failed=len(failures), collected=number * _SHARDS),
-        tests=tests,
+        outcomes=outcomes,
         calls=Calls(passed=number, functions=functions, failed={f.nodeid: ran for f in failures}),
     )
-    outcomes: dict[str, Outcome] = dict.fromkeys(tests, "passed")
-    outcomes |= {failure.nodeid: "failed" for failure in failures}
-    part = Part(observation=observation, outcomes=outcomes)
+    part = Part(observation=observation)
     return "".join(dump({**report_document(report_of(observation), ""), **in_report([part])}))
 
 

@@ -22,9 +22,13 @@ def reported(
     exit_code: int = 0, *, passed: int = 1, failures: tuple[Failure, ...] = (), incomplete: str = ""
 ) -> Part:
     seen = Observation(
-        exit_code=exit_code, counts=Counts(passed=passed), failures=failures, incomplete=incomplete
+        exit_code=exit_code,
+        counts=Counts(passed=passed),
+        failures=failures,
+        incomplete=incomplete,
+        outcomes={"test_a.py::test_a": "passed"},
     )
-    return Part(observation=seen, outcomes={"test_a.py::test_a": "passed"}, context=CONTEXT)
+    return Part(observation=seen, context=CONTEXT)
 
 
 def read(exit_code: int = 0, *, passed: int = 0, failures: tuple[Failure, ...] = ()) -> Part:

@@ -275,7 +275,7 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
             shape = f"exit {seen.exit_code}"
             found = (FailureRecord(source=source, test=source, phase="process", exact=shape, shape=shape),)
         records += found
-        named = {name_of(test): outcome for test, outcome in part.outcomes.items()}
+        named = {name_of(test): outcome for test, outcome in seen.outcomes.items()}
         outcomes[source] = {**outcomes.get(source, {}), **named}
     run = ran.run
     incomplete = next((p.observation.incomplete for p in ran.parts if p.observation.incomplete), "")
@@ -348,7 +348,7 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
         return part
     source = seen.source
     if store is not None and calls.passed and not seen.incomplete:
-        store.keep_calls(source, calls, part.outcomes, is_whole=not seen.selection)
+        store.keep_calls(source, calls, seen.outcomes, is_whole=not seen.selection)
     if not calls.failed:
         return part
     from loop_close.causes.spectrum import merge_baseline

@@ -266,14 +266,15 @@ def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[So
 
 def _passes(source: SourceResult, tests: set[str]) -> bool:
     seen = source.observation
-    meant = tests - {*seen.spared}
+    meant = {test for test in tests if seen.outcomes.get(test) not in ("skipped", "xfailed")}
     return bool(meant) and not seen.incomplete and meant <= passing_tests(seen)
 
 
 def passing_tests(observation: Observation) -> set[str]:
     """The tests that passed; empty if they are not known by name."""
     failing = {failure.nodeid for failure in observation.failures}
-    return {*observation.tests} - {*observation.spared} - failing
+    passed = (test for test, outcome in observation.outcomes.items() if outcome in ("passed", "xpassed"))
+    return {*passed} - failing
 
 
 def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:

@@ -118,7 +118,7 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
     first = seen[0]
     if not first.provenance.shard[1]:
         return first
-    codes = [0 if _is_empty(each) and any(one.tests for one in seen) else each.exit_code for each in seen]
+    codes = [0 if _is_empty(each) and any(one.outcomes for one in seen) else each.exit_code for each in seen]
     return replace(
         _over(seen),
         exit_code=_exit_code(codes),
@@ -129,8 +129,7 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
         incomplete="; ".join(
             dict.fromkeys([*_missing(seen), *filter(None, (each.incomplete for each in seen))])
         ),
-        tests=tuple(sorted({test for each in seen for test in each.tests})),
-        spared=tuple(sorted({test for each in seen for test in each.spared})),
+        outcomes={test: outcome for each in seen for test, outcome in sorted(each.outcomes.items())},
     )
 
 
@@ -140,7 +139,7 @@ def _exit_code(codes: Sequence[int | None]) -> int | None:
 
 def _is_empty(shard: Observation) -> bool:
     """Whether all tests that were collected are those of other shards, for which pytest has an exit code of its own."""
-    return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
+    return shard.exit_code == _NO_TESTS and not shard.outcomes and shard.provenance.collected > 0
 
 
 def _missing(seen: Sequence[Observation]) -> Iterator[str]:
@@ -154,7 +153,7 @@ def _missing(seen: Sequence[Observation]) -> Iterator[str]:
         yield f"shard{s} {listed(missing, 20)} of {of} {are} missing"
     if len({(each.collected, each.digest) for each in made}) > 1:
         yield "the shards did not collect the same tests"
-    times = Counter(test for each in seen for test in each.tests)
+    times = Counter(test for each in seen for test in each.outcomes)
     # Without their credentials two tests may have one name.
     twice = sorted(test for test, number in times.items() if number > 1 and not MARK.search(test))
     if twice:
@@ -248,7 +247,7 @@ def _calls(seen: Sequence[Observation]) -> Calls | None:
     """The calls of the run that recorded most failing tests, and of those that ran none of the same tests."""
     taken: set[str] = set()
     found: list[Calls] = []
-    known = [(each.calls, {*each.tests}) for each in seen if each.calls is not None]
+    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls is not None]
     for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
         if taken.isdisjoint(tests):
             found.append(calls)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from loop_close.calls import Calls
 from loop_close.records import Counts as Counts
-from loop_close.records import Edits, Loop, Record, Signal, State
+from loop_close.records import Edits, Loop, Outcome, Record, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 #: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
@@ -219,8 +219,7 @@ class Observation(Record, frozen=True, kw_only=True):
     :ivar has_output: the command printed something, or left a report.
     :ivar calls: which functions each test called; None if not recorded, and ``why_no_calls`` says why.
     :ivar asks_for_calls: the user requested calls, so that missing calls have to be reported.
-    :ivar tests: node ids of the selected tests; empty if unknown, or if all were selected.
-    :ivar spared: those of ``tests`` that were skipped or expected to fail.
+    :ivar outcomes: of the tests that ran, by node id; empty if single tests are not known.
     :ivar skipped: why the environment did not run; empty if it did.
     """
 
@@ -240,8 +239,7 @@ class Observation(Record, frozen=True, kw_only=True):
     calls: Calls | None = None
     why_no_calls: str = ""
     asks_for_calls: bool = False
-    tests: tuple[str, ...] = ()
-    spared: tuple[str, ...] = ()
+    outcomes: Mapping[str, Outcome] = {}
     skipped: str = ""
 
 

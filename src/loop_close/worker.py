@@ -328,7 +328,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
     contexts = [part.context for part in parts if part.context is not None]
     outcomes: dict[str, dict[str, str]] = {}
     for part in parts:
-        outcomes.setdefault(part.observation.source, {}).update(part.outcomes)
+        outcomes.setdefault(part.observation.source, {}).update(part.observation.outcomes)
     why = [lost, *(part.observation.incomplete for part in parts)]
     if not contexts and exit_code == 0 and _is_pytest(check.command) and not any(map(_ran, parts)):
         why.append("pytest ended without a report and without a summary")

@@ -137,7 +137,9 @@ def test_passing_tests_that_run_the_place_are_named():
 def test_of_several_sources_where_it_fails_and_where_it_passes():
     cause = cause_of(WRONG)
     red = SourceResult(source="py311", verdict="red", causes=(cause.id,))
-    green = SourceResult(source="py312", verdict="green", observation=Observation(tests=(WRONG.nodeid,)))
+    green = SourceResult(
+        source="py312", verdict="green", observation=Observation(outcomes={WRONG.nodeid: "passed"})
+    )
     assert block(WRONG, sources=[red, green])[0] == "Fails on `py311`; passes on `py312`."
 
 

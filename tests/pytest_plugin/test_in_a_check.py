@@ -79,7 +79,7 @@ def test_it_reports_each_test_and_writes_nothing_else(folder, words):
     assert reported(folder, "pytest", *words, code=0) == WHOLE
     (part,), lost = reported_in(folder / "parts")
     assert lost == ""
-    assert part.outcomes == {
+    assert part.observation.outcomes == {
         f"test_shop.py::{n}": "passed" for n in ("test_total", "Case::test_more", "test_none")
     }
     assert part.context is not None
@@ -123,7 +123,7 @@ def test_pytest_that_a_test_starts_does_not_report_but_the_next_of_the_command_d
     assert reported(folder, sys.executable, "run.py", code=0) == [*WHOLE, "2.begun", "2.part"]
     assert reported(folder, "pytest", "--co", "-q", code=0) == [*WHOLE, "2.begun", "2.part"]
     parts = [decode(path.read_bytes()) for path in sorted((folder / "parts").glob("*.part"))]
-    assert [len(part.outcomes) for part in parts] == [3, 1]
+    assert [len(part.observation.outcomes) for part in parts] == [3, 1]
 
 
 @pytest.mark.slow

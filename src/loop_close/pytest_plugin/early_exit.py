@@ -77,7 +77,7 @@ def _report(config: pytest.Config, error: Exception) -> None:
         counts=Counts(errors=0 if is_exit else 1),
         incomplete=f"pytest.exit: {error}" if is_exit else "pytest ended before it collected any test",
     )
-    part = Part(observation=observation, outcomes={}, context=context_of(config))
+    part = Part(observation=observation, context=context_of(config))
     if stem := config.stash.get(BEGUN, ""):
         write(Path(stem), part)
         return

@@ -79,14 +79,10 @@ def _lines(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 
 
 def part_of(recorder: Recorder, session: pytest.Session) -> Part:
-    """All that the run said, with the outcome of each test and how pytest was started."""
+    """All that the run said, and how pytest was started."""
     from loop_close.parts import Part
 
-    return Part(
-        observation=observe(recorder, session),
-        outcomes=recorder.counts.outcomes,
-        context=context_of(recorder.config),
-    )
+    return Part(observation=observe(recorder, session), context=context_of(recorder.config))
 
 
 def context_of(config: pytest.Config) -> Any:
@@ -175,10 +171,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
         selection=scope(config, recorder.deselected),
         calls=calls,
         asks_for_calls=_asks_for_calls(recorder.targets.settings.suspects),
-        tests=tuple(recorder.chosen or [item.nodeid for item in session.items]),
-        spared=tuple(
-            sorted(t for t, outcome in counts.outcomes.items() if outcome in ("skipped", "xfailed"))
-        ),
+        outcomes=counts.outcomes,
         why_no_calls=why_no_calls if recorder.failures else "",
         # In an environment of tox or nox it would be another environment that runs.
         rerun="" if made.runner in ("tox", "nox") else "pytest --loop-close-failed",

@@ -62,7 +62,6 @@ class Recorder:
         self.failures: list[Any] = []
         self.warnings: list[Any] = []
         self.collected: tuple[int, str] = (0, "")
-        self.chosen: list[str] = []
         self.interrupted = ""
         self.crashed = False
         self.deselected = 0
@@ -117,10 +116,6 @@ class Recorder:
     def pytest_collection(self) -> None:
         if self.begun_file:  # the workers were started: what tests start is to report to nobody
             os.environ.pop(VARIABLE, None)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        self.chosen = ids
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
