@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 from records import SRC, TEST, any_text
 
-from loop_close.records import Edit, Edits, Effect, FailingTest, FailureRecord, Loop, Step
+from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
 
 
 def edited(function="total", file=SRC, diff="", **fields):
@@ -16,11 +16,8 @@ def edits(*found, omitted=0, kind="effective"):
 
 def step(run, failing=1, *, edits=None, **fields):
     """A run of the loop; with edits it is an attempt."""
-    groups = {name: fields.pop(name) for name in [*fields] if name in Effect.__struct_fields__}
     fields.setdefault("is_attempt", edits is not None)
-    return Step(
-        run=run, effect=Effect(failing=failing, **groups), edits=edits or Edits(kind="none"), **fields
-    )
+    return Step(run=run, failing=failing, edits=edits or Edits(kind="none"), **fields)
 
 
 def known(

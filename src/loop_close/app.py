@@ -121,7 +121,6 @@ class Begun:
             scope=scope,
             seconds=time.monotonic() - self._clock,
             exit_code=parts[-1].observation.exit_code if exit_code is None and parts else exit_code,
-            is_reported=any(part.context is not None for part in parts),
         )
 
         def recorded(path: Path) -> SaveResult:

@@ -12,19 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from msgspec import convert
 from msgspec.structs import replace
 
 from loop_close.facts import test_function
-from loop_close.records import Advance, Effect, FailingTest, FailureRecord, Loop, Outcome, Run, Step
+from loop_close.records import Advance, FailingTest, FailureRecord, Loop, Outcome, Run, Step
 from loop_close.text import digest
 from loop_close.text.normalize import similar
 
 _Key = tuple[str, str]
 _Groups = defaultdict[str, set[_Key]]
 
-#: The fields of an effect that hold tests.
-_GROUPS = tuple(name for name in Effect.__struct_fields__ if name != "failing")
+#: The fields of a step that hold tests, but for ``not_run``.
+_GROUPS = ("fixed", "broken", "found", "flipped", "changed", "moved", "unresolved", "not_fixed")
 _PASSED = ("passed", "xpassed")
 _PHASES_OF_TESTS = ("collect", "setup", "call", "teardown")
 #: Such a failure may keep others from being reported.
@@ -126,7 +125,7 @@ class _State:
         elif run.is_finished and run.objection is None:  # what rewritten tests say is nothing to compare with
             self._update(run)
         else:
-            self._append(run, Effect())
+            self._append(run, {})
 
     def loop(self) -> Loop:
         """The loop after the runs so far."""
@@ -148,7 +147,7 @@ class _State:
             steps=tuple(self.steps),
             failing=tuple(failing),
             fixed=_names(key for key, each in known if each.status == "passed" and key not in self.flaky),
-            best=min((step.effect.failing for step in self.steps if step.is_attempt), default=None),
+            best=min((step.failing for step in self.steps if step.is_attempt), default=None),
             stalled=self.stalled,
             flaky=_names(self.flaky),
         )
@@ -164,12 +163,19 @@ class _State:
         self.shapes.clear()
         self.stalled = self.varied = 0
 
-    def _append(self, run: Run, effect: Effect, *, is_attempt: bool = False, advanced: Advance = "") -> None:
+    def _append(
+        self,
+        run: Run,
+        groups: _Groups | dict[str, set[_Key]],
+        *,
+        is_attempt: bool = False,
+        advanced: Advance = "",
+    ) -> None:
         failing = sorted(self._counted())
         shapes = chain.from_iterable((*key, self.known[key].record.shape) for key in failing)
         step = Step(
             run=run.number,
-            effect=replace(effect, failing=len(failing)),
+            failing=len(failing),
             edits=run.edits,
             is_attempt=is_attempt,
             advanced=advanced,
@@ -178,6 +184,7 @@ class _State:
             is_finished=run.is_finished,
             tree=run.tree,
         )
+        step = replace(step, **{name: _names(keys) for name, keys in groups.items()})
         # An edit is tried by all checks of one command.
         is_more = run.is_finished and run.check not in ("", *self.checks)
         if self.checks and is_more and run.tree == self.steps[-1].tree:
@@ -224,8 +231,7 @@ class _State:
         else:
             self.stalled += is_attempt
         self._remember(groups["found"], records.values())
-        effect = convert({group: _names(keys) for group, keys in groups.items()}, Effect)
-        self._append(run, effect, is_attempt=is_attempt, advanced=advanced)
+        self._append(run, groups, is_attempt=is_attempt, advanced=advanced)
         self.earlier.append(run)
 
     def _failed(self, key: _Key, record: FailureRecord, run: Run, groups: _Groups) -> None:
@@ -319,16 +325,15 @@ class _State:
 
 def _joined(first: Step, then: Step) -> Step:
     """The step of a check and of the next one on the same files."""
-    both = first.effect, then.effect
-    groups = {name: tuple(sorted({*chain(*(getattr(e, name) for e in both))})) for name in _GROUPS}
-    not_run = tuple(sorted({*first.effect.not_run} & {*then.effect.not_run}))
+    groups = {name: tuple(sorted({*getattr(first, name), *getattr(then, name)})) for name in _GROUPS}
     return replace(
         then,
         run=first.run,
-        effect=replace(then.effect, **{**groups, "not_run": not_run}),
+        not_run=tuple(sorted({*first.not_run} & {*then.not_run})),
         edits=first.edits,
         is_attempt=first.is_attempt or then.is_attempt,
         advanced=first.advanced or then.advanced,
+        **groups,
     )
 
 

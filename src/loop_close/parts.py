@@ -81,7 +81,9 @@ def encode(part: Part) -> bytes:
     """The part as the content of a file: sanitized, without credentials."""
     made = part.observation
     outcomes: dict[str, Outcome] = {}
-    for test, outcome in sorted(made.outcomes.items()):  # without their credentials two tests may have one name
+    for test, outcome in sorted(
+        made.outcomes.items()
+    ):  # without their credentials two tests may have one name
         if outcomes.get(key := _clean(test)) != "failed":
             outcomes[key] = outcome
     bare = msgspec.structs.replace(part, observation=replace(made, calls=None, outcomes=outcomes))

@@ -150,7 +150,6 @@ class Run(Record, frozen=True):
     :ivar is_finished: the end of the run was recorded.
     :ivar incomplete: why not all that was chosen ran, in words; empty if it did.
     :ivar is_green: the command reported success, and nothing that it printed says otherwise.
-    :ivar is_reported: pytest in the command reported through the plugin.
     :ivar started: the command line of each pytest that reported, as a shell would take it, sorted.
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
@@ -178,7 +177,6 @@ class Run(Record, frozen=True):
     is_finished: bool = False
     incomplete: str = ""
     is_green: bool = False
-    is_reported: bool = False
     started: tuple[str, ...] = ()
     counts: Counts = Counts()
     outcomes: Mapping[str, Mapping[str, Outcome]] = {}
@@ -189,6 +187,11 @@ class Run(Record, frozen=True):
     objection: Objection | None = None
     is_done: bool = False
     agent: str = ""
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether pytest in the command of a check reported through the plugin."""
+        return bool(self.started)
 
 
 class FailingTest(Record, frozen=True):
@@ -219,18 +222,25 @@ class FailingTest(Record, frozen=True):
         return self.record.source
 
 
-class Effect(Record, frozen=True):
-    """What a run changed in the loop. Tests by name, sorted.
+class Step(Record, frozen=True):
+    """One run of the loop, with what it changed; the checks that ran on the same files together. Tests by name, sorted.
 
+    :ivar run: its number, of several the first.
+    :ivar failing: how many tests were known to fail after it, without flaky ones and failures of the infrastructure.
     :ivar fixed: failed before and passed now. ``broken``: fail now and were not known to fail; ``found``: those of
         them that are not known to have passed.
     :ivar flipped: passed and failed on the same code, now or before. They are in neither group above.
     :ivar changed: fail with another shape than before; ``moved``: with the same shape and another value.
     :ivar unresolved: fail as before. ``not_run``: known to fail and not run now.
     :ivar not_fixed: stopped failing without passing: skipped, expected to fail, or gone from a complete run.
-    :ivar failing: how many tests were known to fail after it, without flaky ones and failures of the infrastructure.
+    :ivar is_attempt: the first run after an edit that ran a test known to fail.
+    :ivar advanced: why it advanced; empty if it did not. A later run of other tests may show that an edit did.
+    :ivar state: digest of the failing tests with their shapes: equal states are the same failures.
+    :ivar edits: since the run before.
     """
 
+    run: int
+    failing: int = 0
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
@@ -240,21 +250,6 @@ class Effect(Record, frozen=True):
     unresolved: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
     not_fixed: tuple[str, ...] = ()
-    failing: int = 0
-
-
-class Step(Record, frozen=True):
-    """One run of the loop, with what it changed; the checks that ran on the same files together.
-
-    :ivar run: its number, of several the first.
-    :ivar is_attempt: the first run after an edit that ran a test known to fail.
-    :ivar advanced: why it advanced; empty if it did not. A later run of other tests may show that an edit did.
-    :ivar state: digest of the failing tests with their shapes: equal states are the same failures.
-    :ivar edits: since the run before.
-    """
-
-    run: int
-    effect: Effect = Effect()
     edits: Edits = Edits()
     is_attempt: bool = False
     advanced: Advance = ""

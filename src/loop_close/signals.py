@@ -55,7 +55,7 @@ def signals(loop: Loop, runs: Sequence[Run], objections: Sequence[Objection] = (
     :param objections: what the old tests say of the present ones.
     """
     steps = [step for step in loop.steps if step.is_finished]
-    first = next((step for step in steps if step.effect.failing), None)
+    first = next((step for step in steps if step.failing), None)
     tried = [step for step in steps if step.is_attempt or step.advanced or step is first]
     recent = tried[max((n for n, step in enumerate(tried) if step.advanced), default=0) :]
     view = _View(loop, {run.number: run for run in runs}, objections, steps, tried, recent)
@@ -93,7 +93,7 @@ def _oscillation(view: _View) -> Iterator[_Found]:
         states = [step.state for step in steps]
         if len(steps) == length + 2 and states[-2:] == states[:2] and len(set(states)) == length:
             runs = [step.run for step in steps]
-            tests = [test for step in steps[1:] for test in (*step.effect.fixed, *step.effect.changed)]
+            tests = [test for step in steps[1:] for test in (*step.fixed, *step.changed)]
             same = f"{_numbered(runs[-2:])} have the same failures as {_numbered(runs[:2])}"
             yield _Found(runs, tests, f"{same}: a cycle of {length} attempts")
             return
@@ -144,13 +144,11 @@ def _most(seen: _Seen) -> Iterator[tuple[list[int], list[tuple[str, str]]]]:
 def _whack_a_mole(view: _View) -> Iterator[_Found]:
     """The last attempts each fixed tests and broke others, and did not advance."""
     moles = view.tried[-_REPEATS:]
-    broken = [set(step.effect.broken) - set(step.effect.found) for step in moles]
-    is_mole = all(step.effect.fixed and not step.advanced for step in moles) and all(broken)
+    broken = [set(step.broken) - set(step.found) for step in moles]
+    is_mole = all(step.fixed and not step.advanced for step in moles) and all(broken)
     if is_mole and len(moles) == _REPEATS:
-        runs, failing = [step.run for step in moles], [str(step.effect.failing) for step in moles]
-        tests = (
-            test for step, each in zip(moles, broken, strict=True) for test in (*step.effect.fixed, *each)
-        )
+        runs, failing = [step.run for step in moles], [str(step.failing) for step in moles]
+        tests = (test for step, each in zip(moles, broken, strict=True) for test in (*step.fixed, *each))
         text = f"in each of {_numbered(runs)} tests were fixed and tests were broken"
         yield _Found(runs, tests, f"{text}; failing after them: {', '.join(failing)}")
 
@@ -158,7 +156,7 @@ def _whack_a_mole(view: _View) -> Iterator[_Found]:
 def _regression(view: _View) -> Iterator[_Found]:
     """The last attempt broke tests that had passed."""
     last = view.steps[-1]
-    broken = set(last.effect.broken) - set(last.effect.found)
+    broken = set(last.broken) - set(last.found)
     if last.is_attempt and broken:
         yield _Found(
             [last.run],
@@ -192,7 +190,7 @@ def _unedited(view: _View, kinds: tuple[str, ...]) -> list[int]:
 
 
 def _flaky(view: _View) -> Iterator[_Found]:
-    runs = [step.run for step in view.steps if step.effect.flipped]
+    runs = [step.run for step in view.steps if step.flipped]
     if view.loop.flaky:
         where = f"; last changed in run {runs[-1]}" if runs else ""
         yield _Found(runs, view.loop.flaky, f"passed and failed on the same code{where}; counted neither way")

@@ -343,7 +343,6 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
-        is_reported=bool(contexts),
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         counts=sum_of([part.observation.counts for part in parts]),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),

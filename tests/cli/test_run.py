@@ -58,7 +58,7 @@ def test_pytest_in_the_command_reports_through_the_plugin(tmp_path, prompt):
     assert b"1 failed in" in done.stdout
     assert text(prompt).startswith("# 1 test fails: AssertionError at test_it.py:2\n")
     run = recorded(tmp_path)[0]
-    assert (run["command"], run["exit_code"], run["is_reported"]) == (make, 1, True)
+    assert (run["command"], run["exit_code"]) == (make, 1)
     assert [*run["outcomes"].values()] == [{"test_it.py::test_it": "failed"}]
     assert text(tmp_path / ".loop-close" / "failed.txt") == "test_it.py::test_it\n"
     test.write_text(GREEN_TEST, encoding="utf-8")

@@ -56,13 +56,13 @@ def test_checker_and_environments_are_one_loop():
     ]
     assert seen(runs[:2]) == [("mypy", "x"), (new, "a"), (new, "b")]
     loop = fold(runs)
-    assert [(step.advanced, step.effect.failing) for step in loop.steps] == [
+    assert [(step.advanced, step.failing) for step in loop.steps] == [
         ("", 4),
         ("fewest", 3),
         ("fewest", 2),
         ("fewest", 1),
     ]
-    assert fold([*runs[:2], run(3, finding("x"))]).steps[-1].effect.not_run == (a, b)
+    assert fold([*runs[:2], run(3, finding("x"))]).steps[-1].not_run == (a, b)
 
 
 def test_findings_that_the_same_command_no_longer_lists_are_fixed():
@@ -104,7 +104,7 @@ def test_a_text_that_lists_other_failures_than_the_same_command_before_is_whack_
     runs = [run(n, failure(name, name, "docker"), command=("make",)) for n, name in enumerate("abcd", 1)]
     loop = fold(runs)
     assert (loop.stalled, is_stuck(loop)) == (3, True)
-    assert loop.steps[-1].effect.broken == (node("d"),)
+    assert loop.steps[-1].broken == (node("d"),)
 
 
 def test_a_killed_run_is_a_step_that_changes_nothing():
@@ -148,7 +148,7 @@ def test_values_are_listed_when_they_change():
     runs = history([did("", {"a": f"s={value}"}) for value in "77566"])
     (test,) = fold(runs).failing
     assert test.values == ((1, "7"), (3, "5"), (4, "6"))
-    assert [step.effect.moved for step in fold(runs).steps[1:]] == [(), (node("a"),), (node("a"),), ()]
+    assert [step.moved for step in fold(runs).steps[1:]] == [(), (node("a"),), (node("a"),), ()]
 
 
 def test_tests_that_failed_and_are_not_listed_fail():
@@ -174,9 +174,9 @@ def test_checks_on_the_same_files_are_one_step():
         check(4, "types", finding("x"), tree="2", edits=same),
     ]
     first, second = fold(runs).steps
-    assert (first.run, first.effect.broken, first.effect.failing) == (1, ("a.py::x", node("a")), 2)
+    assert (first.run, first.broken, first.failing) == (1, ("a.py::x", node("a")), 2)
     assert (second.run, second.edits, second.is_attempt, second.advanced) == (3, EDITED, True, "fewest")
-    assert (second.effect.fixed, second.effect.unresolved) == ((node("a"),), ("a.py::x",))
-    assert (second.effect.not_run, second.effect.failing) == ((), 1)
+    assert (second.fixed, second.unresolved) == ((node("a"),), ("a.py::x",))
+    assert (second.not_run, second.failing) == ((), 1)
     again = fold([*runs, check(5, "types", finding("x"), tree="2", edits=same)])
     assert [step.run for step in again.steps] == [1, 3, 5]

@@ -105,11 +105,11 @@ def test_the_numbers_follow_from_the_steps_and_later_runs_change_no_step(runs):
             assert (loop.base, loop.steps, loop.failing, loop.stalled) == (n, (), (), 0)
         stalled = 0
         for step in loop.steps:
-            stalled = 0 if step.advanced or not step.effect.failing else stalled + step.is_attempt
+            stalled = 0 if step.advanced or not step.failing else stalled + step.is_attempt
         assert loop.stalled == stalled
-        assert loop.best == min((step.effect.failing for step in loop.attempts), default=None)
+        assert loop.best == min((step.failing for step in loop.attempts), default=None)
         if loop.steps:
-            assert loop.steps[-1].effect.failing == sum(not each.is_flaky for each in loop.failing)
+            assert loop.steps[-1].failing == sum(not each.is_flaky for each in loop.failing)
         before = loop
 
 

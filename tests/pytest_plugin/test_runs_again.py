@@ -42,7 +42,7 @@ def rows(folder):
 
 def effect(done):
     """What the last run changed, by numbers of tests."""
-    found = done.report["loop"]["steps"][-1]["effect"]
+    found = done.report["loop"]["steps"][-1]
     return {name: len(tests) for name, tests in found.items() if isinstance(tests, list)}
 
 

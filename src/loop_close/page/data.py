@@ -194,7 +194,7 @@ def _ordered(seen: Mapping[_Key, _Seen], current: Collection[int]) -> list[_Key]
 def source_of(run: Run) -> str:
     """The check of a run, or what made it."""
     made = sorted({*run.outcomes, *(each.source for each in run.failures)})
-    return run.check or (made[0] if made else "pytest" if run.is_reported else " ".join(run.command[:1]))
+    return run.check or (made[0] if made else " ".join(run.command[:1]))
 
 
 def _run(run: Run, source: int, signals: Iterable[Signal]) -> ShownRun:

@@ -13,7 +13,7 @@ from loop_close.model import MachineCount, OtherAttempt, Report, RootCause, Shar
 from loop_close.prompt import line_of, number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
-from loop_close.records import Edit, Edits, Effect, FailingTest, Loop, Objection, Signal, Step
+from loop_close.records import Edit, Edits, FailingTest, Loop, Objection, Signal, Step
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import cut_apart, fence, listed, one_line
 
@@ -124,16 +124,16 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
             yield f"For a person: {_question(loop)}"
 
 
-def counts(effect: Effect) -> str:
+def counts(step: Step) -> str:
     """The groups that are not empty: ``2 fixed, 1 new, 3 unresolved``."""
     named = (
-        (effect.fixed, "fixed"),
-        (effect.broken, "new"),
-        (effect.changed, "failing in another way"),
-        (effect.moved, "with other values"),
-        (effect.unresolved, "unresolved"),
-        (effect.not_run, "not run"),
-        (effect.not_fixed, "stopped failing without passing"),
+        (step.fixed, "fixed"),
+        (step.broken, "new"),
+        (step.changed, "failing in another way"),
+        (step.moved, "with other values"),
+        (step.unresolved, "unresolved"),
+        (step.not_run, "not run"),
+        (step.not_fixed, "stopped failing without passing"),
     )
     return ", ".join(f"{len(tests)} {name}" for tests, name in named if tests) or "no change"
 
@@ -144,7 +144,7 @@ def standing(report: Report, loop: Loop) -> str:
     said = [f"{_UNEDITED[kind]} changed since the run before."] if kind in _UNEDITED else []
     if loop.stalled:
         stuck = "Stuck: " if is_stuck(loop, report.stuck_after) else ""
-        failing = ", ".join(str(step.effect.failing) for step in loop.attempts[-loop.stalled :])
+        failing = ", ".join(str(step.failing) for step in loop.attempts[-loop.stalled :])
         attempts = number_of(loop.stalled, "attempt", "attempts in a row")
         said.insert(0, f"{stuck}{attempts} did not advance; tests failing after: {failing}.")
     return " ".join(said)
@@ -248,7 +248,7 @@ def effect(step: Step) -> str:
     """What a run changed in the failures, and how many tests are known to fail after it."""
     if not step.is_finished:
         return "killed before its end"
-    return f"{counts(step.effect)}; {step.effect.failing} known to fail"
+    return f"{counts(step)}; {step.failing} known to fail"
 
 
 # --- the tests as they were
