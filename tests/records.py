@@ -7,7 +7,6 @@ from loop_close.model import (
     Failure,
     Frame,
     Observation,
-    Origin,
     Raised,
     Site,
     SourceLines,
@@ -28,7 +27,7 @@ def in_test(function="test_total", line=5, **fields):
 
 def origin(function="total", file=SRC, line=8, **fields):
     fields.setdefault("is_test", file.startswith("tests/"))
-    return Origin(file=file, line=line, function=function, **fields)
+    return Frame(file=file, line=line, function=function, **fields)
 
 
 def source(*lines, start=1):
@@ -129,7 +128,7 @@ frames = st.builds(
     source=sources,
 )
 origins = st.builds(
-    Origin,
+    Frame,
     file=hostile,
     line=lines,
     function=hostile,

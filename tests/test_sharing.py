@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from loop_close.keys import records_of
-from loop_close.model import Evidence, Failure, MachineCount, RootCause
+from loop_close.model import Evidence, Failure, RootCause
 from loop_close.records import Edit, Edits, FailureRecord, Run
 from loop_close.sharing import Sharing, agent_of, edit_key, within
 from loop_close.store import Store
@@ -121,7 +121,7 @@ def test_on_how_many_machines_it_fails(agents):
     agents("elsewhere", project="other").run(FAILED)
     agents("here").run()
     found = agents("here").learn().machines
-    assert found == (MachineCount(cause=CAUSE.id, failing=2, machines=4),)
+    assert found == {CAUSE.id: (2, 4)}
 
 
 def test_outcomes_stay_at_home(agents, database):

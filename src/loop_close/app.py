@@ -22,7 +22,7 @@ from loop_close.files import Targets
 from loop_close.judge import judged, with_suspects
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold
-from loop_close.model import EditsRun, Report
+from loop_close.model import Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import Section, compose, estimate_tokens
@@ -39,7 +39,6 @@ from loop_close.tree import TreeError
 # Tokens of the prompt that the terminal shows where the file cannot be written.
 _SHORT = 600
 _MOST_RECORDS = 3_000
-_MOST_NAMED = 20
 _Result = TypeVar("_Result")
 
 
@@ -89,11 +88,11 @@ class Begun:
     :ivar notes: remarks on the history, one line each.
     """
 
-    def __init__(self, targets: Targets, command: Sequence[str], agent: str = "") -> None:
+    def __init__(self, targets: Targets, command: Sequence[str]) -> None:
         self.notes: list[str] = []
         self._targets = targets
         self._clock = time.monotonic()
-        self.run = Run(id=uuid.uuid4().hex, command=_redacted(command), began=time.time(), agent=agent)
+        self.run = Run(id=uuid.uuid4().hex, command=_redacted(command), began=time.time())
         self.is_kept = False
         self._kept(self._begin)
 
@@ -244,7 +243,7 @@ def _recorded(
         loop=loop,
         signals=signals(loop, runs, objections),
         since=between(*sides, store.content) if sides is not None else None,
-        edits_run=_edits_run(report, earlier, former, run, store),
+        edited=_edited(report, earlier, former, run, store),
         notes=tuple(notes),
     )
 
@@ -289,7 +288,6 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
         failures=tuple(records[:_MOST_RECORDS]),
         omitted=max(0, len(records) - _MOST_RECORDS),
         edits=edits,
-        commit=next((p.observation.provenance.commit for p in ran.parts), ""),
     )
 
 
@@ -318,8 +316,10 @@ def _base_and_now(
     return (before, now) if before is not None and now is not None else None
 
 
-def _edits_run(report: Report, runs: Sequence[Run], former: Loop, run: Run, store: Store) -> EditsRun | None:
-    """Of a green run of all tests: which functions of the code under test that were edited no test ran."""
+def _edited(
+    report: Report, runs: Sequence[Run], former: Loop, run: Run, store: Store
+) -> tuple[tuple[str, str, bool], ...] | None:
+    """As :attr:`loop_close.model.Report.edited`, of a green run of all tests."""
     seen, calls = report.observation, report.observation.calls
     if report.verdict != "green" or calls is None or seen.selection or seen.incomplete:
         return None
@@ -328,10 +328,7 @@ def _edits_run(report: Report, runs: Sequence[Run], former: Loop, run: Run, stor
     if edited is None:
         return None
     ran = {(each.file, each.function) for each in calls.functions if each.passed or each.in_import}
-    not_run = sorted(edited - ran)
-    return EditsRun(
-        edited=len(edited), not_run=tuple(not_run[:_MOST_NAMED]), omitted=max(0, len(not_run) - _MOST_NAMED)
-    )
+    return tuple((*name, name in ran) for name in sorted(edited))
 
 
 # --- what tests called, with the counts of the last run of all tests

@@ -420,7 +420,7 @@ COVERAGE_BELOW = Detector(
 
 
 def _empty_functions(observation: Observation) -> Iterator[Evidence]:
-    """Each function that has no body yet, once: only a placeholder, see :attr:`Origin.is_empty`.
+    """Each function that has no body yet, once: only a placeholder, see :attr:`Frame.is_empty`.
 
     These are functions that returned a value that a failing assertion checked, and those that mypy reports as
     ``empty-body``. A function that raised has a body.

@@ -11,7 +11,6 @@ from loop_close.model import (
     Failure,
     Frame,
     Observation,
-    Origin,
     Raised,
     Report,
     RootCause,
@@ -235,7 +234,7 @@ def qualname(test: str) -> str:
     return test_function(test).partition("::")[2].replace("::", ".")
 
 
-def origins(failure: Failure) -> Iterator[Origin]:
+def origins(failure: Failure) -> Iterator[Frame]:
     """The origins of the values in the failing statement, for every exception of the chain."""
     for link in links(failure.raised):
         if link.site is not None:

@@ -34,13 +34,16 @@ class SourceLines(Record, frozen=True, kw_only=True):
 
 
 class Frame(Record, frozen=True, kw_only=True):
-    """One frame of a traceback, in a file of the project.
+    """One frame of a traceback, or the function or class that a value came from, in a file of the project.
 
-    :ivar function: the qualified name of the running function, ``<module>`` at import time.
+    :ivar line: the running one; of an origin its first line.
+    :ivar function: the qualified name, ``<module>`` at import time; ``fixture NAME`` if only a fixture is known,
+        and then no file.
     :ivar is_test: the file is test code: a test module, a conftest, a helper below ``tests``.
     :ivar is_hidden: the function is hidden from tracebacks (``__tracebackhide__``).
     :ivar is_handing_on: the line raises an exception that the function was passed or caught, and did not create.
-    :ivar source: the function's own lines, bounded, including the running one.
+    :ivar is_empty: the body is a placeholder; known of origins.
+    :ivar source: the function's own lines, bounded, including ``line``.
     """
 
     file: str
@@ -49,21 +52,6 @@ class Frame(Record, frozen=True, kw_only=True):
     is_test: bool = False
     is_hidden: bool = False
     is_handing_on: bool = False
-    source: SourceLines | None = None
-
-
-class Origin(Record, frozen=True, kw_only=True):
-    """The origin of a value in a failing statement: a function or class of the project.
-
-    :ivar function: qualified name; ``fixture NAME`` when only the fixture is known, and then no file.
-    :ivar is_empty: the function's body is a placeholder.
-    :ivar source: its first lines, bounded.
-    """
-
-    file: str
-    line: int
-    function: str
-    is_test: bool = False
     is_empty: bool = False
     source: SourceLines | None = None
 
@@ -82,7 +70,7 @@ class Site(Record, frozen=True, kw_only=True):
     frame: Frame
     statement: str = ""
     values: tuple[tuple[str, str], ...] = ()
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[Frame, ...] = ()
 
 
 class Difference(Record, frozen=True, kw_only=True):
@@ -168,7 +156,6 @@ class Warned(Record, frozen=True, kw_only=True):
 
     category: str
     message: str
-    nodeid: str = ""
     file: str = ""
     line: int = 0
 
@@ -307,20 +294,6 @@ class RootCause(Record, frozen=True, kw_only=True):
     findings: tuple[Evidence, ...] = ()
 
 
-class EditsRun(Record, frozen=True, kw_only=True):
-    """Whether the tests of this run ran the functions that were edited since the last green run.
-
-    :ivar edited: how many functions of the code under test were edited and still exist. Changes to comments,
-        formatting and docstrings do not count.
-    :ivar not_run: those that no test ran, as (file, qualified name), sorted and bounded.
-    :ivar omitted: how many of ``not_run`` were left out.
-    """
-
-    edited: int = 0
-    not_run: tuple[tuple[str, str], ...] = ()
-    omitted: int = 0
-
-
 class SourceResult(Record, frozen=True, kw_only=True):
     """The result of one of several sources.
 
@@ -354,23 +327,16 @@ class OtherAttempt(Record, frozen=True, kw_only=True):
     is_same: bool = False
 
 
-class MachineCount(Record, frozen=True, kw_only=True):
-    """On how many machines a root cause fails, of those that ran the tests lately."""
-
-    cause: str
-    failing: int
-    machines: int
-
-
 class SharedFacts(Record, frozen=True, kw_only=True):
     """What the shared history knows about the root causes of a run.
 
     :ivar machine: this machine's name in it.
+    :ivar machines: by the id of a root cause, on how many machines it fails, and of how many that ran the tests lately.
     """
 
     machine: str
     attempts: tuple[OtherAttempt, ...] = ()
-    machines: tuple[MachineCount, ...] = ()
+    machines: Mapping[str, tuple[int, int]] = {}
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -378,7 +344,9 @@ class Report(Record, frozen=True, kw_only=True):
 
     :ivar notes: remarks on the history, one line each.
     :ivar sources: the results by source, for a report that is merged from several.
-    :ivar edits_run: after a green run, which edited functions the tests ran; None if unknown.
+    :ivar edited: after a green run, the functions of the code under test that were edited in the loop, each as (file,
+        qualified name, whether a test ran it), sorted; None if unknown. Changes to comments, formatting and docstrings
+        do not count.
     :ivar shared: what other agents' runs say of the root causes; None without a shared history.
     :ivar rejected: the inputs of a merged report that took no part, each with the reason.
     :ivar run: the number of the run in the store, 0 without one.
@@ -396,7 +364,7 @@ class Report(Record, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[RootCause, ...] = ()
     notes: tuple[str, ...] = ()
-    edits_run: EditsRun | None = None
+    edited: tuple[tuple[str, str, bool], ...] | None = None
     sources: tuple[SourceResult, ...] = ()
     shared: SharedFacts | None = None
     rejected: tuple[tuple[str, str], ...] = ()

@@ -157,7 +157,6 @@ class Run(Record, frozen=True):
     :ivar baseline: digest of the baseline that a green check was held against.
     :ivar objection: what the old tests say; None for nothing.
     :ivar is_done: with this run every check was green on its tree, and nothing was objected.
-    :ivar agent: the coding agent in whose shell it ran; empty if unknown.
     """
 
     id: str
@@ -169,7 +168,6 @@ class Run(Record, frozen=True):
     environment: str = ""
     began: float = 0.0
     seconds: float = 0.0
-    commit: str = ""
     tree: str = ""
     tree_after: str = ""
     changed: tuple[str, ...] = ()
@@ -186,7 +184,6 @@ class Run(Record, frozen=True):
     baseline: str = ""
     objection: Objection | None = None
     is_done: bool = False
-    agent: str = ""
 
     @property
     def is_reported(self) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from loop_close.keys import records_of
-from loop_close.model import MachineCount, OtherAttempt, RootCause, SharedFacts
+from loop_close.model import OtherAttempt, RootCause, SharedFacts
 from loop_close.process import host
 from loop_close.records import Edits, FailureRecord, Run
 from loop_close.store.database import encode
@@ -168,10 +168,7 @@ class Sharing:
         return SharedFacts(
             machine=self.agent.machine,
             attempts=tuple(sorted(attempts, key=lambda each: (not each.is_same, not each.is_cleared))),
-            machines=tuple(
-                MachineCount(cause=cause, failing=sum(known.values()) + 1, machines=len(known) + 1)
-                for cause, known in machines.items()
-            ),
+            machines={cause: (sum(known.values()) + 1, len(known) + 1) for cause, known in machines.items()},
         )
 
 

@@ -29,7 +29,6 @@ from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part, PytestContext
 from loop_close.process import birth_of, is_alive, locked
-from loop_close.provenance import agent_of
 from loop_close.readers import sum_of
 from loop_close.readers.streams import observe_texts
 from loop_close.records import Objection, Outcome, Record, Run
@@ -257,7 +256,6 @@ class _Worker:
             began=time.time(),
             tree=before.digest,
             baseline=base.digest,
-            agent=agent_of(os.environ)[0],
         )
         run = msgspec.structs.replace(run, number=store.begin(run))
         _say(f"loop-close: {check.name}: {shlex.join(check.command)}")

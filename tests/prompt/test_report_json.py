@@ -14,7 +14,6 @@ from records import any_text, failure, failures, hostile, observed, raised
 
 import loop_close
 from loop_close.judge import report_of
-from loop_close.model import EditsRun
 from loop_close.prompt.report_json import SCHEMA, dump, report_document
 from loop_close.records import CheckState, Edits, Loop, Objection, OldOutcome, Signal, State
 from loop_close.text import sanitize
@@ -135,8 +134,8 @@ def test_the_loop_and_the_state_are_their_records():
 
 
 def test_edited_functions_that_no_test_ran():
-    ran = EditsRun(edited=2, not_run=(("a.py", "f"),))
-    document = report_document(replace(report_of(observed(exit_code=0)), edits_run=ran), "")
+    functions = (("a.py", "f", False), ("a.py", "g", True))
+    document = report_document(replace(report_of(observed(exit_code=0)), edited=functions), "")
     VALIDATOR.validate(document)
     assert document["edited_functions"] == 2
     assert document["edits_not_run"] == [{"file": "a.py", "function": "f"}]

@@ -230,10 +230,7 @@ def test_other_findings():
 
 def test_equal_warnings_are_shown_once():
     message = "coroutine 'f' was never awaited"
-    warnings = [
-        Warned(category="RuntimeWarning", message=message, nodeid=nodeid, file="src/a.py", line=3)
-        for nodeid in ("a", "b")
-    ]
+    warnings = [Warned(category="RuntimeWarning", message=message, file="src/a.py", line=3)] * 2
     thread = Warned(category="PytestUnhandledThreadExceptionWarning", message="in Thread-1")
     report = report_of(observed(failure(raised()), warnings=(*warnings, thread)))
     assert rendered("other-findings", report) == [

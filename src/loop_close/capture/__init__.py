@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
 from loop_close.conventions import is_test_file
-from loop_close.model import Frame, Origin, SourceLines
+from loop_close.model import Frame, SourceLines
 from loop_close.project_files import ProjectFiles
 from loop_close.records import Record
 from loop_close.syntax import (
@@ -46,7 +46,7 @@ class ProjectCode:
         self.root = self._files.root
         self._known: dict[str, str | None] = {}
         #: What is known of functions already looked up, by their file and code.
-        self.origins: dict[tuple[str, CodeType], Origin] = {}
+        self.origins: dict[tuple[str, CodeType], Frame] = {}
         self._shorter = [(os.path.abspath(root), ""), (self.root, "")]
         if self._files.top != self.root:
             self._shorter.append((self._files.top, os.path.relpath(self._files.top, self.root)))

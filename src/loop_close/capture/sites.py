@@ -27,7 +27,7 @@ from loop_close.capture.differences import labels_at
 from loop_close.capture.objects import MISSING, Names, file_of_class, namespace_of, qualname_of, unwrap
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
-from loop_close.model import Origin, Site
+from loop_close.model import Frame, Site
 from loop_close.syntax import Function, is_placeholder_body
 from loop_close.syntax.uses import checked_expressions, earlier_calls, origins_in, raises_parameter
 
@@ -37,7 +37,7 @@ _LINES = 40
 # --- origins
 
 
-def origin_of(found: Any, project: ProjectCode) -> Origin | None:
+def origin_of(found: Any, project: ProjectCode) -> Frame | None:
     """The definition of an object in the project: a function or class; None for anything else."""
     function = unwrap(found)
     if type(function) is FunctionType:
@@ -45,14 +45,14 @@ def origin_of(found: Any, project: ProjectCode) -> Origin | None:
     return _of_class(function, project) if issubclass(type(function), type) else None
 
 
-def _of_function(function: FunctionType, project: ProjectCode) -> Origin | None:
+def _of_function(function: FunctionType, project: ProjectCode) -> Frame | None:
     code = function.__code__
     key = code.co_filename, code  # code of two files that reads the same is equal
     file = project.relative(code.co_filename)
     if file is not None and key not in project.origins:
         line, node = code.co_firstlineno, function_of(code)
         last = node.end_lineno if node is not None and node.end_lineno else line + _LINES
-        project.origins[key] = Origin(
+        project.origins[key] = Frame(
             file=file,
             line=line,
             function=code.co_qualname,
@@ -63,7 +63,7 @@ def _of_function(function: FunctionType, project: ProjectCode) -> Origin | None:
     return project.origins.get(key)
 
 
-def _of_class(cls: type, project: ProjectCode) -> Origin | None:
+def _of_class(cls: type, project: ProjectCode) -> Frame | None:
     """The project's ``__init__`` of the class; for any other the class itself."""
     made = namespace_of(cls).get("__init__")
     found = _of_function(made, project) if type(made) is FunctionType else None
@@ -74,7 +74,7 @@ def _of_class(cls: type, project: ProjectCode) -> Origin | None:
     if found is not None or file is None or not line:
         return found
     source = source_between(filename, line, line + _LINES // 2 - 1, line)
-    return Origin(file=file, line=line, function=qualname_of(cls), is_test=is_test_file(file), source=source)
+    return Frame(file=file, line=line, function=qualname_of(cls), is_test=is_test_file(file), source=source)
 
 
 class FrameLookup:
@@ -96,7 +96,7 @@ class FrameLookup:
         self._fixtures = fixtures
         self._left_out = left_out
 
-    def origin(self, node: ast.expr) -> Origin | None:
+    def origin(self, node: ast.expr) -> Frame | None:
         """The project function, property or class that ``node`` names; None for everything else."""
         found = self.names.value(node)
         known = origin_of(found, self._project) if found is not MISSING else None
@@ -104,12 +104,12 @@ class FrameLookup:
             return self._fixture(node)
         return None if known and (known.file, known.function) in self._left_out else known
 
-    def _fixture(self, node: ast.Name) -> Origin | None:
+    def _fixture(self, node: ast.Name) -> Frame | None:
         """The fixture of a parameter whose value is plain data, from which its origin cannot be seen."""
         value = self.names.local.get(node.id, MISSING) if node.id in self._fixtures else MISSING
         if value is MISSING or namespace_of(type(value)).get("__module__", "builtins") != "builtins":
             return None
-        return Origin(file="", line=0, function=f"fixture {node.id}")
+        return Frame(file="", line=0, function=f"fixture {node.id}")
 
 
 # --- sites
@@ -158,7 +158,7 @@ class SiteFinder:
         calls = earlier_calls(scope, statement) if frame.is_test else ()
         places: list[Sequence[ast.expr]] = [checked_expressions(statement), *([call] for call in calls)]
         steps = 0 if is_expression else 1
-        found: list[Origin] = []
+        found: list[Frame] = []
         for nodes in places:
             found = found or origins_in(nodes, scope, statement.lineno, lookup.origin, steps)
         origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)

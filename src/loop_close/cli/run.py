@@ -42,9 +42,8 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     if options.budget:
         targets = targets._replace(settings=dataclasses.replace(targets.settings, budget=options.budget))
     from loop_close.app import Begun  # late: what is wrong with the words is said at once
-    from loop_close.provenance import agent_of
 
-    begun = Begun(targets, words, agent_of(os.environ)[0])
+    begun = Begun(targets, words)
     targets.announce()
     with tempfile.TemporaryDirectory(prefix="loop-close-") as folder:
         done = _passed_on(words, folder, streams)

@@ -8,13 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from loop_close.text import code, cut_apart, listed, one_line
-
-if TYPE_CHECKING:
-    from loop_close.model import EditsRun
-
 
 #: Characters of a line of source or of a message.
 MAX_LINE = 160
@@ -117,15 +112,16 @@ def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed:
     return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)
 
 
-def edits_not_run(ran: EditsRun | None, shown: Callable[[str], str]) -> str:
+def edits_not_run(edited: Sequence[tuple[str, str, bool]] | None, shown: Callable[[str], str]) -> str:
     """``1 of 5 edited functions was not run by any test: total (src/cart.py).``; empty if all were, or it is unknown.
 
-    :param shown: how a name is to be written.
+    :param edited: as :attr:`loop_close.model.Report.edited`. :param shown: how a name is to be written.
     """
-    if ran is None or not ran.not_run:
+    not_run = [(file, function) for file, function, is_run in edited or () if not is_run]
+    if not edited or not not_run:
         return ""
-    number = len(ran.not_run) + ran.omitted
-    named = [f"{shown(function)} ({shown(file)})" for file, function in ran.not_run[:_MOST_NAMED]]
-    which = f"{number} of {ran.edited} edited functions" if ran.edited > 1 else "The edited function"
+    number = len(not_run)
+    named = [f"{shown(function)} ({shown(file)})" for file, function in not_run[:_MOST_NAMED]]
+    which = f"{number} of {len(edited)} edited functions" if len(edited) > 1 else "The edited function"
     names = listed([*named, *[""] * (number - len(named))], len(named))
     return f"{which} {'was' if number == 1 else 'were'} not run by any test: {names}."

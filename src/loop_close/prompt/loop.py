@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.conventions import PYTHON, is_test_file
 from loop_close.keys import test_key
 from loop_close.loop import is_stuck
-from loop_close.model import MachineCount, OtherAttempt, Report, RootCause, SharedFacts
+from loop_close.model import OtherAttempt, Report, RootCause, SharedFacts
 from loop_close.prompt import line_of, number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
@@ -339,13 +339,11 @@ def shared_lines(report: Report, tokens: int) -> Iterator[str]:
 
 
 def _of_others(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
-    yield from (_on_machines(each) for each in shared.machines if each.cause == cause.id)
+    if cause.id in shared.machines:
+        failing, machines = shared.machines[cause.id]
+        yield f"Fails on {failing} of {machines} machines."
     attempts = [each for each in shared.attempts if each.cause == cause.id]
     yield from (f"{_of_other(each)}." for each in attempts[:_MOST_OTHERS])
-
-
-def _on_machines(found: MachineCount) -> str:
-    return f"Fails on {found.failing} of {found.machines} machines."
 
 
 def _of_other(found: OtherAttempt) -> str:

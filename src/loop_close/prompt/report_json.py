@@ -13,9 +13,7 @@ from loop_close.calls import Calls
 from loop_close.facts import differences, failure_place, innermost, links, values
 from loop_close.model import (
     Evidence,
-    MachineCount,
     Observation,
-    OtherAttempt,
     Raised,
     Report,
     RootCause,
@@ -30,6 +28,7 @@ from loop_close.records import Loop, State
 
 SCHEMA = "loop-close.report/1"
 _MAX_REJECTED = 20
+_MOST_NAMED = 20
 
 
 def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     causes = {
         id(evidence): cause.id for cause in report.causes for evidence in (*cause.evidence, *cause.findings)
     }
-    seen, ran = report.observation, report.edits_run
+    seen = report.observation
     rejected = [f"{name} was not read: {why}" for name, why in report.rejected[:_MAX_REJECTED]]
     document = {
         "schema": SCHEMA,
@@ -55,11 +54,12 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "signals": _values(report.signals),
         "state": _values(report.state),
         "since": _values(report.since),
-        "edited_functions": ran.edited if ran is not None else None,
+        "edited_functions": len(report.edited) if report.edited is not None else None,
         "edits_not_run": [
             {"file": file, "function": function}
-            for file, function in (ran.not_run if ran is not None else ())
-        ],
+            for file, function, is_run in report.edited or ()
+            if not is_run
+        ][:_MOST_NAMED],
         "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(seen),
         "root_causes": [_cause(c, report) for c in report.causes],
@@ -239,12 +239,14 @@ def _shared(report: Report) -> dict[str, Any] | None:
         return None
     names = ("file", "function", "before", "after")
     attempts = [
-        {**_plain(each), "edits": [dict(zip(names, edit, strict=True)) for edit in each.edits]}
+        {
+            **{name.removeprefix("is_"): value for name, value in asdict(each).items()},
+            "edits": [dict(zip(names, edit, strict=True)) for edit in each.edits],
+        }
         for each in shared.attempts
     ]
-    return {"machine": shared.machine, "attempts": attempts, "machines": [*map(_plain, shared.machines)]}
-
-
-def _plain(record: OtherAttempt | MachineCount) -> dict[str, Any]:
-    """The fields by the names that the report has for them."""
-    return {name.removeprefix("is_"): value for name, value in asdict(record).items()}
+    machines = [
+        {"cause": cause, "failing": failing, "machines": number}
+        for cause, (failing, number) in shared.machines.items()
+    ]
+    return {"machine": shared.machine, "attempts": attempts, "machines": machines}

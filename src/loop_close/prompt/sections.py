@@ -127,7 +127,7 @@ def in_short(report: Report) -> str:
     observation = report.observation
     if report.verdict == "green":
         said = _green(report, "exit 0")
-        not_run = edits_not_run(report.edits_run, lambda text: one_line(safe(text, 400), 100))
+        not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
         return "; ".join([said.replace("T", "t", 1), *more])
     incomplete = one_line(safe(observation.incomplete or observation.exit_reason), 2_000)
@@ -159,7 +159,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     observation = report.observation
     if observation.exit_reason:
         yield f"The tests do not explain the exit status: {line_of(observation.exit_reason, 200)}."
-    yield edits_not_run(report.edits_run, lambda text: span(text, 100))
+    yield edits_not_run(report.edited, lambda text: span(text, 100))
     if observation.incomplete:
         missing = number_of(observation.counts.not_run, "test", "tests")
         # Those of the files that cannot be collected are not known.

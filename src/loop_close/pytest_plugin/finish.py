@@ -53,10 +53,9 @@ def finish(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
 def begin(config: pytest.Config, targets: Targets) -> Begun:
     """Give a plain run its place in the history, unless the settings turn the history off."""
     from loop_close.app import Begun
-    from loop_close.provenance import agent_of
 
     words = ["pytest", *map(str, config.invocation_params.args)]
-    return Begun(targets, words, agent_of(os.environ)[0])
+    return Begun(targets, words)
 
 
 def _lines(recorder: Recorder, session: pytest.Session) -> tuple[str, ...]:
@@ -236,12 +235,12 @@ def _warnings(recorder: Recorder) -> list[Warned]:
 
     project = ProjectCode(str(recorder.config.rootpath))
     found = set()
-    for category, message, filename, lineno, nodeid in recorder.warnings:
+    for category, message, filename, lineno in recorder.warnings:
         if is_unhandled_exception(category, message):
             file = project.relative(filename) or ""
             line = lineno if file else 0
-            found.add(Warned(category=category, message=message, nodeid=nodeid, file=file, line=line))
-    return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
+            found.add(Warned(category=category, message=message, file=file, line=line))
+    return sorted(found, key=lambda w: (w.file, w.line, w.message))
 
 
 def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple[str, ...]:

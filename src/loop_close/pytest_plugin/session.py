@@ -242,15 +242,13 @@ class Recorder:
         message = raised.message if raised is not None else message_of(exc)
         self.failures.append(Failure(nodeid="", phase="session", message=message, raised=raised))
 
-    def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
         # As plain values: the message may hold what it warns of. Only these are read, and there may be thousands.
         category, message = warning_message.category.__name__, str(warning_message.message)
         if len(self.warnings) < _MAX_WARNINGS and (
             category.startswith(("PytestUnraisable", "PytestUnhandled")) or "never awaited" in message
         ):
-            self.warnings.append(
-                (category, message, str(warning_message.filename), warning_message.lineno, nodeid)
-            )
+            self.warnings.append((category, message, str(warning_message.filename), warning_message.lineno))
 
     # The outermost wrapper: what others do to the exit status, or raise, is known then.
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from loop_close.model import Origin
+from loop_close.model import Frame
 from loop_close.syntax import Function
 
 
 def origins_in(
-    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None], steps: int
-) -> list[Origin]:
+    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Frame | None], steps: int
+) -> list[Frame]:
     """What expressions call or read, and what made the values of their names, so many assignments back; each once.
 
     Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
@@ -21,7 +21,7 @@ def origins_in(
     :param scope: the function or module around it; only assignments above ``line`` count.
     :param find: the definition in the project that an expression names.
     """
-    found: dict[Origin, None] = {}
+    found: dict[Frame, None] = {}
     seen: set[int] = set()
     stack = [(node, line, steps) for node in reversed(nodes)]
     while stack:

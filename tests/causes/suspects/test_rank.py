@@ -15,7 +15,7 @@ from loop_close.causes.rank import (
     scored,
     suspects_among,
 )
-from loop_close.model import Evidence, Origin, RootCause
+from loop_close.model import Evidence, Frame, RootCause
 from loop_close.records import Edit
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
@@ -112,7 +112,7 @@ def test_as_many_as_cover_nearly_all_of_the_probability_but_three_at_least(other
 
 def test_a_value_that_the_failing_statement_uses_without_any_calls():
     at = source("def total(cart):", start=3)
-    given = Origin(file=SRC, line=3, function="total", source=at), Origin(file="", line=0, function="cart")
+    given = Frame(file=SRC, line=3, function="total", source=at), Frame(file="", line=0, function="cart")
     (found,) = suspects_of(cause(failure(verdict(*given), nodeid("test_a"))))
     assert (found.function, found.line) == ("total", 3)
     assert found.reasons == ("the failing statement calls it or uses its value",)
@@ -120,7 +120,7 @@ def test_a_value_that_the_failing_statement_uses_without_any_calls():
 
 def test_a_function_that_the_failing_tests_did_not_run_is_not_suspected_for_its_value():
     known = calls(TOTAL, passed=40, test_a=[(0, 1)])
-    given = Origin(file=SRC, line=3, function="idle")
+    given = Frame(file=SRC, line=3, function="idle")
     test = failure(verdict(given, test="test_a"), nodeid("test_a"))
     assert ranked(cause(test), known) == ["total"]
 

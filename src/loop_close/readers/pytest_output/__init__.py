@@ -343,8 +343,7 @@ def warned_in(text: str, root: str = "") -> Iterator[Warned]:
         if category.startswith("Pytest") or "never awaited" in message:
             file = project_path(found["file"], root) or ""
             line = int(found["line"]) if file else 0
-            for test in [t for t in found["tests"].split("\n") if t] or [""]:
-                yield Warned(category=category, message=message, nodeid=test, file=file, line=line)
+            yield Warned(category=category, message=message, file=file, line=line)
 
 
 def _warning_message(text: str) -> str:
