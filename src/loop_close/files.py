@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"
 #: The last line of every prompt that we write. A file is replaced only if it is empty or ends so.
 SIGNATURE = "<!-- loop-close -->"
-_GREEN = ("# The tests pass", "# No failure", "# Done")
 #: How the JSON documents begin that we write.
 OUR_JSON = ('{\n"schema": "loop-close.report/', '{\n"schema": "loop-close.summary/')
 
@@ -39,11 +38,11 @@ class UnusablePathError(ValueError):
     """A path that cannot be written; the text says why and what would do."""
 
 
-def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
+def check_writable(path: Path, others: tuple[str, ...] = ()) -> None:
     """Make sure that ``path`` can be replaced by a file of ours; make its folder if necessary.
 
-    :param is_ours: whether we wrote the file that is there.
-    :raises UnusablePathError: for a folder, a folder that cannot be written, or a file that is not ours.
+    :param others: as in :func:`is_ours`.
+    :raises UnusablePathError: for a folder, a folder that cannot be made, or a file that is not ours.
     """
     if path.is_dir():
         raise UnusablePathError(f"{path} is a folder; name a file")
@@ -51,13 +50,9 @@ def check_writable(path: Path, is_ours: Callable[[Path], bool]) -> None:
         raise UnusablePathError(f"{path} is not a regular file; name another file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, probe = tempfile.mkstemp(prefix=".loop-close-", dir=path.parent)
-        os.close(handle)
-        os.unlink(probe)
-        is_foreign = path.exists() and not is_ours(path)
     except OSError as error:
         raise UnusablePathError(f"{path} cannot be written: {error.strerror or error}") from error
-    if is_foreign:
+    if not is_ours(path, others):
         raise UnusablePathError(
             f"{path} exists and was not written by loop-close; remove it or name another file"
         )
@@ -84,13 +79,17 @@ def check_inside(root: Path, path: Path) -> Path:
     return path
 
 
-def is_prompt(path: Path) -> bool:
-    """Whether the file is empty or a prompt that we wrote.
+def is_ours(path: Path, others: tuple[str, ...] = ()) -> bool:
+    """Whether the file is not there, empty, a prompt, or a JSON report or summary that we wrote.
 
-    :raises OSError: when it cannot be read.
+    :param others: how other documents of ours begin.
     """
-    begin, end = _ends(path)
-    return not begin.strip() or (begin.startswith("# ") and end.rstrip().endswith(SIGNATURE))
+    try:
+        begin, end = _ends(path)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+    is_prompt = begin.startswith("# ") and end.rstrip().endswith(SIGNATURE)
+    return not begin.strip() or is_prompt or begin.startswith((*OUR_JSON, *others))
 
 
 def is_finished(path: Path) -> bool:
@@ -100,23 +99,6 @@ def is_finished(path: Path) -> bool:
     except OSError:
         return False
     return end.rstrip().endswith(SIGNATURE) and not begin.startswith(RUNNING)
-
-
-def is_report(path: Path) -> bool:
-    """Whether the file is empty or a JSON report or summary that we wrote.
-
-    :raises OSError: when it cannot be read.
-    """
-    return begins_with(path, OUR_JSON)
-
-
-def begins_with(path: Path, beginnings: tuple[str, ...]) -> bool:
-    """Whether the file is empty or begins with one of the texts.
-
-    :raises OSError: when it cannot be read.
-    """
-    begin, _ = _ends(path)
-    return not begin.strip() or begin.startswith(beginnings)
 
 
 def _ends(path: Path) -> tuple[str, str]:
@@ -350,16 +332,10 @@ class Targets(NamedTuple):
             self._check(self.json)
             write(self.json, pieces)
 
-    def is_ours(self, path: Path) -> bool:
-        """Whether the prompt or the JSON report is not there yet, or one that we wrote."""
-        with contextlib.suppress(OSError):
-            return not path.exists() or (is_prompt if path == self.prompt else is_report)(path)
-        return False
-
     def _check(self, path: Path | None) -> None:
         if path is not None:
             try:
-                check_writable(check_inside(self.root, path), self.is_ours)
+                check_writable(check_inside(self.root, path))
             except UnusablePathError as error:  # by the name that the user knows
                 raise UnusablePathError(str(error).replace(f"{self.root}{os.sep}", "", 1)) from error
 
@@ -405,17 +381,11 @@ def shared_history(settings: Settings) -> str:
 
 
 def shows_failing_tests(former: Mapping[Path, bytes], targets: Targets) -> bool:
-    """Whether the prompt before this run is of one with failing tests, or that was killed, and their list is there.
+    """Whether there was a prompt before this run, and the list of the tests that failed then.
 
     :param former: what :meth:`Targets.announce` returned.
     """
-    text = former.get(targets.prompt, b"").decode("utf-8", "replace")
-    if not text.startswith("# ") or text.startswith((FAULT, *_GREEN)):
-        return False
-    try:
-        return bool(read_failed(targets.root))
-    except (OSError, ValueError):
-        return False
+    return bool(former.get(targets.prompt)) and (targets.root / FAILED).is_file()
 
 
 def restore(former: Mapping[Path, bytes]) -> None:

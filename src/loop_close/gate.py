@@ -103,7 +103,7 @@ def take_tree(targets: Targets) -> Tree:
     names = [
         path.relative_to(targets.root).as_posix()
         for path in ours
-        if path.is_relative_to(targets.root) and (path == targets.history or targets.is_ours(path))
+        if path.is_relative_to(targets.root) and (path == targets.history or files.is_ours(path))
     ]
     return take(
         targets.root,

@@ -7,7 +7,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -198,21 +198,16 @@ def opened(name: str, streams: Streams | None = None) -> Iterator[BinaryIO]:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
 
 
-def _is_prompt_or_report(path: Path) -> bool:
-    from loop_close import files
-
-    return files.is_prompt(path) or files.is_report(path)
-
-
-def check_target(path: str, option: str, is_ours: Callable[[Path], bool] = _is_prompt_or_report) -> None:
+def check_target(path: str, option: str, beginnings: tuple[str, ...] = ()) -> None:
     """Make sure that a file of the user's choice can be replaced by ours.
 
+    :param beginnings: how documents of ours begin beside prompts and reports.
     :raises UsageError: when it cannot, or was not written by us.
     """
     from loop_close import files
 
     try:
-        files.check_writable(Path(path), is_ours)
+        files.check_writable(Path(path), beginnings)
     except files.UnusablePathError as error:
         raise UsageError(f"{option}: {error}") from None
 

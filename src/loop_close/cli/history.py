@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from loop_close import files, gate
+from loop_close import gate
 from loop_close.cli import Streams, UsageError, check_target, write_target
 from loop_close.cli.project import NO_RUN, project_of
 from loop_close.files import Targets
@@ -143,7 +143,7 @@ def report(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.page import BEGINNING, RUNS, page_of, read_timeline
 
     project = project_of(options)
-    check_target(options.html, "--html", lambda path: files.begins_with(path, (BEGINNING,)))
+    check_target(options.html, "--html", (BEGINNING,))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
     state = gate.state(project.root)
     shown = read_timeline(runs, project.root, limit=options.limit or RUNS, state=state, signals=fired)

@@ -102,7 +102,7 @@ def prompt(options: argparse.Namespace, streams: Streams) -> int:
     """
     targets = project_of(options)
     try:
-        if not files.is_prompt(targets.prompt):
+        if not files.is_ours(targets.prompt):
             raise UsageError(f"{targets.name} was not written by loop-close")
         text = targets.prompt.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
