@@ -93,7 +93,7 @@ def pytest_unconfigure(config):
 
 #: Parts of the sequence, each of which may fail.
 PARTS = [
-    ("app", "report_of"),
+    ("app", "judged"),
     ("app", "write_report"),
     ("app", "compose"),
     ("causes", "group"),
@@ -130,7 +130,7 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("source", "status"), [(FINE, 0), ("", 5), ("import not_there", 2)])
 def test_fault_of_ours_leaves_the_exit_status(run, source, status):
-    module, name = "app", "report_of"
+    module, name = "app", "judged"
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": source}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == status
