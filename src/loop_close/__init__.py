@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # for type checkers, which read no table
         Report as Report,
         RootCause as RootCause,
     )
-    from loop_close.prompt.compose import Section as Section
     from loop_close.records import Loop as Loop, Signal as Signal, State as State
     from loop_close.seeds.analyzer import (
         AnalysisContext as AnalysisContext,
@@ -83,7 +82,6 @@ _NAMES = {
     ),
     "loop_close.log_files": "log_names summary_of_file",
     "loop_close.model": "Evidence Failure Frame Observation Raised Report RootCause",
-    "loop_close.prompt.compose": "Section",
     "loop_close.records": "Loop Signal State",
     "loop_close.seeds.analyzer": (
         "AnalysisContext AnalysisResult CompletionSignal ResponseAnalyzer StuckSignal"

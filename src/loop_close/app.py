@@ -25,7 +25,7 @@ from loop_close.loop import fold
 from loop_close.model import Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_findings, with_source_lines
-from loop_close.prompt.compose import Section, compose, estimate_tokens
+from loop_close.prompt.compose import compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in
 from loop_close.readers import sum_of
@@ -113,7 +113,7 @@ class Begun:
         :param parts: what its processes reported.
         :param scope: how tests were chosen; empty for all.
         :param exit_code: of the command; None for that of the last part.
-        :param extended: ``detectors``, ``extra_sections`` and ``faults``, as :func:`conclude` takes them.
+        :param extended: ``detectors`` and ``faults``, as :func:`conclude` takes them.
         """
         ended = msgspec.structs.replace(
             self.run,
@@ -178,7 +178,6 @@ def conclude(
     store: Store | None,
     *,
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
-    extra_sections: Sequence[Section] = (),
     faults: Sequence[str] = (),
     notes: Sequence[str] = (),
     state: State | None = None,
@@ -196,9 +195,7 @@ def conclude(
         if store is not None:
             report = _recorded(report, ran, targets, store, state)
         inputs = in_report(parts) if targets.json is not None else None
-        return write_report(
-            report, targets, detectors=detectors, extra_sections=extra_sections, inputs=inputs
-        )
+        return write_report(report, targets, detectors=detectors, inputs=inputs)
 
 
 def _report_over(parts: Sequence[Part], detectors: Sequence[Detector], faults: Sequence[str]) -> Report:
@@ -370,7 +367,6 @@ def write_report(
     targets: Targets,
     *,
     detectors: Sequence[Detector] = DEFAULT_DETECTORS,
-    extra_sections: Sequence[Section] = (),
     inputs: Mapping[str, Any] | None = None,
 ) -> SaveResult:
     """Compose the prompt and write it, with the JSON report.
@@ -382,7 +378,7 @@ def write_report(
     """
     root, budget = targets.root, targets.settings.budget
     report = with_findings(with_source_lines(with_suspects(report, report.loop), root))
-    sections = (*built_in(tuple(detectors)), *extra_sections)
+    sections = built_in(tuple(detectors))
     problems: list[str] = []
     kept = _keep_failed(report, root, problems)
     full = bool(report.causes) and kept

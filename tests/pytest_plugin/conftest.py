@@ -54,7 +54,6 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
         asked: tuple[str, ...] = ASKED,
         own_process: bool = False,
         plugins: tuple[str, ...] = (),
-        own_sections: tuple[str, ...] = (),
         is_prompt: bool = True,
         remembers: bool = False,
     ) -> Run:
@@ -78,7 +77,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
         if not is_prompt:  # but evidence, or a word on what is going on
             return found
         with contextlib.suppress(FileNotFoundError):
-            assert_well_formed(found.prompt, own_sections)
+            assert_well_formed(found.prompt)
             assert_valid(found.report)
         return found
 

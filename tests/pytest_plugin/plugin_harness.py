@@ -104,7 +104,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         path.write_text(textwrap.dedent(text), encoding="utf-8")
 
 
-def assert_well_formed(prompt: str, own_sections: tuple[str, ...] = ()) -> None:
+def assert_well_formed(prompt: str) -> None:
     """Only our headings and our kinds of blocks; nothing that is not seen but our signature in the last line."""
     assert prompt.endswith(f"\n{SIGNATURE}\n")
     text = without_signature(prompt)
@@ -119,7 +119,7 @@ def assert_well_formed(prompt: str, own_sections: tuple[str, ...] = ()) -> None:
     ]
     assert [tag for tag, _ in headings] == ["h1"] + ["h2"] * (len(headings) - 1)
     for _, content in headings[1:]:
-        assert _BLOCK.match(content) or content in SECTIONS or content in own_sections, content
+        assert _BLOCK.match(content) or content in SECTIONS, content
     assert kinds.count("table_open") == [content for _, content in headings].count("Earlier attempts")
     hidden = {c for c in prompt if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
     assert hidden <= {"\n", "\t"}

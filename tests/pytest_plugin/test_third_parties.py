@@ -1,4 +1,4 @@
-"""Detectors and sections of conftests and of installed packages."""
+"""Detectors of conftests and of installed packages."""
 
 import pytest
 
@@ -14,12 +14,6 @@ def find(observation):
 def pytest_loop_close_detectors():
     return [Detector(id="house-rule", label="broken house rule", priority=5, description="d",
                      hint="Read the house rules.", detect=find)]
-"""
-SECTION = """
-from loop_close.prompt.compose import Section
-
-def pytest_loop_close_sections():
-    return [Section(id="house", position=55, title="House news", render=lambda report, tokens: ["All is well here."])]
 """
 
 
@@ -41,11 +35,6 @@ def test_detector_of_a_conftest_takes_part(run):
     assert done.causes[0]["kind"] == "house-rule"
 
 
-def test_section_of_a_conftest_stands_where_it_asks_to(run):
-    done = run({"conftest.py": SECTION, "test_a.py": FAILING}, own_sections=("House news",))
-    assert done.says("## House news\n\nAll is well here.\n\nRerun just the failing tests")
-
-
 def test_hooks_in_the_conftest_of_a_folder_take_part(run):
     done = run({"sub/conftest.py": DETECTOR, "sub/test_a.py": FAILING})
     assert done.causes[0]["kind"] == "house-rule"
@@ -62,11 +51,11 @@ def installed(folder, name, source, entry):
     return site
 
 
-def test_detector_and_section_of_an_installed_package_take_part(run, tmp_path_factory, monkeypatch):
-    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR + SECTION, "house_rules")
+def test_detector_of_an_installed_package_takes_part(run, tmp_path_factory, monkeypatch):
+    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR, "house_rules")
     monkeypatch.setenv("PYTHONPATH", str(site))
-    done = run({"test_a.py": FAILING}, own_process=True, own_sections=("House news",))
-    assert done.says("1 broken house rule: ", "All is well here.")
+    done = run({"test_a.py": FAILING}, own_process=True)
+    assert done.says("1 broken house rule: ")
 
 
 def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
@@ -112,9 +101,6 @@ def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
         ("def pytest_loop_close_detectors(): return ['no detector']", "gave str, not loop_close.Detector"),
         ("def pytest_loop_close_detectors(): return 7", "TypeError"),
         ("def pytest_loop_close_detectors(): raise SystemExit(9)", "SystemExit"),
-        ("def pytest_loop_close_sections(): raise ValueError('hook broke')", "ValueError: hook broke"),
-        ("def pytest_loop_close_sections(): return [5]", "gave int, not loop_close.Section"),
-        (SECTION.replace("position=55", "position='last'"), "Section.position takes int"),
         (DETECTOR.replace("priority=5", "priority=None"), "TypeError"),
     ],
 )

@@ -15,7 +15,6 @@ from loop_close.seeds.analyzer import (
 from loop_close.seeds.strategies import (
     BUILT_IN,
     Decision,
-    ExitStrategy,
     FixPlan,
     FixStep,
     Standing,
@@ -211,51 +210,6 @@ def test_unknown_strategy(text, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         parse_strategy(text)
     assert str(caught.value) == message
-
-
-def theirs(decide, name="theirs"):
-    return ExitStrategy(name=name, decide=decide)
-
-
-def own(decide):
-    return parse_strategy("theirs", (*BUILT_IN, theirs(decide)))
-
-
-def test_strategy_of_a_third_party():
-    strategy = own(lambda standing: Decision(action="stuck", reason=f"turn {standing.iteration}"))
-    assert strategy.decide(replace(RED, iteration=7)) == Decision(
-        action="stuck", reason="turn 7", strategy="theirs"
-    )
-
-
-def test_their_done_over_red_is_not_taken_over():
-    decision = own(lambda _: Decision(action="done", reason="enough")).decide(RED)
-    assert decision == Decision(action="continue", reason="enough; but 3 tests fail", strategy="theirs")
-
-
-def fail(_standing):
-    raise RuntimeError("oh")
-
-
-@pytest.mark.parametrize(
-    ("decide", "fault"),
-    [
-        (fail, "RuntimeError: oh"),
-        (lambda _: None, "TypeError: "),
-        (
-            lambda _: Decision(action="stop", reason=""),
-            "ValidationError: Invalid enum value 'stop' - at `$.action`",
-        ),
-        (
-            lambda _: Decision(action="done", reason=3),
-            "ValidationError: Expected `str`, got `int` - at `$.reason`",
-        ),
-    ],
-)
-def test_their_fault_is_a_warning(decide, fault):
-    decision = own(decide).decide(GREEN)
-    assert decision.action == "continue"
-    assert decision.warnings[0].startswith(f"the exit strategy theirs failed: {fault}")
 
 
 NAMES = [strategy.name for strategy in BUILT_IN]

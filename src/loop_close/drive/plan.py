@@ -13,12 +13,11 @@ from pathlib import Path
 
 from loop_close.cli import UsageError, opened
 from loop_close.cli.project import project_at, root_of
-from loop_close.drive.strategies import strategy_named
 from loop_close.files import Targets
 from loop_close.records import Record
 from loop_close.seeds.analyzer import BOX
 from loop_close.seeds.guard import Limits
-from loop_close.seeds.strategies import ExitStrategy
+from loop_close.seeds.strategies import ExitStrategy, parse_strategy
 
 #: In the agent's command, for the text of the turn, and for the path of the file that holds it.
 PROMPT, PROMPT_FILE = "{prompt}", "{prompt_file}"
@@ -83,7 +82,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
         project=place,
         agent=_agent_words(given["agent"]),
         task=_text_of(given["task"]),
-        strategy=strategy_named(given["strategy"], place.root),
+        strategy=_strategy_of(given["strategy"]),
         limits=Limits(**{name: given[name] for name in _LIMITS if name in given}),
         agent_seconds=given.get("agent_timeout", math.inf),
         test_seconds=given.get("test_timeout", math.inf),
@@ -91,6 +90,13 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
         task_file=given["task"],
         steps_file=given["plan"],
     )
+
+
+def _strategy_of(name: str) -> ExitStrategy:
+    try:
+        return parse_strategy(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _agent_words(command: str) -> list[str]:

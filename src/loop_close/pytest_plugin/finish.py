@@ -301,12 +301,11 @@ _PLAIN_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
 
 
 def extensions(config: pytest.Config) -> dict[str, Any]:
-    """Detectors, sections and faults for :func:`loop_close.app.conclude`: every plugin is asked once.
+    """Detectors and faults for :func:`loop_close.app.conclude`: every plugin is asked once.
 
     One that fails is named and left out; the others count.
     """
     from loop_close.detectors import DEFAULT_DETECTORS, Detector
-    from loop_close.prompt.compose import Section
 
     faults = load_packages(config)
     root = str(config.rootpath) + os.sep  # a conftest goes by its path
@@ -314,8 +313,7 @@ def extensions(config: pytest.Config) -> dict[str, Any]:
     for detector in _asked(config.hook.pytest_loop_close_detectors, Detector, root, faults):
         if known.setdefault(detector.id, detector) is not detector:
             faults.append(f"the detector id {detector.id!r} is taken; this one was left out")
-    sections = _asked(config.hook.pytest_loop_close_sections, Section, root, faults)
-    return {"detectors": (*known.values(),), "extra_sections": (*sections,), "faults": (*faults,)}
+    return {"detectors": (*known.values(),), "faults": (*faults,)}
 
 
 def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:

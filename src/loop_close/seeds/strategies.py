@@ -5,16 +5,16 @@ After Nity's loop engine. No strategy is done against the tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from loop_close.model import Verdict
 from loop_close.records import Record
 from loop_close.seeds.analyzer import A_SIGNAL, ENOUGH, WEIGHTS, AnalysisResult
-from loop_close.text import fault_text, one_line
+from loop_close.text import one_line
 
 #: The reason where the agent's message has no completion word or marker.
 NOT_REPORTED = "the agent does not report completion"
@@ -160,8 +160,7 @@ class ExitStrategy(Record, frozen=True, kw_only=True):
     """One way to decide whether the loop goes on.
 
     :ivar name: unique; what users type, without spaces and ``+``.
-    :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`. A ``done`` that the tests
-        do not confirm becomes ``continue``.
+    :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`.
     :ivar description: one line for a list of strategies.
     """
 
@@ -306,25 +305,12 @@ BUILT_IN: tuple[ExitStrategy, ...] = (
 _JOIN = "+"
 
 
-def parse_strategy(text: str, available: Iterable[ExitStrategy] = BUILT_IN) -> ExitStrategy:
+def parse_strategy(text: str) -> ExitStrategy:
     """The strategy of a name; of ``auto+circuit_breaker`` the first that fires decides, in this order.
 
-    A ``done`` that the tests do not confirm becomes ``continue``. A part that raises, or that does not return a
-    decision, is skipped with a warning.
-
-    :param available: those that can be named.
-    :raises ValueError: for a part that is unknown or repeated, two strategies of one name, and a name that nobody can
-        type.
+    :raises ValueError: for a part that is unknown or repeated.
     """
-    known: dict[str, ExitStrategy] = {}
-    for strategy in available:
-        if _JOIN in strategy.name or strategy.name.split() != [strategy.name]:
-            raise ValueError(
-                f"invalid exit strategy name {strategy.name!r}: names must not contain spaces or {_JOIN!r}"
-            )
-        if strategy.name in known:
-            raise ValueError(f"two exit strategies have the name {strategy.name!r}")
-        known[strategy.name] = strategy
+    known = {strategy.name: strategy for strategy in BUILT_IN}
     names = [part.strip() for part in text.split(_JOIN)]
     for name in names:
         if name not in known:
@@ -352,14 +338,5 @@ def _first_fired(decisions: Sequence[Decision]) -> Decision:
 
 
 def _decided(strategy: ExitStrategy, standing: Standing) -> Decision:
-    """The strategy's decision; a fault in it, or a ``done`` that the tests do not confirm, becomes ``continue``."""
-    try:
-        decision = msgspec.convert(asdict(strategy.decide(standing)), Decision)
-    except Exception as fault:
-        reason = one_line(f"the exit strategy {strategy.name} failed: {fault_text(fault)}")
-        return Decision(action="continue", reason=reason, strategy=strategy.name, warnings=(reason,))
-    decision = replace(decision, strategy=decision.strategy or strategy.name)
-    against = "; ".join(doubts(standing))
-    if decision.action == "done" and against:
-        return replace(decision, action="continue", reason=f"{decision.reason}; but {against}")
-    return decision
+    decision = strategy.decide(standing)
+    return replace(decision, strategy=decision.strategy or strategy.name)
