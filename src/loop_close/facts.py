@@ -27,10 +27,6 @@ TEST_PHASES = ("setup", "call", "teardown")
 LINTERS = ("ruff", "flake8")
 #: An infinite recursion ends wherever the stack does: any of this many last frames might have been the last.
 TURNING = 6
-#: At most this many packages are named; if more differ, the environments are too different for it to help.
-_MOST_PACKAGES = 4
-#: Packages of tools, which programs do not use.
-_TOOLS = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv"))
 _RUNNERS = ("tox", "nox", "pre-commit")
 _Frame = TypeVar("_Frame")
 #: Python's message for a partially loaded module (3.11 to 3.14: Objects/moduleobject.c, Python/ceval.c).
@@ -274,29 +270,6 @@ def passing_tests(observation: Observation) -> set[str]:
     failing = {failure.nodeid for failure in observation.failures}
     passed = (test for test, outcome in observation.outcomes.items() if outcome in ("passed", "xpassed"))
     return {*passed} - failing
-
-
-def package_differences(failing: Sequence[SourceResult], passing: Sequence[SourceResult]) -> list[str]:
-    """Packages whose version is one in all failing sources and another in all passing: ``attrs 23.1, not 24.2``."""
-    here, there = _packages(failing), _packages(passing)
-    if here is None or there is None:
-        return []
-    found = []
-    for name in sorted({*here, *there} - _TOOLS):
-        ours, theirs = here.get(name, frozenset({""})), there.get(name, frozenset({""}))
-        if not ours & theirs and len(ours) == len(theirs) == 1:
-            (one,), (other,) = ours, theirs
-            found.append(f"{name} {one}, not {other or 'installed'}" if one else f"no {name}, there {other}")
-    return found if len(found) <= _MOST_PACKAGES else []
-
-
-def _packages(sources: Sequence[SourceResult]) -> dict[str, frozenset[str]] | None:
-    """The versions of each package over the sources, empty if not installed; None if any source did not record them."""
-    tables = [dict(each.observation.provenance.packages) for each in sources]
-    if not all(tables):
-        return None
-    names = {name for table in tables for name in table}
-    return {name: frozenset(table.get(name, "") for table in tables) for name in names}
 
 
 #: File and qualified name.

@@ -171,9 +171,6 @@ class Provenance(Record, frozen=True, kw_only=True):
     :ivar commit: the commit that was checked out; empty if unknown.
     :ivar collected: the number of tests before selection; ``digest`` of their node ids, independent of their order.
         0 and empty if not recorded.
-    :ivar packages: the installed packages as (name, version), sorted; empty if not recorded.
-    :ivar agent: the coding agent in whose shell the run was started, such as ``claude``; empty if unknown. Runs of
-        several agents are one loop.
     """
 
     runner: str = ""
@@ -185,8 +182,6 @@ class Provenance(Record, frozen=True, kw_only=True):
     commit: str = ""
     collected: int = 0
     digest: str = ""
-    packages: tuple[tuple[str, str], ...] = ()
-    agent: str = ""
 
     @property
     def machine(self) -> str:

@@ -1,8 +1,7 @@
-"""What made this run: the runner's environment, interpreter, shard, CI run, commit and installed packages."""
+"""What made this run: the runner's environment, interpreter, shard, CI run and commit."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
@@ -131,7 +130,6 @@ def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
         platform=sys.platform,
         run_id=run_id,
         commit=commit or commit_at_head(root),
-        agent=agent_of(environ)[0],
     )
 
 
@@ -140,23 +138,6 @@ def digest_of(nodeids: Iterable[str]) -> str:
     from loop_close.text import digest
 
     return digest("\n".join(sorted(nodeids)))
-
-
-def installed(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Names and versions of the packages below these folders of the import path, sorted; each name once.
-
-    Read from the names of their ``.dist-info`` folders (PyPA, "Recording installed projects").
-    """
-    found: dict[str, str] = {}
-    for folder in folders:
-        if Path(folder).name not in ("site-packages", "dist-packages"):
-            continue
-        with contextlib.suppress(OSError):
-            for entry in os.listdir(folder):
-                name, dash, version = entry.removesuffix(".dist-info").rpartition("-")
-                if dash and entry.endswith(".dist-info"):
-                    found.setdefault(name.lower().replace("_", "-"), version)
-    return tuple(sorted(found.items()))
 
 
 #: The group of entry points by which installed packages extend loop-close.

@@ -13,7 +13,6 @@ from loop_close.facts import (
     file_of,
     is_shown,
     last_name,
-    package_differences,
     qualname,
     sides,
     test_function,
@@ -196,8 +195,6 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
     failing, passing = sides(cause, report)
     passes = f"; passes on {spans([each.source for each in passing], _MAX_SOURCES)}" if passing else ""
     yield f"Fails on {spans([each.source for each in failing], _MAX_SOURCES)}{passes}."
-    if passing and (packages := package_differences(failing, passing)):
-        yield f"Installed only where it fails: {', '.join(map(_contained, packages))}."
 
 
 def _findings(cause: RootCause) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _run(observation: Observation) -> dict[str, Any]:
     made = observation.provenance
     index, of = made.shard
     return {
-        **_fields(made, "runner", "environment", "interpreter", "platform", "agent", "commit"),
+        **_fields(made, "runner", "environment", "interpreter", "platform", "commit"),
         "selection": observation.selection,
         "shard": {"index": index, "of": of} if of else None,
         "id": made.run_id,

@@ -137,7 +137,7 @@ def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], li
 def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     """All that the run said, as one record."""
     from loop_close.model import Counts, Observation
-    from loop_close.provenance import installed, provenance_of
+    from loop_close.provenance import provenance_of
     from loop_close.pytest_plugin.calls import collect_calls
     from loop_close.pytest_plugin.command import shard_of
 
@@ -159,9 +159,7 @@ def observe(recorder: Recorder, session: pytest.Session) -> Observation:
     return Observation(
         exit_code=1 if recorder.crashed else int(session.exitstatus),
         source=source_of("pytest", os.environ),
-        provenance=replace(
-            made, shard=shard_of(config), collected=number, digest=digest, packages=installed(sys.path)
-        ),
+        provenance=replace(made, shard=shard_of(config), collected=number, digest=digest),
         failures=(*recorder.failures, *coverage_failures(config)),
         exit_reason=_exit_reason(recorder, session),
         warnings=tuple(_warnings(recorder)),
