@@ -13,7 +13,7 @@ from loop_close.seeds.analyzer import (
     StuckSignal,
 )
 from loop_close.seeds.strategies import (
-    BUILT_IN,
+    STRATEGIES,
     Decision,
     FixPlan,
     FixStep,
@@ -212,7 +212,7 @@ def test_unknown_strategy(text, message):
     assert str(caught.value) == message
 
 
-NAMES = [strategy.name for strategy in BUILT_IN]
+NAMES = [*STRATEGIES]
 ALL = [*NAMES, *("+".join(p) for pair in combinations(NAMES, 2) for p in permutations(pair)), "+".join(NAMES)]
 PART = st.floats(0, 100)
 ANALYSES = st.builds(

@@ -81,6 +81,7 @@ class Driver:
         self._child = (0, "")
         self._state = State(verdict="unknown")
         self._outcome = RunOutcome()
+        self._attempts: tuple[str, ...] = ()
         self._was_objected = False
 
     def drive(self) -> Ending:
@@ -98,7 +99,7 @@ class Driver:
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
-            lines += next_step_lines(self._outcome, self._plan.project.name, self._loop.state.work)
+            lines += next_step_lines(self._attempts, self._plan.project.name, self._loop.state.work)
         self._streams.put_all("\n".join((*lines, "")))
         return ended
 
@@ -139,6 +140,7 @@ class Driver:
         root = self._plan.root
         self._state, loop = gate.state(root), gate.loop_of(self._plan.project.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
+        self._attempts = _attempts(loop)
         if steps := steps_now(self._plan.steps_file):  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)
         decision = self._loop.tested(self._outcome)
@@ -269,12 +271,11 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
         state=last.state if last is not None else "",
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
         prompt=prompt_of(root) or f"# {state.reason}",
-        attempts=_attempts(loop),
     )
 
 
 def _attempts(loop: Loop) -> tuple[str, ...]:
-    """What was tried in the loop, a line a run: the last ones."""
+    """The edits before each run of the loop and their effect, a line each, the oldest first: the last ones."""
     found = [f"run {step.run}: edited: {edit_of(step)}; {effect(step)}" for step in loop.attempts]
     more = [f"… {len(found) - _MAX_ATTEMPTS} more runs before these"] if len(found) > _MAX_ATTEMPTS else []
     return tuple(one_line(line, 300) for line in (*more, *found[-_MAX_ATTEMPTS:]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from loop_close.records import State
-from loop_close.seeds.loop import AgentLoop, RunOutcome
+from loop_close.seeds.loop import AgentLoop
 from loop_close.seeds.strategies import FixPlan, FixStep
 from loop_close.text import one_line
 
@@ -59,14 +59,14 @@ def summary_lines(loop: AgentLoop, ended: str, reason: str, state: State) -> Ite
     yield from (f"  {line}" for line in _steps(loop.plan))
 
 
-def next_step_lines(outcome: RunOutcome, prompt_file: str, work: Sequence[str] = ()) -> Iterator[str]:
+def next_step_lines(attempts: Sequence[str], prompt_file: str, work: Sequence[str] = ()) -> Iterator[str]:
     """What was tried, and how to go on, where the loop is not done.
 
     :param work: what the agent said it did, a line a turn.
     """
-    if outcome.attempts:
+    if attempts:
         yield "  what was tried:"
-        yield from (f"    {line}" for line in outcome.attempts)
+        yield from (f"    {line}" for line in attempts)
     if work:
         yield "  what the agent said it did:"
         yield from (f"    {one_line(line, 200)}" for line in work)

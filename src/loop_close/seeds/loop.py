@@ -41,7 +41,6 @@ class RunOutcome(Standing, frozen=True, kw_only=True):
     :ivar causes: description of each root cause by its id, the first to fix first.
     :ivar state: a digest of the failures; ``meta``: whether the run made progress, by the keys of results.
     :ivar prompt: the next prompt.
-    :ivar attempts: the edits before each run of the loop and their effect, one line each, the oldest first.
     """
 
     is_edited: bool = False
@@ -49,7 +48,6 @@ class RunOutcome(Standing, frozen=True, kw_only=True):
     state: str = ""
     meta: Mapping[str, bool] = {}
     prompt: str = ""
-    attempts: tuple[str, ...] = ()
 
     @property
     def is_proven_green(self) -> bool:

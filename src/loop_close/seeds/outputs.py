@@ -50,23 +50,14 @@ class Event(NamedTuple):
     step_cost: str = ""
 
 
-class Format(NamedTuple):
-    """The events of one format.
-
-    :ivar marks: what each of its events has, as in :attr:`Event.when`.
-    """
-
-    marks: Mapping[str, str]
-    events: tuple[Event, ...]
-
-
 _ANY = r"(?s:.+)"
 _TYPE = {"type": _ANY}
 
-FORMATS = (
+#: What each event of a format has, as in :attr:`Event.when`; and its events.
+FORMATS: tuple[tuple[Mapping[str, str], tuple[Event, ...]], ...] = (
     # Claude Code: types of anthropics/claude-agent-sdk-python. Cursor: cursor.com/docs/cli/reference/output-format; the
     # result of Cursor is all messages in one, so the last message is the better answer.
-    Format(
+    (
         {**_TYPE, "session_id|is_error": _ANY},
         (
             Event({"type": "assistant", "timestamp_ms": _ANY, "model_call_id": ""}, part="message.content"),
@@ -82,7 +73,7 @@ FORMATS = (
         ),
     ),
     # opencode: run.ts.
-    Format(
+    (
         {**_TYPE, "sessionID": _ANY},
         (
             Event({"type": "text"}, message="part.text"),
@@ -91,7 +82,7 @@ FORMATS = (
         ),
     ),
     # OpenHands: json_callback of OpenHands/OpenHands-CLI, events of openhands-sdk.
-    Format(
+    (
         {"kind": _ANY, "id": _ANY, "source": _ANY},
         (
             Event({"kind": "MessageEvent", "source": "agent"}, message="llm_message.content"),
@@ -101,7 +92,7 @@ FORMATS = (
         ),
     ),
     # Cline: recorded outputs of 3.0.65.
-    Format(
+    (
         {"ts": _ANY, "type": "hook_event|agent_event|run_result"},
         (
             Event(
@@ -119,19 +110,19 @@ FORMATS = (
         ),
     ),
     # Gemini CLI: types.ts and nonInteractiveCli.ts of google-gemini/gemini-cli.
-    Format(
+    (
         {"type": "init|message|tool_use|tool_result|error|result", "timestamp": _ANY},
         (
             Event({"type": "message", "role": "assistant"}, part="content"),
             Event({"type": "result"}, error="error.message", fails={"status": "error"}),
         ),
     ),
-    Format(
+    (
         {"type": "", "stats|session_id|error.type": _ANY},
         (Event({}, message="response", error="error.message", fails={"error.message": _ANY}),),
     ),
     # Codex: exec_events.rs of openai/codex, 0.44 and later.
-    Format(
+    (
         {"type": r"(?:thread|turn|item)\.\w+|error"},
         (
             Event({"type": "item.completed", "item.type": "agent_message"}, message="item.text"),
@@ -173,10 +164,10 @@ def read_output(output: str) -> AgentOutput:
     events = [
         event for value in values for event in objects_of(value if isinstance(value, list) else [value])
     ]
-    for format in FORMATS:
-        own = [event for event in events if _has(event, format.marks)]
+    for marks, kinds in FORMATS:
+        own = [event for event in events if _has(event, marks)]
         if 2 * len(own) > len(events):
-            said = _answer(own, format.events)
+            said = _answer(own, kinds)
             if said.text:
                 return said
     return _of_aider(sanitize(output))

@@ -159,14 +159,12 @@ class Standing(Record, frozen=True, kw_only=True):
 class ExitStrategy(Record, frozen=True, kw_only=True):
     """One way to decide whether the loop goes on.
 
-    :ivar name: unique; what users type, without spaces and ``+``.
+    :ivar name: what users type.
     :ivar decide: a pure function from a :class:`Standing` to a :class:`Decision`.
-    :ivar description: one line for a list of strategies.
     """
 
     name: str
     decide: Callable[[Standing], Decision]
-    description: str = ""
 
 
 def doubts(standing: Standing) -> tuple[str, ...]:
@@ -276,32 +274,14 @@ def _decide_fix_plan(standing: Standing) -> Decision:
     return Decision(action=action, reason=reason, warnings=warnings)
 
 
-BUILT_IN: tuple[ExitStrategy, ...] = (
-    ExitStrategy(
-        name="auto",
-        decide=_decide_auto,
-        description="stop as done when the agent reports completion and the tests are green; as stuck without progress",
-    ),
-    ExitStrategy(
-        name="fix_plan",
-        decide=_decide_fix_plan,
-        description="stop as done when each root cause of the episode is fixed, as stuck when the attempts are used up",
-    ),
-    ExitStrategy(
-        name="done_signals",
-        decide=_decide_done_signals,
-        description="stop as done when the agent reports completion, the confidence reaches 40 and the tests are green",
-    ),
-    ExitStrategy(
-        name="circuit_breaker",
-        decide=_decide_circuit_breaker,
-        description="stop as stuck after several runs without progress; combine it with another strategy",
-    ),
-)
-
-
-# --- names of strategies, as users type them
-
+#: By the names that users type. ``auto``: done when the agent reports completion. ``fix_plan``: when each root cause of
+#: the loop is fixed. ``done_signals``: when the confidence reaches 40. ``circuit_breaker``: never, only stuck.
+STRATEGIES: Mapping[str, Callable[[Standing], Decision]] = {
+    "auto": _decide_auto,
+    "fix_plan": _decide_fix_plan,
+    "done_signals": _decide_done_signals,
+    "circuit_breaker": _decide_circuit_breaker,
+}
 _JOIN = "+"
 
 
@@ -310,24 +290,20 @@ def parse_strategy(text: str) -> ExitStrategy:
 
     :raises ValueError: for a part that is unknown or repeated.
     """
-    known = {strategy.name: strategy for strategy in BUILT_IN}
     names = [part.strip() for part in text.split(_JOIN)]
     for name in names:
-        if name not in known:
-            all_names = ", ".join(sorted(known))
+        if name not in STRATEGIES:
+            all_names = ", ".join(sorted(STRATEGIES))
             raise ValueError(f"unknown exit strategy {one_line(name)!r}; known strategies: {all_names}")
         if names.count(name) > 1:
             raise ValueError(f"exit strategy {one_line(text)!r} names {name!r} twice")
-    parts = [known[name] for name in names]
-    return ExitStrategy(
-        name=_JOIN.join(names),
-        decide=lambda standing: _first_fired([_decided(part, standing) for part in parts]),
-        description=parts[0].description if len(parts) == 1 else "the first of these that fires",
-    )
+    return ExitStrategy(name=_JOIN.join(names), decide=lambda standing: _first_fired(names, standing))
 
 
-def _first_fired(decisions: Sequence[Decision]) -> Decision:
+def _first_fired(names: Sequence[str], standing: Standing) -> Decision:
     """The first that ends the loop, else one that goes on for all their reasons; with the warnings of all."""
+    made = {name: STRATEGIES[name](standing) for name in names}
+    decisions = [replace(each, strategy=each.strategy or name) for name, each in made.items()]
     goes_on = Decision(
         action="continue",
         reason="; ".join(dict.fromkeys(decision.reason for decision in decisions)),
@@ -335,8 +311,3 @@ def _first_fired(decisions: Sequence[Decision]) -> Decision:
     )
     fired = next((decision for decision in decisions if decision.action != "continue"), goes_on)
     return replace(fired, warnings=tuple(dict.fromkeys(line for each in decisions for line in each.warnings)))
-
-
-def _decided(strategy: ExitStrategy, standing: Standing) -> Decision:
-    decision = strategy.decide(standing)
-    return replace(decision, strategy=decision.strategy or strategy.name)
