@@ -133,8 +133,8 @@ def test_prompt_that_cannot_be_written_is_told(save, tmp_path):
     saved = save(prompt=tmp_path / "taken" / "next.md")
     assert saved.problems == ("not written: taken/next.md cannot be written: File exists",)
     assert saved.prompt.startswith("# 1 test ")
-    assert saved.short.startswith("# 1 test ")
-    assert save().short == ""
+    assert saved.shown.startswith("# 1 test ")
+    assert save().shown == ""
 
 
 def test_report_of_a_red_run_stays_until_another_run_is_complete(save, tmp_path):

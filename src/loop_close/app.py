@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from loop_close import files, gate
@@ -36,8 +35,6 @@ from loop_close.text import fault_text
 from loop_close.text.redact import redact
 from loop_close.tree import TreeError
 
-# Tokens of the prompt that the terminal shows where the file cannot be written.
-_SHORT = 600
 _MOST_RECORDS = 3_000
 _Result = TypeVar("_Result")
 
@@ -70,13 +67,13 @@ class SaveResult:
 
     :ivar report: with the source code that the prompt shows.
     :ivar prompt: the next prompt's text.
-    :ivar short: a shorter one to be shown where the prompt of a red run could not be written; empty if it was.
+    :ivar shown: the same where it is to be shown, as the prompt of a red run could not be written; else empty.
     :ivar problems: what could not be written, in a line each.
     """
 
     report: Report
     prompt: str
-    short: str = ""
+    shown: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -93,17 +90,15 @@ class Begun:
         self._targets = targets
         self._clock = time.monotonic()
         self.run = Run(id=uuid.uuid4().hex, command=_redacted(command), began=time.time())
-        self.is_kept = False
         self._kept(self._begin)
 
     def _begin(self, path: Path) -> None:
         tree = gate.take_tree(self._targets)
         with Store.open(path) as store:
             store.keep_files(self._targets.root, tree)
-            run = msgspec.structs.replace(self.run, tree=tree.digest)
-            self.run = msgspec.structs.replace(run, number=store.begin(run))
+            run = replace(self.run, tree=tree.digest)
+            self.run = replace(run, number=store.begin(run))
             self.notes += store.notes
-            self.is_kept = True
 
     def conclude(
         self, parts: Sequence[Part], *, scope: str = "", exit_code: int | None = None, **extended: Any
@@ -115,7 +110,7 @@ class Begun:
         :param exit_code: of the command; None for that of the last part.
         :param extended: ``detectors`` and ``faults``, as :func:`conclude` takes them.
         """
-        ended = msgspec.structs.replace(
+        ended = replace(
             self.run,
             scope=scope,
             seconds=time.monotonic() - self._clock,
@@ -126,10 +121,10 @@ class Begun:
             tree = gate.take_tree(self._targets)
             with Store.open(path) as store:
                 store.keep_files(self._targets.root, tree)
-                row = Ran(msgspec.structs.replace(ended, tree_after=tree.digest), tuple(parts))
+                row = Ran(replace(ended, tree_after=tree.digest), tuple(parts))
                 return conclude([row], self._targets, store, notes=self.notes, **extended)
 
-        found = self._kept(recorded) if self.is_kept else None
+        found = self._kept(recorded) if self.run.number else None
         return found or conclude(
             [Ran(ended, tuple(parts))], self._targets, None, notes=self.notes, **extended
         )
@@ -141,9 +136,9 @@ class Begun:
             with Store.open(path) as store:
                 store.abandon(self.run.number)
 
-        if self.is_kept:
+        if self.run.number:
             self._kept(gone)
-            self.is_kept = False
+            self.run = replace(self.run, number=0)
 
     def _kept(self, work: Callable[[Path], _Result]) -> _Result | None:
         """The result of what is done with the history; None where there is none, or it cannot be used."""
@@ -159,7 +154,6 @@ class Begun:
             is_known = isinstance(fault, StoreError | TreeError | OSError | files.UnusablePathError)
             said = getattr(fault, "strerror", "") or fault if is_known else fault_text(fault)
             self.notes.append(f"this run is not recorded: {said}")
-            self.is_kept = False
             return None
 
 
@@ -252,13 +246,21 @@ def _state(report: Report, state: State | None, loop: Loop, targets: Targets) ->
     return gate.with_loop(state, loop, targets.settings.stuck_after)
 
 
+def outcomes_of(parts: Sequence[Part]) -> dict[str, dict[str, Outcome]]:
+    """The outcome of each test, by source and name."""
+    found: dict[str, dict[str, Outcome]] = {}
+    for seen in (part.observation for part in parts):
+        named = {name_of(test): outcome for test, outcome in seen.outcomes.items()}
+        found.setdefault(seen.source, {}).update(named)
+    return found
+
+
 def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
     """The row of a run that ended.
 
     :param report: that of its only part, if it is made.
     """
     records: list[FailureRecord] = []
-    outcomes: dict[str, dict[str, Outcome]] = {}
     verdicts = []
     for part in ran.parts:
         seen = part.observation
@@ -270,18 +272,16 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
             shape = f"exit {seen.exit_code}"
             found = (FailureRecord(source=source, test=source, phase="process", exact=shape, shape=shape),)
         records += found
-        named = {name_of(test): outcome for test, outcome in seen.outcomes.items()}
-        outcomes[source] = {**outcomes.get(source, {}), **named}
     run = ran.run
     incomplete = next((p.observation.incomplete for p in ran.parts if p.observation.incomplete), "")
-    return msgspec.structs.replace(
+    return replace(
         run,
         is_finished=run.is_finished or not run.check,
         incomplete=run.incomplete or incomplete,
         # Of a check, who ran it has said whether it is green: it saw the process end.
         is_green=run.is_green if run.check else bool(verdicts) and {*verdicts} == {"green"},
         counts=sum_of([part.observation.counts for part in ran.parts]),
-        outcomes=outcomes,
+        outcomes=outcomes_of(ran.parts),
         failures=tuple(records[:_MOST_RECORDS]),
         omitted=max(0, len(records) - _MOST_RECORDS),
         edits=edits,
@@ -356,7 +356,7 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
         return index_of(str(root / file))
 
     calls = calls._replace(constants=constants_of(calls, indexed))
-    return msgspec.structs.replace(part, observation=replace(seen, calls=calls))
+    return replace(part, observation=replace(seen, calls=calls))
 
 
 # --- composing and writing
@@ -389,9 +389,8 @@ def write_report(
     if targets.json is not None:
         _try(lambda: targets.write_json(dump({**document, **(inputs or {})})), targets.json.name, problems)
     is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
-    is_shown = not is_written and report.verdict != "green"
-    short = compose(report, sections, budget=min(budget, _SHORT)) if is_shown else ""
-    return SaveResult(report=report, prompt=text, short=short, problems=tuple(problems))
+    shown = text if not is_written and report.verdict != "green" else ""
+    return SaveResult(report=report, prompt=text, shown=shown, problems=tuple(problems))
 
 
 def summary_lines(saved: SaveResult, path: str) -> list[str]:
@@ -402,7 +401,7 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
     from loop_close.prompt.sections import in_short
 
     lines = [in_short(saved.report)]
-    if saved.report.verdict != "green" and not saved.short:
+    if saved.report.verdict != "green" and not saved.shown:
         lines.append(f"next prompt: {path} (about {estimate_tokens(saved.prompt):,} tokens)")
     return lines
 
@@ -410,7 +409,7 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 def terminal_lines(saved: SaveResult, targets: Targets) -> list[str]:
     """What a command shows of a run: the summary, and what went wrong, in a line each."""
     lines = summary_lines(saved, targets.name)
-    return [*lines, *saved.short.splitlines(), *saved.report.notes, *saved.problems]
+    return [*lines, *saved.shown.splitlines(), *saved.report.notes, *saved.problems]
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:

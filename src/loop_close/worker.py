@@ -31,7 +31,7 @@ from loop_close.parts import Part, PytestContext
 from loop_close.process import birth_of, is_alive, locked
 from loop_close.readers import sum_of
 from loop_close.readers.streams import observe_texts
-from loop_close.records import Objection, Outcome, Record, Run
+from loop_close.records import Objection, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
 from loop_close.tree import Tree, changed, remove_stale_bytecode
@@ -324,9 +324,6 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
     :param lost: why a report is missing; empty if none is.
     """
     contexts = [part.context for part in parts if part.context is not None]
-    outcomes: dict[str, dict[str, str]] = {}
-    for part in parts:
-        outcomes.setdefault(part.observation.source, {}).update(part.observation.outcomes)
     why = [lost, *(part.observation.incomplete for part in parts)]
     if not contexts and exit_code == 0 and _is_pytest(check.command) and not any(map(_ran, parts)):
         why.append("pytest ended without a report and without a summary")
@@ -343,7 +340,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         is_green=is_green,
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         counts=sum_of([part.observation.counts for part in parts]),
-        outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
+        outcomes=app.outcomes_of(parts),
     )
 
 

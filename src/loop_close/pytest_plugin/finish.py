@@ -252,7 +252,7 @@ def summary(saved: SaveResult, targets: Targets, config: pytest.Config) -> tuple
     path = os.path.relpath(targets.prompt, config.invocation_params.dir)
     lines = (one_line(f"loop-close: {line}", 240) for line in summary_lines(saved, path))
     found = (*saved.report.notes, *notes_of(config), *saved.problems)
-    return (*lines, *saved.short.splitlines(), *problems(found))
+    return (*lines, *saved.shown.splitlines(), *problems(found))
 
 
 def problems(found: Iterable[str]) -> list[str]:
