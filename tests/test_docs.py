@@ -9,11 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from loop_close.drive.strategies import strategy_named
 
 import loop_close
 from loop_close import Standing
 from loop_close.cli.parser import COMMANDS, parse
-from loop_close.drive.strategies import strategy_named
 from loop_close.readers import DEFAULT_READERS
 from loop_close.settings import Settings
 
