@@ -1,28 +1,25 @@
-"""The lines of each test, read from a coverage.py data file with per-test contexts, as pytest-cov writes it."""
+"""The lines of each test, read from a coverage.py data file with per-test contexts, as pytest-cov writes it.
+
+Its tables are documented, and the same in all 7.x versions. A set of lines is stored as a mask, as it is kept here.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING
 
 from loop_close.calls import Calls
-from loop_close.trace.code import Ownership, Place, codes_in, lines_of
+from loop_close.trace.code import Ownership, codes_in, lines_of
 from loop_close.trace.counts import Counts
 from loop_close.trace.lines import Ran, merge
 
-if TYPE_CHECKING:
-    from coverage import CoverageData
-
-
-#: Limits of a data file: pairs of a line and a context, and bytes.
-MAX_PAIRS = 2_000_000
-MAX_BYTES = 500_000_000
+#: A larger data file is not read.
+MAX_BYTES = 100_000_000
 _MAX_TEXT = 200
 _PHASES = ("setup", "run", "teardown")
 
@@ -52,84 +49,50 @@ def calls_from_contexts(path: Path, root: str, failed: Collection[str]) -> tuple
     try:
         return _read(path, root, frozenset(failed)), ""
     except _UnusableError as error:
-        return None, str(error)
-    except Exception as error:  # coverage may raise anything on a broken file
-        text = " ".join(str(error).replace(str(path), path.name).split()) or type(error).__name__
+        return None, f"{path.name} {error}"
+    except Exception as error:  # a broken file may hold anything
+        text = " ".join(str(error).split()) or type(error).__name__
         return None, f"{path.name} cannot be read: {text[:_MAX_TEXT]}"
 
 
 def _read(path: Path, root: str, failed: frozenset[str]) -> Calls:
-    if not path.is_file():
-        raise _no_contexts(path)
-    try:
-        from coverage import CoverageData  # an optional dependency, slow to import
-    except ImportError:
-        raise _UnusableError("coverage is not installed") from None
-    _check_content(path)
-    data = CoverageData(str(path))
-    try:
-        data.read()
-        return _calls(data, path, root, failed)
-    finally:
-        if hasattr(data, "close"):  # older versions close the database after each query
-            data.close()
-
-
-def _no_contexts(path: Path) -> _UnusableError:
-    return _UnusableError(f"no {path.name} with per-test contexts")
-
-
-def _check_content(path: Path) -> None:
-    """Reject a file that is not a coverage database, that is being written, or that is too large.
-
-    Coverage would add its tables to any other database, and wait for a locked one. The tables are documented and the
-    same in all 7.x versions.
-
-    :raises _UnusableError: with the reason.
-    """
     if path.stat().st_size > MAX_BYTES:
-        raise _UnusableError(f"{path.name} is too large: more than {MAX_BYTES:,} bytes")
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=0)) as database:
-        database.create_function("bits", 1, lambda blob: int.from_bytes(blob, "big").bit_count())
-        ((lines,),) = database.execute("select coalesce(sum(bits(numbits)), 0) from line_bits")
-        # Branch coverage records jumps instead of lines: one for each way to reach a line.
-        ((jumps,),) = database.execute("select count(*) from arc where tono > 0")
-    if lines + jumps > MAX_PAIRS:
-        raise _UnusableError(f"{path.name} is too large: more than {MAX_PAIRS:,} lines of tests")
-
-
-def _calls(data: CoverageData, path: Path, root: str, failed: frozenset[str]) -> Calls:
-    tests = {context: nodeid for context in data.measured_contexts() if (nodeid := nodeid_of(context))}
+        raise _UnusableError(f"is too large: more than {MAX_BYTES:,} bytes")
+    ran: defaultdict[tuple[int, int], int] = defaultdict(int)
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as database:
+        names = dict(database.execute("select id, path from file"))
+        contexts = dict(database.execute("select id, context from context"))
+        for file, context, mask in database.execute("select file_id, context_id, numbits from line_bits"):
+            ran[file, context] |= int.from_bytes(mask, "little")
+        # Branch coverage records jumps instead of lines.
+        jumps = "select file_id, context_id, tono from arc where tono between 1 and 1000000"
+        for file, context, line in database.execute(jumps):
+            ran[file, context] |= 1 << line
+    tests = {number: nodeid for number, context in contexts.items() if (nodeid := nodeid_of(context))}
     if not tests:
-        raise _no_contexts(path)
+        raise _UnusableError("has no contexts of tests")
     if failed and failed.isdisjoint(tests.values()):
-        raise _UnusableError(f"{path.name} has no data on the failing tests")
-    ownership = Ownership(root)
-    files: defaultdict[str, list[str]] = defaultdict(list)
-    for name in data.measured_files():
-        file = ownership.file_of(str(Path(root, name)))  # with ``relative_files`` the names are relative
-        if file is not None:
-            files[file].append(name)
-    if not files:
-        raise _UnusableError(f"{path.name} has no files below the root")
-    _check_age(path, root, [*sorted(files), *sorted({nodeid.partition("::")[0] for nodeid in failed})])
-    ran: dict[str, Ran] = {nodeid: {} for nodeid in sorted(tests.values())}
-    places: dict[Place, CodeType] = {}
-    outside: set[int] = set()
-    for file, names in sorted(files.items()):
-        contexts = _contexts_by_line(data, names)
-        for line, owner in sorted(owners_of(Path(root, file)).items()):
-            function = places.setdefault(ownership.place_of(owner), owner)
-            for context in contexts.get(line, ()):
+        raise _UnusableError("has no data on the failing tests")
+    ownership = Ownership(root)  # with ``relative_files`` the names are relative
+    files = {number: ownership.file_of(str(Path(root, name))) or "" for number, name in names.items()}
+    measured = sorted({*files.values()} - {""})
+    if not measured:
+        raise _UnusableError("has no files below the root")
+    for file in (*measured, *sorted({nodeid.partition("::")[0] for nodeid in failed})):
+        if _written(Path(root, file)) > _written(path):  # then its lines may be those of other code
+            raise _UnusableError(f"is older than {file}")
+    functions = {file: functions_in(Path(root, file)) for file in measured}
+    counts = Counts({id(function): function for own in functions.values() for function in own})
+    by_test: dict[str, Ran] = {nodeid: {} for nodeid in sorted(tests.values())}
+    for (number, context), mask in ran.items():
+        for function, own in functions.get(files[number], {}).items():
+            if lines := mask & own:
                 if context in tests:
-                    merge(ran[tests[context]], {id(function): 1 << line - function.co_firstlineno})
+                    merge(by_test[tests[context]], {id(function): lines >> function.co_firstlineno})
                 else:
-                    outside.add(id(function))
-    counts = Counts({id(code): code for code in places.values()})
-    counts.outside |= outside
-    for nodeid, lines in ran.items():
-        counts.add(nodeid, lines, "failed" if nodeid in failed else "passed")
+                    counts.outside.add(id(function))
+    for nodeid, found in by_test.items():
+        counts.add(nodeid, found, "failed" if nodeid in failed else "passed")
     return counts.calls(ownership)
 
 
@@ -142,31 +105,16 @@ def nodeid_of(context: str) -> str:
     return rest if rest and "::" not in static else name  # parameters may hold a bar, too
 
 
-def _check_age(path: Path, root: str, files: Iterable[str]) -> None:
-    """Reject data that is older than a file, as its line numbers may be those of other code.
-
-    :raises _UnusableError: with the name of the newer file.
-    """
-    written = path.stat().st_mtime_ns
-    for file in files:
-        try:
-            changed = Path(root, file).stat().st_mtime_ns
-        except (OSError, ValueError):
-            continue  # deleted, or not a file name
-        if changed > written:
-            raise _UnusableError(f"{path.name} is older than {file}")
+def _written(path: Path) -> int:
+    """When a file was written; 0 if it is gone, or no file has such a name."""
+    try:
+        return path.stat().st_mtime_ns
+    except (OSError, ValueError):
+        return 0
 
 
-def _contexts_by_line(data: CoverageData, names: Iterable[str]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
-    for name in names:
-        for line, contexts in data.contexts_by_lineno(name).items():
-            found.setdefault(line, set()).update(contexts)
-    return found
-
-
-def owners_of(path: Path) -> dict[int, CodeType]:
-    """The function that each line of a source file belongs to; it is compiled, and does not run.
+def functions_in(path: Path) -> dict[CodeType, int]:
+    """The functions of a source file, each with a mask of its lines; the file is compiled, and does not run.
 
     Lines that also run when the module is imported are left out, such as ``def f(): return 1``: which of the two it
     was is not known. Empty if the file cannot be read, or is not valid for this Python version.
@@ -177,7 +125,11 @@ def owners_of(path: Path) -> dict[int, CodeType]:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     codes = [*codes_in(top)]
-    at_import = {line for code, owner in codes if owner is None for line in lines_of(code)}
-    inside_first = [(code, owner) for code, owner in reversed(codes) if owner is not None]
-    # Of several functions it is the outer one, which certainly ran.
-    return {line: owner for code, owner in inside_first for line in lines_of(code) - at_import}
+    taken = {line for code, owner in codes if owner is None for line in lines_of(code)}
+    found: dict[CodeType, int] = {}
+    for code, owner in codes:  # the outer one first: of several functions of a line it certainly ran
+        if owner is not None:
+            own = lines_of(code) - taken
+            taken |= own
+            found[owner] = found.get(owner, 0) | sum(1 << line for line in own)
+    return found
