@@ -46,7 +46,6 @@ def test_what_says_nothing_has_no_meaning(text):
         "@cache\ndef f(a, b=1):\n    x = a + b\n    return x\n",
         "async def f(a, b=1):\n    x = a + b\n    return x\n",
         "def f(a, b=1):\n    if a:\n        x = a + b\n    return x\n",
-        "def f(a, b=1):\n    x = a + b\n    def g(): ...\n    return x\n",
     ],
 )
 def test_what_says_something_else_has_another_meaning(text):
@@ -62,9 +61,7 @@ def test_what_says_something_else_has_another_meaning(text):
         ("f(a, *b)", "f(*a, b)"),
         ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
         ("if a:\n    b()\nelse:\n    c()", "if a:\n    b()\nif c():\n    pass"),
-        ("if a:\n    def g(): ...\n    x()", "if a:\n    x()\ndef g(): ..."),
         ("{**a, 'b': c}", "{'b': c, **a}"),
-        ("def g(): ...\ndef h(): ...", "def h(): ...\ndef g(): ..."),
     ],
 )
 def test_structure_counts(one, other):
@@ -74,7 +71,6 @@ def test_structure_counts(one, other):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("x = u'a'", "x = 'a'"),
         ("x = 'a' 'b'", 'x = "ab"'),
         ("x = 0x10", "x = 16"),
         ("def f(): 'doc'", "def f(): pass"),
@@ -133,10 +129,10 @@ def test_parts_have_qualified_names_in_order_and_their_lines():
         "helper.<locals>.Local.go": (18, 18),
     }
     assert list(parts) == [part.name for part in parts.values()]
-    assert [parts[name].inner for name in ("Cart", "Cart.total", "Cart.Line")] == [
-        {"total", "Line"},
-        {"add"},
-        set(),
+    assert [[*dict(parts[name].inner)] for name in ("Cart", "Cart.total", "Cart.Line")] == [
+        ["total", "Line"],
+        ["add"],
+        [],
     ]
 
 
@@ -163,12 +159,17 @@ def test_edit_inside_leaves_the_owner_alone():
     assert [n for n in before if before[n].meaning != after[n].meaning] == ["Cart.total.<locals>.add"]
 
 
-def test_part_that_is_new_inside_changes_the_place_and_not_the_statements():
-    before = read("class A:\n    x = 1\n    def f(self): ...\n")["A"]
-    after = read("class A:\n    x = 1\n    def f(self): ...\n    def g(self): ...\n")["A"]
-    assert before.meaning != after.meaning
-    assert before.statements == after.statements
-    assert after.inner - before.inner == {"g"}
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("if a:\n    def g(): ...\n    x()", "if a:\n    x()\ndef g(): ..."),
+        ("def g(): ...\ndef h(): ...", "def h(): ...\ndef g(): ..."),
+        ("class A:\n    x = 1\n    def g(): ...", "class A:\n    def g(): ...\n    x = 1"),
+    ],
+)
+def test_place_of_a_part_inside_counts_apart(one, other):
+    name = "A" if "class" in one else MODULE
+    assert read(one)[name].inner != read(other)[name].inner
 
 
 def test_module_that_is_one_function_has_no_lines_of_its_own():
@@ -198,10 +199,6 @@ def test_module_without_statements_has_no_size(text, size):
 @pytest.mark.parametrize("text", ["def f(:", "x = 1\n  y", "a\0b", "x = " + "(" * 300, "\ud800 = 1"])
 def test_what_is_no_python_has_no_parts(text):
     assert parts_of(text) is None
-
-
-def test_deep_tree_is_read():
-    assert parts_of("x = " + " + ".join(["1"] * 900)) is not None
 
 
 @given(

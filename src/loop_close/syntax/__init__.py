@@ -36,7 +36,7 @@ def index_source(text: str) -> SourceIndex | None:
 def _indexed(tree: ast.Module) -> SourceIndex:
     functions: dict[int, Function] = {}
     classes: dict[str, int] = {}
-    for node, qualname in _definitions(tree, ""):
+    for node, qualname in definitions(tree):
         if isinstance(node, ast.ClassDef):
             classes[qualname] = node.lineno
         else:
@@ -44,17 +44,17 @@ def _indexed(tree: ast.Module) -> SourceIndex:
     return SourceIndex(tree=tree, functions=functions, classes=classes)
 
 
-def _definitions(owner: ast.AST, prefix: str) -> Iterator[tuple[Function | ast.ClassDef, str]]:
+def definitions(owner: ast.AST, prefix: str = "") -> Iterator[tuple[Function | ast.ClassDef, str]]:
     """Yield each definition below ``owner`` with its qualified name, as ``__qualname__`` spells it."""
     for node in ast.iter_child_nodes(owner):
         if isinstance(node, ast.ClassDef):
             yield node, prefix + node.name
-            yield from _definitions(node, f"{prefix}{node.name}.")
+            yield from definitions(node, f"{prefix}{node.name}.")
         elif isinstance(node, Function):
             yield node, prefix + node.name
-            yield from _definitions(node, f"{prefix}{node.name}.<locals>.")
+            yield from definitions(node, f"{prefix}{node.name}.<locals>.")
         elif not isinstance(node, ast.expr):
-            yield from _definitions(node, prefix)
+            yield from definitions(node, prefix)
 
 
 def first_line(node: ast.stmt | ast.ExceptHandler) -> int:
@@ -83,7 +83,7 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
     :param line: one of its lines, or 0 if unknown. Then the last of several definitions is taken, because the earlier
         ones are overloads or the getters of properties.
     """
-    nodes = [node for node, qualname in _definitions(index.tree, "") if qualname == name]
+    nodes = [node for node, qualname in definitions(index.tree) if qualname == name]
     spans = [(first_line(node), node.end_lineno or node.lineno) for node in nodes]
     return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
 

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any
+from itertools import accumulate
+
+from loop_close.records import Record
+from loop_close.syntax import definitions, first_line
 
 #: The name of the code outside of functions and classes.
 MODULE = "<module>"
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-#: Node fields without a meaning of their own (``u"x"`` is ``"x"``), or implied by the place of the node.
-_IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
-_PLACEHOLDER = "<"  # no other token begins so: the rest are names of node classes, marks and reprs
+# Stands for a definition inside of another: no name begins so.
+_PLACEHOLDER = re.compile(r"Expr\(value=Name\(id='<([^']*)', ctx=Load\(\)\)\), ")
 # An example in a docstring is a test. It extends to the next blank line, as in doctest.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CodePart:
+class CodePart(Record, frozen=True, kw_only=True):
     """A function, a class body, or the rest of a module; several definitions of one name are one part.
 
     :ivar name: as ``__qualname__`` spells it; :data:`MODULE` for the rest.
     :ivar start: its first line, from 1, decorators included; ``end`` the last line.
-    :ivar meaning: digest of its syntax tree without its own name; parts inside it count only by name and position.
-    :ivar statements: the digest without the parts inside it; ``inner`` are their names.
+    :ivar meaning: digest of its syntax tree, without its own name and without the parts inside it.
+    :ivar inner: the names of the parts inside it, each with its place in the tree.
     :ivar size: the number of nodes in its tree; 0 for a module of only definitions and statements without effect.
     :ivar source: its own lines, without those of the parts inside it.
     :ivar is_function: whether any of its definitions is a function.
@@ -38,22 +37,9 @@ class CodePart:
     start: int
     end: int
     meaning: str
-    statements: str = ""
-    inner: frozenset[str] = frozenset()
+    inner: tuple[tuple[str, int], ...] = ()
     size: int = 0
     source: tuple[str, ...] = ()
-    is_function: bool = False
-
-
-@dataclass(slots=True)
-class _Scope:
-    """A part under construction; ``spans`` are the lines of its definitions, including parts inside."""
-
-    prefix: str
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    inner: set[str] = field(default_factory=set)
-    size: int = -1
     is_function: bool = False
 
 
@@ -67,123 +53,59 @@ def parts_of(source: str) -> dict[str, CodePart] | None:
     :returns: None if the source is not valid for this Python version, or nested too deeply.
     """
     try:
-        lines = source.removesuffix("\n").split("\n")
-        return _parts(_scopes_of(ast.parse(source), len(lines)), lines)
+        return _parts(ast.parse(source), source.removesuffix("\n").split("\n"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _scopes_of(tree: ast.Module, lines: int) -> dict[str, _Scope]:
-    """Collect the parts of a tree; without recursion, as a sum of a thousand terms is a thousand levels deep."""
-    scopes = {MODULE: _Scope(prefix="", spans=[(1, lines)])}
-    stack: list[tuple[ast.AST, _Scope]] = [(tree, scopes[MODULE])]
-    while stack:
-        node, scope = stack.pop()
-        for child in reversed(_read(node, scope)):
-            if isinstance(child, _DEFINITIONS):
-                stack.append((child, _enter(child, scope.prefix, scopes)))
-            else:
-                stack.append((child, scope))
-    return _by_line(scopes)
-
-
-def _by_line(scopes: dict[str, _Scope]) -> dict[str, _Scope]:
-    # The walk enters the definitions of each owner from the last to the first.
-    for scope in scopes.values():
-        scope.spans.sort()
-    return dict(sorted(scopes.items(), key=lambda item: (item[0] != MODULE, item[1].spans[0])))
-
-
-def _enter(
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, prefix: str, scopes: dict[str, _Scope]
-) -> _Scope:
-    name = prefix + node.name
-    inside = "." if isinstance(node, ast.ClassDef) else ".<locals>."
-    scope = scopes.setdefault(name, _Scope(prefix=name + inside))
-    start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    scope.spans.append((start, node.end_lineno or start))
-    scope.is_function |= not isinstance(node, ast.ClassDef)
-    return scope
-
-
-def _read(node: ast.AST, scope: _Scope) -> list[ast.AST]:
-    """Add one node to the tokens of its part.
-
-    :returns: its children in order.
-    """
-    kind: Any = node.__class__
-    children: list[ast.AST] = []
-    add = scope.tokens.append
-    add(kind.__name__)
-    scope.size += 1
-    for name in _fields(kind):
-        value = getattr(node, name, None)
-        if isinstance(value, list):
-            add("[")
-            for item in value:
-                _read_item(item, scope, children, add)
-            add("]")
-        elif isinstance(value, ast.AST):
-            add(".")
-            children.append(value)
-        else:
-            add(repr(value))
-    return children
-
-
-def _read_item(item: object, scope: _Scope, children: list[ast.AST], add: Callable[[str], None]) -> None:
-    if not isinstance(item, ast.AST):
-        add(repr(item))
-    elif isinstance(item, _DEFINITIONS):
-        add(_PLACEHOLDER + item.name)
-        scope.inner.add(item.name)
-        children.append(item)
-    elif item.__class__ is ast.Pass:
-        pass
-    elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant):
-        for example in _examples(item.value.value):  # in docstrings; other string statements act as comments
-            add(example)
-    else:
-        add(".")
-        children.append(item)
-
-
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    own_name = {"name"} if issubclass(kind, _DEFINITIONS) else set()
-    return tuple(name for name in kind._fields if name not in _IGNORED_FIELDS | own_name)
-
-
-def _examples(value: object) -> list[str]:
-    if not isinstance(value, str) or ">>>" not in value:
-        return []
-    return [repr([line.strip() for line in text.splitlines()]) for text in _EXAMPLE.findall(value)]
-
-
-def _parts(scopes: dict[str, _Scope], lines: list[str]) -> dict[str, CodePart]:
+def _parts(tree: ast.Module, lines: list[str]) -> dict[str, CodePart]:
+    nodes: dict[str, list[ast.AST]] = {MODULE: [tree]}
+    spans: dict[str, list[tuple[int, int]]] = {MODULE: [(1, len(lines))]}
     owners = [MODULE] * len(lines)
-    spans = ((*span, name) for name, scope in scopes.items() if name != MODULE for span in scope.spans)
-    for start, end, name in sorted(spans):  # inner definitions start later
+    for node, name in definitions(tree):  # inner definitions come later
+        start, end = first_line(node), node.end_lineno or node.lineno
+        nodes.setdefault(name, []).append(node)
+        spans.setdefault(name, []).append((start, end))
         owners[start - 1 : end] = [name] * (end - start + 1)
-    own: dict[str, list[str]] = {name: [] for name in scopes}
+    own: dict[str, list[str]] = {name: [] for name in nodes}
     for owner, line in zip(owners, lines, strict=True):
         own[owner].append(line)
-    return {name: _part(name, scope, own[name]) for name, scope in scopes.items()}
+    for each in [*ast.walk(tree)]:
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(each, field, None)
+            if isinstance(statements, list):
+                setattr(each, field, [*_effective(statements)])
+    return {name: _part(name, nodes[name], spans[name], own[name]) for name in nodes}
 
 
-def _part(name: str, scope: _Scope, own: list[str]) -> CodePart:
+def _effective(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that say something, with placeholders for definitions, and one ``pass`` behind them."""
+    for each in statements:
+        if isinstance(each, _DEFINITIONS):
+            yield ast.Expr(ast.Name(f"<{each.name}", ast.Load()))
+        elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+            # In docstrings; other strings act as comments.
+            examples = _EXAMPLE.findall(each.value.value) if isinstance(each.value.value, str) else ()
+            for text in examples:
+                yield ast.Expr(ast.Constant(" ".join(text.split())))
+        elif not isinstance(each, ast.Pass):
+            yield each
+    yield ast.Pass()
+
+
+def _part(name: str, nodes: list[ast.AST], spans: list[tuple[int, int]], own: list[str]) -> CodePart:
+    for node in nodes:
+        if isinstance(node, _DEFINITIONS):
+            node.name = ""
+    pieces = _PLACEHOLDER.split("".join(map(ast.dump, nodes)))  # every second one is a name
+    text = "".join(pieces[::2])
     return CodePart(
         name=name,
-        start=scope.spans[0][0],
-        end=scope.spans[-1][1],
-        meaning=_digest(scope.tokens),
-        statements=_digest([token for token in scope.tokens if not token.startswith(_PLACEHOLDER)]),
-        inner=frozenset(scope.inner),
-        size=scope.size,
+        start=spans[0][0],
+        end=spans[-1][1],
+        meaning=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+        inner=tuple(zip(pieces[1::2], accumulate(map(len, pieces[::2])), strict=False)),
+        size=text.count("(") - text.count("ctx=") - text.count("Pass(") - 1,
         source=tuple(own),
-        is_function=scope.is_function,
+        is_function=any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in nodes),
     )
-
-
-def _digest(tokens: list[str]) -> str:
-    return blake2b("\0".join(tokens).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
