@@ -158,7 +158,6 @@ def _raised(children):
         differences=st.lists(
             st.builds(Difference, path=hostile, left=hostile, right=hostile), max_size=2
         ).map(tuple),
-        template=st.none() | hostile,
         site=sites,
         cause=children,
         context=children,

@@ -158,7 +158,7 @@ def test_tests_that_are_left_after_a_green_run_of_others_are_listed(save, tmp_pa
 
 def test_prompt_names_the_kept_report_only_when_it_is_there_and_something_was_cut(save, tmp_path):
     many = tuple(
-        failure(raised(message=f"bad {word}" * 40, template=word), nodeid=f"{TEST}::test_{word}")
+        failure(raised(message=f"bad {word}" * 40), nodeid=f"{TEST}::test_{word}")
         for word in ("one", "two", "three", "four", "five", "six", "seven", "eight")
     )
     observation = Observation(exit_code=1, failures=many, counts=Counts(failed=8))

@@ -48,7 +48,6 @@ def test_everything():
         details={"name": "x", "line": "3"},
         nearest=("y", "z"),
         differences=(Difference(path="[0].x", left="1", right=""), Difference(path="", left="a", right="b")),
-        template="no {}",
         site=Site(
             frame=frame(),
             statement="f()",
@@ -74,9 +73,9 @@ def test_text_of_a_class_of_its_own():
         def __str__(self):
             return "something else"
 
-    data = to_wire(Raised(type="E", message=Text("a"), template=Text("é")))
-    assert (data["message"], data["template"]) == ("a", "é")
-    assert type(data["message"]) is type(data["template"]) is str
+    data = to_wire(Raised(type="E", message=Text("a"), module=Text("é")))
+    assert (data["message"], data["module"]) == ("a", "é")
+    assert type(data["message"]) is type(data["module"]) is str
 
 
 @settings(max_examples=50)

@@ -133,6 +133,16 @@ def is_raise(frame: Frame) -> bool:
     return _RAISE.search(_line_of(frame)) is not None
 
 
+def raise_line(raised: Raised) -> str:
+    """The ``raise`` statement of the project that made the exception, without what changes with its values.
+
+    Empty if it was made elsewhere, or if the statement has several lines.
+    """
+    frame = innermost(raised)
+    line = _line_of(frame) if frame is not None and is_raise(frame) else ""
+    return "" if line.endswith(("(", ",")) else line
+
+
 def _line_of(frame: Frame) -> str:
     source = frame.source
     if source is None or frame.line not in source.numbers:

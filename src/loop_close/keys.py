@@ -22,6 +22,7 @@ from loop_close.facts import (
     is_only_counted,
     is_raise,
     links,
+    raise_line,
     test_function,
 )
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
@@ -148,7 +149,8 @@ def _shape(failure: Failure, frame: Frame | None) -> tuple[bool, tuple[str, ...]
     if statement and is_assertion(raised):
         return False, (raised.type, _at(frame), _ordinal(frame), mask(statement))
     place = raised.type, _at(innermost(raised))
-    return raised.template is None, (*place, words if raised.template is None else raised.template)
+    line = raise_line(raised)
+    return not line, (*place, line or words)
 
 
 def _ordinal(frame: Frame | None) -> str:

@@ -102,8 +102,6 @@ class Raised(Record, frozen=True, kw_only=True):
         ``home`` (the file that should define the missing name).
     :ivar nearest: existing names that are similar to the missing one, the most similar first.
     :ivar differences: where the two compared values first differ; computed from the objects, bounded.
-    :ivar template: the raised message in the source of the ``raise`` statement, with values replaced by ``{}``; None
-        if the source does not show it.
     :ivar cause: from ``raise … from``; ``context`` from "during handling of", unless suppressed.
     :ivar members: the exceptions of an exception group; ``omitted_members`` counts those left out.
     """
@@ -116,7 +114,6 @@ class Raised(Record, frozen=True, kw_only=True):
     details: Mapping[str, str] = {}
     nearest: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
-    template: str | None = None
     site: Site | None = None
     cause: Raised | None = None
     context: Raised | None = None

@@ -55,7 +55,7 @@ def unprintable():
 def test_class(read, exc, type_, module, bases):
     found = read(exc)
     assert (found.type, found.module, found.bases) == (type_, module, bases)
-    assert (found.frames, found.site, found.template) == ((), None, None)
+    assert (found.frames, found.site) == ((), None)
 
 
 class WordsError(Exception):
@@ -332,15 +332,6 @@ def test_depth_of_groups_is_told_where_it_ends(read):
     while found.members:
         (found,) = found.members
     assert (found.type, found.omitted_members) == ("ExceptionGroup", 1)
-
-
-def test_template(written):
-    text = "def test_it():\n    x = 5\n    raise ValueError(f'no {x}')\n"
-    assert written.fail(text).template == "no {}"
-    assert written.fail("import json\ndef test_it():\n    json.loads('')\n").template == "Expecting value"
-    assert written.fail("def test_it():\n    {}['x']\n").template is None
-    other = "class E(Exception):\n  def __str__(s): return 'b'\ndef test_it():\n  raise E('a')\n"
-    assert written.fail(other).template is None
 
 
 def test_helper_that_fails_the_test_is_not_the_place(written):

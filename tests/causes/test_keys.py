@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
-from records import SRC, failure, failures, frame, in_test, origin, raised, verdict
+from records import SRC, failure, failures, frame, in_test, origin, raised, source, verdict
 
 from loop_close.causes.grouping import cause_keys
 from loop_close.model import Site
@@ -18,9 +18,10 @@ def share(a, b):
     return not keys(a).isdisjoint(keys(b))
 
 
-def at(type="ValueError", message="bad", function="total", file=SRC, line=10, site=None, **fields):
-    """An exception out of a function of the code under test."""
-    return raised(type, message, [in_test(), frame(file, function, line)], site=site, **fields)
+def at(type="ValueError", message="bad", function="total", file=SRC, line=10, site=None, raises="", **fields):
+    """An exception out of a function of the code under test, by a statement of it."""
+    inner = frame(file, function, line, source=source(raises, start=line) if raises else None)
+    return raised(type, message, [in_test(), inner], site=site, **fields)
 
 
 def missing(type="KeyError", message="x", **details):
@@ -55,7 +56,7 @@ PLACES = [origin("a"), origin("b"), origin("a", "src/other.py")]
         (at(), at(function="other")),
         (at(), at(file="src/other.py")),
         (at(message="no price"), at(message="no name")),
-        (at(template="no {}"), at(template="bad {}")),
+        (at(raises="raise E(f'no {x}')"), at(raises="raise E('bad')")),
         (at(cause=at("KeyError")), at()),
         (at(cause=at("KeyError")), at(cause=at("IndexError"))),
         (at(cause=at("KeyError")), at(cause=at("KeyError", function="other"))),
@@ -122,7 +123,7 @@ def test_apart(a, b):
             at(message="no /tmp/pytest-of-me/pytest-1/test_a0/x"),
             at(message="no /tmp/pytest-of-me/pytest-22/test_b1/y"),
         ),
-        (at(message="no tea", template="no {}"), at(message="no milk at all", template="no {}")),
+        (at(message="no tea", raises="raise E(x)"), at(message="no milk at all", raises="raise E(x)")),
         (at(cause=at("KeyError", "a")), at(cause=at("KeyError", "b", line=77))),
         (at(cause=at("KeyError", "a")), at(context=at("KeyError", "b"))),
         # verdicts on one function: other tests, other statements, other words

@@ -14,7 +14,6 @@ FULL = raised(
     site=Site(frame=frame(), statement="x()", origins=(origin(source=source("a")), origin(file="", line=0))),
     bases=("Exception", "BaseException"),
     details={"name": "x", "path": "y"},
-    template="bad {}",
     cause=raised("KeyError", "'low'", cause=raised("OSError", "lower")),
     members=(raised("TypeError", "leaf", context=raised("KeyError")), raised(frames=())),
     omitted_members=3,

@@ -15,9 +15,7 @@ from loop_close.capture import (
     ProjectCode,
     live_frames,
     record,
-    scope_of,
     source_between,
-    statement_of,
     without_end,
 )
 from loop_close.capture.differences import Comparisons
@@ -27,7 +25,6 @@ from loop_close.capture.sites import SiteFinder
 from loop_close.capture.values import Texts, class_name
 from loop_close.facts import bounded
 from loop_close.model import Frame, Raised, Site
-from loop_close.syntax.uses import matches, raise_template
 from loop_close.text import cut
 from loop_close.text.redact import clean, redact_known
 
@@ -108,7 +105,6 @@ class _Reader:
             details=details | more,
             nearest=near,
             differences=differences,
-            template=_safely(lambda: _template(exc, live), None),
             site=site,
         )
         relatives: dict[str, Any] = _safely(lambda: self._relatives(exc, links), {})
@@ -177,13 +173,6 @@ def _is_assertion(exc: BaseException) -> bool:
     # pytest calls its own a builtin; a project's class of that name has the project's module
     is_of_pytest = type(exc).__name__ == "Failed" and not _module_name(type(exc))
     return is_of_pytest or issubclass(type(exc), AssertionError)
-
-
-def _template(exc: BaseException, live: list[LiveFrame]) -> str | None:
-    """The fixed part of the message, if the raising frame has a template that matches."""
-    statement = statement_of(live[-1]) if live else None
-    template = raise_template(statement, scope_of(live[-1].code, live[-1].line)) if statement else None
-    return template if template is not None and matches(template, str(exc)) else None
 
 
 def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) -> dict[str, str]:

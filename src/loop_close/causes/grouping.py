@@ -17,6 +17,7 @@ from loop_close.facts import (
     is_syntax_error,
     leaves,
     links,
+    raise_line,
     test_function,
 )
 from loop_close.model import Evidence, Failure, Frame, Raised, RootCause
@@ -224,14 +225,14 @@ def _verdict_keys(failure: Failure, raised: Raised, origins: Key) -> Iterator[Ke
 
 
 def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key]:
-    """The keys of an exception in the code under test: its place and the fixed part of its message."""
+    """The keys of an exception in the code under test: its place, and its ``raise`` or kind of message."""
     frame = innermost(raised)
     if frame is None:
         yield ("nowhere", raised.type, mask(raised.message), *chain)
         return
-    said = raised.template if raised.template is not None else mask(raised.message)
-    yield ("raise", raised.type, frame.file, frame.function, said, *chain)
-    if raised.template is None and "[" in failure.nodeid:
+    line = raise_line(raised)
+    yield ("raise", raised.type, frame.file, frame.function, line or mask(raised.message), *chain)
+    if not line and "[" in failure.nodeid:
         yield ("case", raised.type, frame.file, frame.function, test_function(failure.nodeid), *chain)
 
 

@@ -1,9 +1,8 @@
-"""Names that statements bind and read: origins of values, templates of raised messages."""
+"""Names that statements bind and read: origins of values, what ``raise`` raises."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
@@ -133,48 +132,7 @@ def _values(scope: ast.AST) -> dict[str, list[ast.expr]]:
     return found
 
 
-# --- messages of ``raise`` statements
-
-#: The placeholder of a value in a template.
-VALUE = "{}"
-
-_PERCENT = re.compile(r"%(?:\(\w*\))?[#0\- +]{0,5}[\d*]{0,5}(?:\.[\d*]{0,5})?[a-zA-Z]")
-_BRACES = re.compile(r"\{[^{}]{0,80}\}")
-
-
-def raise_template(statement: ast.stmt, scope: ast.AST | None) -> str | None:
-    """The message of ``raise Error(message)`` with each value as ``{}``.
-
-    :param scope: the function around it, in which variables with messages are looked up.
-    :returns: None if the statement does not raise a new exception with a message.
-    """
-    if not isinstance(statement, ast.Raise) or not isinstance(statement.exc, ast.Call):
-        return None
-    if not statement.exc.args:
-        return None
-    try:
-        return _text(statement.exc.args[0], scope, statement.lineno, depth=0)
-    except RecursionError:  # such as a sum of a thousand strings
-        return None
-
-
-def _text(node: ast.expr, scope: ast.AST | None, line: int, depth: int) -> str:
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.JoinedStr():
-            return "".join(_text(part, scope, line, depth) for part in node.values)
-        case ast.BinOp(op=ast.Add()):
-            return _text(node.left, scope, line, depth) + _text(node.right, scope, line, depth)
-        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(text))):
-            return _PERCENT.sub(VALUE, text)
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
-            return _BRACES.sub(VALUE, text)
-        case ast.Name(id=name) if scope is not None and depth < 3:
-            value = value_before(scope, name, line)
-            return _text(value, scope, value.lineno, depth + 1) if value is not None else VALUE
-        case _:
-            return VALUE
+# --- ``raise`` statements
 
 
 def is_reraise(statement: ast.stmt, function: Function) -> bool:
@@ -207,14 +165,3 @@ def raises_parameter(statement: ast.stmt, function: Function) -> bool:
         case ast.Raise(exc=ast.Call(args=[ast.Name(id=name), *_])):
             return name in parameter_names(function)
     return False
-
-
-def matches(template: str, message: str) -> bool:
-    """Whether ``message`` may be an instance of ``template``: it contains the literal parts in order."""
-    position = 0
-    for part in template.split(VALUE):
-        found = message.find(part, position)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return True
