@@ -42,11 +42,11 @@ class Written:
             return error
         raise LookupError(f"{function} raised nothing")
 
-    def fail(self, text: str, fixtures=(), args=()):
+    def fail(self, text: str, args=()):
         """The record of what a test of these lines raises."""
         self._tests += 1
         name = f"tests/test_{self._tests}.py"
-        return describe_any(self.error(name, text, args=args), self.project, fixtures)
+        return describe_any(self.error(name, text, args=args), self.project)
 
 
 @pytest.fixture

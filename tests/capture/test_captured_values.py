@@ -6,7 +6,6 @@ import decimal
 import enum
 import fractions
 import io
-import sys
 import types
 import unittest.mock
 import zoneinfo
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 
 from loop_close.capture import ProjectCode
 from loop_close.capture.objects import Names
-from loop_close.capture.sites import FrameLookup
+from loop_close.capture.sites import origin_of
 from loop_close.capture.values import Texts
 
 TEXTS = Texts(ProjectCode(__file__.rpartition("/")[0]))
@@ -192,9 +191,7 @@ def test_text_is_safe(value, label, text):
 def test_no_code_of_the_program_runs(kind):
     found = hostile.instances()
     value = found[kind]
-    names, x = Names({"x": value}, {}), value
-    lookup = FrameLookup(sys._getframe(), TEXTS._project, fixtures=("x",))
-    assert lookup.names.local["x"] is x
+    names = Names({"x": value}, {})
     for each in (value, [value], {"a": value}, (value, 1), types.SimpleNamespace(a=value), Cart([value])):
         assert TEXTS.of(each)
     for text in (
@@ -211,7 +208,7 @@ def test_no_code_of_the_program_runs(kind):
     ):
         node = ast.parse(text, mode="eval").body
         names.data(node)
-        lookup.origin(node)
+        origin_of(names.value(node), TEXTS._project)
     assert hostile.ran == []
 
 

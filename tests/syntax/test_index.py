@@ -1,4 +1,3 @@
-import sys
 import textwrap
 
 import pytest
@@ -124,11 +123,6 @@ def test_any_text_can_be_asked(text, line):
             first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
             assert first <= line <= statement.end_lineno
     assert all(is_placeholder_body(f) in (True, False) for f in found.functions.values())
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="new syntax")
-def test_type_parameters():
-    assert parsed("class A[T]:\n    def f[U](self): ...\n").classes == {"A": 1}
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from loop_close.syntax import (
     enclosing_function,
     first_line,
     index_source,
+    is_reraise,
     statement_at,
 )
-from loop_close.syntax.uses import is_reraise
 from loop_close.text.normalize import relativize
 
 # --- which files are the project's, and their source text
@@ -45,8 +45,6 @@ class ProjectCode:
         self._files = files or ProjectFiles(root)
         self.root = self._files.root
         self._known: dict[str, str | None] = {}
-        #: What is known of functions already looked up, by their file and code.
-        self.origins: dict[tuple[str, CodeType], Frame] = {}
         self._shorter = [(os.path.abspath(root), ""), (self.root, "")]
         if self._files.top != self.root:
             self._shorter.append((self._files.top, os.path.relpath(self._files.top, self.root)))

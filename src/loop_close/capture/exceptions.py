@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +20,7 @@ from loop_close.capture import (
 from loop_close.capture.differences import Comparisons
 from loop_close.capture.nearest import lacking
 from loop_close.capture.objects import variables_of
-from loop_close.capture.sites import SiteFinder
+from loop_close.capture.sites import find_site
 from loop_close.capture.values import Texts, class_name
 from loop_close.facts import bounded
 from loop_close.model import Frame, Raised, Site
@@ -42,16 +41,14 @@ _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 def describe(
     exc: BaseException,
     project: ProjectCode,
-    fixtures: Collection[str] = (),
     comparisons: Comparisons | None = None,
 ) -> Raised:
     """The record of an exception, with the source in the project; its texts are safe to show.
 
-    :param fixtures: names of the fixtures of the test.
     :param comparisons: comparisons of the failing assertions of the test.
     """
     comparisons = comparisons or Comparisons(Texts(project))
-    raised = _Reader(project, fixtures, comparisons).read(exc, MAX_LINKS)
+    raised = _Reader(project, comparisons).read(exc, MAX_LINKS)
     numbers = comparisons.texts.numbers
     return _without_known(raised, numbers) if numbers else raised
 
@@ -79,9 +76,8 @@ def _without_known(raised: Raised, numbers: dict[str, int]) -> Raised:
 class _Reader:
     """Reads an exception and its causes and contexts, each once, because they may form a cycle."""
 
-    def __init__(self, project: ProjectCode, fixtures: Collection[str], comparisons: Comparisons) -> None:
+    def __init__(self, project: ProjectCode, comparisons: Comparisons) -> None:
         self._project = project
-        self._sites = SiteFinder(project, comparisons.texts, fixtures)
         self._comparisons = comparisons
         self._seen: set[int] = set()
 
@@ -117,7 +113,7 @@ class _Reader:
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             if file:
                 return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source))
-        site = self._sites.find(own, is_assertion=_is_assertion(exc))
+        site = find_site(own, self._project, self._comparisons.texts, is_assertion=_is_assertion(exc))
         # An infinite recursion ends at the limit of the stack, so the values there are arbitrary.
         return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
 
@@ -214,7 +210,6 @@ def _owner(obj: Any) -> str:
 def describe_any(
     exc: BaseException,
     project: ProjectCode,
-    fixtures: Collection[str] = (),
     comparisons: Comparisons | None = None,
 ) -> Raised:
     """The exception behind pytest's ``CollectError`` and ``ConftestImportFailure``, or of a doctest's examples."""
@@ -223,7 +218,7 @@ def describe_any(
         getattr(exc, "failures", None) if type(exc).__name__ == "MultipleDoctestFailures" else [exc]
     )
     if not several or not all(map(_is_example, several)):
-        return describe(exc, project, fixtures, comparisons)
+        return describe(exc, project, comparisons)
     members = tuple(_example(each, project) for each in several)
     return members[0] if len(members) == 1 else replace(members[0], type=type(exc).__name__, members=members)
 

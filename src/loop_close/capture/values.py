@@ -32,7 +32,7 @@ from loop_close.capture.objects import (
     qualname_of,
     tuple_names,
 )
-from loop_close.syntax.uses import checked_expressions
+from loop_close.syntax import checked_expressions
 from loop_close.text import cut_apart
 from loop_close.text.normalize import display
 from loop_close.text.redact import clean

@@ -37,19 +37,19 @@ class ExceptionRecorder:
         self._comparisons: Any = None
         self._modules: dict[str, ModuleType] = {}
         self._loaded = -1  # how many modules there were when they were last searched for ours
-        self.pending: dict[tuple[str, str], tuple[BaseException, frozenset[str]]] = {}
+        self.pending: dict[tuple[str, str], BaseException] = {}
 
-    def saw(self, nodeid: str, when: str, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
+    def saw(self, nodeid: str, when: str, exc: BaseException) -> None:
         """Keep an exception until :meth:`take_exception`."""
-        self.pending[nodeid, when] = exc, fixtures
+        self.pending[nodeid, when] = exc
         if len(self.pending) > _MAX_PENDING:
             # Reports that were never logged, by plugins that run tests again.
             del self.pending[next(iter(self.pending))]
 
     def take_exception(self, report: Any) -> Raised | None:
         """What was raised, for a failed report; forgets it in any case."""
-        exc, fixtures = self.pending.pop((report.nodeid, report.when), (None, frozenset()))
-        found = self.describe(exc, fixtures) if exc is not None and report.outcome == "failed" else None
+        exc = self.pending.pop((report.nodeid, report.when), None)
+        found = self.describe(exc) if exc is not None and report.outcome == "failed" else None
         # A plugin that runs tests again logs all phases of a run at its end.
         if not any(nodeid == report.nodeid for nodeid, _ in self.pending):
             self.forget_comparisons()
@@ -77,13 +77,13 @@ class ExceptionRecorder:
         if self._comparisons is not None:
             self._comparisons.forget()
 
-    def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
+    def describe(self, exc: BaseException) -> Raised | None:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
         self.restore_modules()
         try:
             from loop_close.capture.exceptions import describe_any
 
-            return describe_any(exc, self._files(), fixtures, self._comparisons)
+            return describe_any(exc, self._files(), self._comparisons)
         except KeyboardInterrupt:
             raise
         except BaseException:  # an exception of the program's objects must not end the run
@@ -159,7 +159,7 @@ class WorkerReporter:
             self._saw(item, call.when, call.excinfo.value)
 
     def _saw(self, node: Any, when: str, exc: BaseException) -> None:
-        self._exceptions.saw(node.nodeid, when, exc, fixtures_of(node))
+        self._exceptions.saw(node.nodeid, when, exc)
 
     def pytest_exception_interact(
         self, node: Any, call: pytest.CallInfo[Any], report: pytest.CollectReport | pytest.TestReport

@@ -159,7 +159,7 @@ class Recorder:
         # Not pytest_runtest_makereport, which comes first but also for every phase of a test that passes.
         if call.excinfo is None:
             return
-        self._exceptions.saw(report.nodeid, str(report.when), call.excinfo.value, fixtures_of(node))
+        self._exceptions.saw(report.nodeid, str(report.when), call.excinfo.value)
         if report is self._held:
             self._release()
 

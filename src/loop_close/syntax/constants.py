@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from loop_close.calls import Called, Calls, Constant, sample
-from loop_close.syntax import Function, SourceIndex
+from loop_close.syntax import Function, SourceIndex, definitions
 
 #: Finds a parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]
@@ -181,9 +181,10 @@ class _Finder:
 
 def _class_at(index: SourceIndex, name: str) -> ast.ClassDef | None:
     """The class with the qualified name; of several the last."""
-    line = index.classes.get(name, 0)
-    classes = (node for node in ast.walk(index.tree) if isinstance(node, ast.ClassDef))
-    return next((node for node in classes if node.lineno == line), None)
+    found = [
+        node for node, known in definitions(index.tree) if known == name and isinstance(node, ast.ClassDef)
+    ]
+    return found[-1] if found else None
 
 
 def class_of(function: str) -> str:
