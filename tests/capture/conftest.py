@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loop_close.capture import ProjectCode
-from loop_close.capture.exceptions import describe_any
+from loop_close.capture.exceptions import describe
 
 
 class Written:
@@ -46,7 +46,7 @@ class Written:
         """The record of what a test of these lines raises."""
         self._tests += 1
         name = f"tests/test_{self._tests}.py"
-        return describe_any(self.error(name, text, args=args), self.project)
+        return describe(self.error(name, text, args=args), self.project)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import pytest
 
 from loop_close.capture import is_hidden, live_frames, record
-from loop_close.capture.exceptions import describe_any
+from loop_close.capture.exceptions import describe
 from loop_close.facts import MAX_INNER, MAX_OUTER
 from loop_close.model import SourceLines
 
@@ -60,7 +60,7 @@ def test_hidden(written, line, expected):
 
 def test_deep_recursion_is_bounded(written):
     text = "def f(n):\n    return f(n + 1)\ndef test_it():\n    f(0)\n"
-    found = describe_any(written.error("tests/test_it.py", text), written.project)
+    found = describe(written.error("tests/test_it.py", text), written.project)
     assert found.type == "RecursionError"
     assert len(found.frames) == MAX_OUTER + MAX_INNER
     assert [f.function for f in found.frames[:2]] == ["test_it", "f"]
@@ -84,7 +84,7 @@ def test_it():
 
 @pytest.mark.parametrize("call", ["even(1, None)", "odd(1, None)"])
 def test_recursion_without_end_ends_at_one_place(written, call):
-    found = describe_any(written.error("tests/test_it.py", CIRCLE.format(call=call)), written.project)
+    found = describe(written.error("tests/test_it.py", CIRCLE.format(call=call)), written.project)
     assert (found.frames[-1].function, found.frames[-1].line) == ("even", 3)
     assert found.site is not None
     assert found.site.frame.line == 3
@@ -99,11 +99,11 @@ def test_recursion_ends_there_however_much_of_the_stack_is_left(written, more):
             else written.error("tests/test_it.py", CIRCLE.format(call="even(1, None)"))
         )
 
-    found = describe_any(deeper(more), written.project)
+    found = describe(deeper(more), written.project)
     assert (found.frames[-1].function, found.frames[-1].line) == ("even", 3)
 
 
 def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
     text = "def deep():\n    raise RecursionError('too deep')\ndef test_it():\n    deep()\n"
-    found = describe_any(written.error("tests/test_it.py", text), written.project)
+    found = describe(written.error("tests/test_it.py", text), written.project)
     assert [f.function for f in found.frames] == ["test_it", "deep"]

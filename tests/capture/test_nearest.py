@@ -1,6 +1,6 @@
 import pytest
 
-from loop_close.capture.exceptions import describe_any
+from loop_close.capture.exceptions import describe
 from loop_close.capture.nearest import nearest
 from loop_close.facts import import_cycle
 
@@ -381,4 +381,4 @@ class FixtureLookupError(LookupError):
     ],
 )
 def test_fixture(written, listed, expected):
-    assert describe_any(FixtureLookupError(listed), written.project).nearest == expected
+    assert describe(FixtureLookupError(listed), written.project).nearest == expected

@@ -290,11 +290,11 @@ def test_error_while_a_module_is_imported(written):
 def test_nothing_of_the_project_has_no_site(written):
     import json
 
-    from loop_close.capture.exceptions import describe_any
+    from loop_close.capture.exceptions import describe
 
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads("")
-    assert describe_any(caught.value, written.project).site is None
+    assert describe(caught.value, written.project).site is None
 
 
 def test_code_without_source(written):

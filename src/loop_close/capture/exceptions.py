@@ -48,7 +48,7 @@ def describe(
     :param comparisons: comparisons of the failing assertions of the test.
     """
     comparisons = comparisons or Comparisons(Texts(project))
-    raised = _Reader(project, comparisons).read(exc, MAX_LINKS)
+    raised = _Reader(project, comparisons).read(unwrapped(exc), MAX_LINKS)
     numbers = comparisons.texts.numbers
     return _without_known(raised, numbers) if numbers else raised
 
@@ -204,25 +204,6 @@ def _owner(obj: Any) -> str:
     return class_name(obj if issubclass(type(obj), type) else type(obj))
 
 
-# --- exceptions of pytest and of doctest, whose tracebacks are of pytest and doctest themselves
-
-
-def describe_any(
-    exc: BaseException,
-    project: ProjectCode,
-    comparisons: Comparisons | None = None,
-) -> Raised:
-    """The exception behind pytest's ``CollectError`` and ``ConftestImportFailure``, or of a doctest's examples."""
-    exc = unwrapped(exc)
-    several: Any = (
-        getattr(exc, "failures", None) if type(exc).__name__ == "MultipleDoctestFailures" else [exc]
-    )
-    if not several or not all(map(_is_example, several)):
-        return describe(exc, project, comparisons)
-    members = tuple(_example(each, project) for each in several)
-    return members[0] if len(members) == 1 else replace(members[0], type=type(exc).__name__, members=members)
-
-
 def unwrapped(exc: BaseException) -> BaseException:
     """The error that pytest wrapped while it imported a test module or a conftest."""
     name, cause = type(exc).__name__, exc.__cause__
@@ -232,28 +213,3 @@ def unwrapped(exc: BaseException) -> BaseException:
     # Two test modules of one name, or pytest.skip for a whole module: there pytest's words are the explanation.
     is_explained = cause is None or type(cause).__name__ in ("ImportPathMismatchError", "Skipped")
     return exc if is_explained or name != "CollectError" or cause is None else cause
-
-
-def _is_example(exc: Any) -> bool:
-    return type(exc).__name__ in ("DocTestFailure", "UnexpectedException") and hasattr(exc, "example")
-
-
-def _example(exc: Any, project: ProjectCode) -> Raised:
-    """A failing example of a doctest: what it raised, or what was expected and what it gave."""
-    test, filename, source = exc.test, exc.test.filename, str(exc.example.source)
-    file = project.relative(filename) if isinstance(filename, str) else None
-    line = (test.lineno or 0) + exc.example.lineno + 1
-    frames: tuple[Frame, ...] = ()
-    if file is not None:
-        lines = source_between(filename, max(1, line - 3), line + 3, line)
-        frames = (Frame(file=file, line=line, function=str(test.name), is_test=True, source=lines),)
-    site = Site(frame=frames[0], statement=source.strip()) if frames else None
-    if type(exc).__name__ == "UnexpectedException":
-        inner = describe(exc.exc_info[1], project)
-        return inner if inner.frames else replace(inner, frames=frames, site=site)
-    message = clean(f"{source}Expected:\n{_indent(exc.example.want)}\nGot:\n{_indent(exc.got)}")
-    return Raised(type="DocTestFailure", module="doctest", message=message, frames=frames, site=site)
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"    {line}" for line in str(text).splitlines()) or "    (nothing)"

@@ -100,10 +100,10 @@ def _say(lines: Iterable[str]) -> None:
 
 def _failure(config: pytest.Config, error: Exception) -> Failure:
     from loop_close.capture import ProjectCode
-    from loop_close.capture.exceptions import describe_any
+    from loop_close.capture.exceptions import describe
     from loop_close.model import Failure
 
-    raised = describe_any(error, ProjectCode(str(config.rootpath)))
+    raised = describe(error, ProjectCode(str(config.rootpath)))
     phase: Phase = "session" if _exit_code(error) == _INTERNAL_ERROR else "collect"
     return Failure(nodeid="", phase=phase, message=raised.message, raised=raised)
 

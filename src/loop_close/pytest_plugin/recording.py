@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _MAX_PENDING = 16
+_OF_DOCTEST = ("doctest", "_pytest.doctest")
 
 
 class ExceptionRecorder:
@@ -81,9 +82,11 @@ class ExceptionRecorder:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
         self.restore_modules()
         try:
-            from loop_close.capture.exceptions import describe_any
+            from loop_close.capture.exceptions import describe
 
-            return describe_any(exc, self._files(), self._comparisons)
+            if type(exc).__module__ in _OF_DOCTEST:  # the report has the example, which no frame shows
+                return None
+            return describe(exc, self._files(), self._comparisons)
         except KeyboardInterrupt:
             raise
         except BaseException:  # an exception of the program's objects must not end the run

@@ -197,7 +197,9 @@ class Recorder:
             from loop_close.readers import pytest_reports
 
             try:
-                found = pytest_reports.read_report(report, pytest_reports.from_wire(sent) if sent else raised)
+                found = pytest_reports.read_report(
+                    report, pytest_reports.from_wire(sent) if sent else raised, str(self.config.rootpath)
+                )
             except Exception as fault:  # a report that a plugin made otherwise must not end the run
                 found = pytest_reports.unreadable(report, fault)
             same = (
