@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from loop_close.capture import LiveFrame, ProjectCode
@@ -20,13 +20,11 @@ from loop_close.capture.objects import (
     bases_of,
     fields_of,
     file_of_class,
-    file_of_module,
     global_names,
     local_names,
     namespace_of,
     variables_of,
 )
-from loop_close.conventions import is_test_file
 from loop_close.facts import PARTIAL
 
 MOST = 3
@@ -37,11 +35,9 @@ _MAX_LENGTH = 100
 # the second sorts out long names that only begin alike. Both measures are from 0 to 1.
 _LEAST_BEGINNING = 0.9  # Jaro-Winkler
 _LEAST_COMMON = 0.65  # optimal string alignment, over the length of the longer name
-_MIN_WORD = 4
 _WORDS = re.compile(r"[^\W_]+")
 
 _FIXTURES = re.compile(r"available fixtures: (?P<names>[^\n]{1,20000})")
-_ARGUMENTS = vars(BaseException)["args"].__get__
 _OBJECT = vars(AttributeError)["obj"].__get__
 
 #: Existing names, the nearest first; and details for :attr:`loop_close.model.Raised.details`.
@@ -52,11 +48,10 @@ _NOTHING: Lack = (), {}
 def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
     """At most three names that ``wanted`` may be a misspelling of, the nearest first.
 
-    Case, underscores and the order of words do not matter. Without a similar name, those with all its words or some of
-    them are proposed (``total`` and ``compute_total``), unless they are many. Private names are proposed for private
-    ones only. Only the first 2,000 names are compared; instances of subclasses of ``str`` are skipped.
+    Case, underscores and the order of words do not matter. Private names are proposed for private ones only. Only the
+    first 2,000 names are compared; instances of subclasses of ``str`` are skipped.
     """
-    from rapidfuzz import fuzz, process  # late: 10-50 ms, and few failures are about a name
+    from rapidfuzz import process  # late: 10-50 ms, and few failures are about a name
     from rapidfuzz.distance import OSA, JaroWinkler
 
     known = {
@@ -74,15 +69,7 @@ def nearest(wanted: str, names: Iterable[Any]) -> tuple[str, ...]:
         for other, score, name in like
         if OSA.normalized_similarity(folded, other) >= _LEAST_COMMON
     }
-    if near:
-        return tuple(sorted(near, key=lambda name: (near[name], name))[:MOST])
-    words = _words(wanted)
-    parts = [name for name in known if fuzz.token_set_ratio(words, _words(name)) == 100]
-    return tuple(sorted(parts)) if len(parts) <= MOST and len(wanted) >= _MIN_WORD else ()
-
-
-def _words(name: str) -> str:
-    return " ".join(_WORDS.findall(name.lower()))
+    return tuple(sorted(near, key=lambda name: (near[name], name))[:MOST])
 
 
 def _folded(name: str) -> str:
@@ -101,24 +88,18 @@ def lacking(
     if "fixture" in details:
         return nearest(details["fixture"], _fixtures(exc)), {}
     if issubclass(kind, ModuleNotFoundError) and name:
-        return _of_import_path(name, live, project)
+        return _of_import_path(name, project)
     if issubclass(kind, ImportError) and owner:
-        space = _space_of(owner, live)
+        space = _space_of(owner)
         return _of_module(exc, name, space, project) if space else _NOTHING
     if issubclass(kind, AttributeError) and name:
         return _of_object(exc, name, project)
     is_variable = issubclass(kind, NameError) and name and live
-    return _of_frame(name, live[-1], project) if is_variable else _NOTHING
+    return _of_frame(name, live[-1]) if is_variable else _NOTHING
 
 
 def _at(file: str | None) -> dict[str, str]:
     return {"home": file} if file else {}
-
-
-def _said(exc: BaseException, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """The groups of a pattern in a message that Python created."""
-    arguments = _ARGUMENTS(exc)
-    return pattern.match(arguments[0]) if arguments and type(arguments[0]) is str else None
 
 
 def _fixtures(exc: BaseException) -> list[str]:
@@ -131,29 +112,12 @@ def _fixtures(exc: BaseException) -> list[str]:
 # --- variables and attributes
 
 
-def _of_frame(name: str, live: LiveFrame, project: ProjectCode) -> Lack:
-    """For a variable: visible names, attributes of ``self``, or the module of the project that defines it."""
+def _of_frame(name: str, live: LiveFrame) -> Lack:
+    """For a variable: an attribute of ``self``, or visible names."""
     local, outer = local_names(live.frame), global_names(live.frame)
     if any(type(each) is str and each == name for each in _names_in(local.get("self"))):
         return (f"self.{name}",), {}
-    seen = nearest(name, chain(local, outer, vars(builtins)))
-    modules = [f"{module}.{name}" for module in _modules_of(project) if _defines(module, name)]
-    return ((modules[0], *seen)[:MOST], {}) if len(modules) == 1 else (seen, _at(live.file))
-
-
-def _modules_of(project: ProjectCode) -> Iterator[str]:
-    """The names of the modules of the code under test that were imported."""
-    for name in islice([*sys.modules], 10 * _MAX_NAMES):
-        file = project.relative(file_of_module(name))
-        if file is not None and not is_test_file(file):
-            yield name
-
-
-def _defines(module: str, name: str) -> bool:
-    """Whether a module defines a function or a class of that name, and did not import it."""
-    found = variables_of(sys.modules[module]).get(name)
-    space = namespace_of(found) if issubclass(type(found), type) else {}
-    return (found.__module__ if type(found) is FunctionType else space.get("__module__")) == module
+    return nearest(name, chain(local, outer, vars(builtins))), _at(live.file)
 
 
 def _of_object(exc: BaseException, name: str, project: ProjectCode) -> Lack:
@@ -178,7 +142,7 @@ def _names_in(obj: Any) -> Iterator[Any]:
 
 def _of_module(exc: BaseException, name: str, space: Mapping[str, Any], project: ProjectCode) -> Lack:
     """For a member of a module: its names and its submodules; nothing while it is only partly loaded."""
-    if _said(exc, PARTIAL) is not None:
+    if PARTIAL.match(str(exc)) is not None:
         return _NOTHING
     below = _modules_in(_search_path(space))
     if name in below:
@@ -186,27 +150,21 @@ def _of_module(exc: BaseException, name: str, space: Mapping[str, Any], project:
     return nearest(name, chain([*space], below)), _at(project.relative(str(space.get("__file__"))))
 
 
-def _space_of(module: str, live: list[LiveFrame]) -> Mapping[str, Any]:
-    """The namespace of a module; after a failed import it is only in the frames."""
+def _space_of(module: str) -> Mapping[str, Any]:
+    """The namespace of a loaded module; empty for any other."""
     loaded = sys.modules.get(module)
-    if issubclass(type(loaded), ModuleType):
-        space: Mapping[str, Any] = variables_of(loaded)
-        return space
-    spaces = (global_names(each.frame) for each in live)
-    return next((each for each in spaces if each.get("__name__") == module), {})
+    return variables_of(loaded) if issubclass(type(loaded), ModuleType) else {}
 
 
-def _of_import_path(name: str, live: list[LiveFrame], project: ProjectCode) -> Lack:
-    """For a module: its siblings, or the importable top-level modules; then the same name elsewhere."""
+def _of_import_path(name: str, project: ProjectCode) -> Lack:
+    """For a module: its siblings, or the importable top-level modules."""
     parent, _, last = name.rpartition(".")
-    if parent:
-        folders = _search_path(_space_of(parent, live))
-        near = tuple(f"{parent}.{each}" for each in nearest(last, _modules_in(folders)))
-        return near, _at(project.relative(os.path.join(folders[0], f"{last}.py")) if folders else None)
-    path = tuple(os.path.abspath(each) for each in sys.path[:100] if type(each) is str)
-    same = [each for each in _modules_of(project) if each.endswith(f".{name}")]
-    near = (*same[:1], *nearest(name, chain(_modules_in(path), sys.stdlib_module_names)))[:MOST]
-    return near, {}
+    if not parent:
+        path = tuple(os.path.abspath(each) for each in sys.path[:100] if type(each) is str)
+        return nearest(name, chain(_modules_in(path), sys.stdlib_module_names)), {}
+    folders = _search_path(_space_of(parent))
+    near = tuple(f"{parent}.{each}" for each in nearest(last, _modules_in(folders)))
+    return near, _at(project.relative(os.path.join(folders[0], f"{last}.py")) if folders else None)
 
 
 def _search_path(package: Mapping[str, Any]) -> tuple[str, ...]:
