@@ -31,7 +31,6 @@ from loop_close.model import Difference
 from loop_close.syntax import statement_at
 from loop_close.text import cut_apart, first_difference
 from loop_close.text.redact import MARK, clean, name_of_result
-from loop_close.text.tables import words
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
@@ -47,11 +46,8 @@ _CONTAINERS = list, tuple, deque, dict, set, frozenset
 #: The modules on the stack between an assertion and the plugin.
 _RUNNERS = ("pluggy", "_pytest", "loop_close")
 #: unittest's methods for two values that have to be equal.
-_EQUALITIES = words(
-    """
-    assertEqual assertMultiLineEqual assertSequenceEqual assertListEqual assertTupleEqual assertSetEqual
-    assertDictEqual
-    """
+_EQUALITIES = frozenset(
+    f"assert{kind}Equal" for kind in ("", "MultiLine", "Sequence", "List", "Tuple", "Set", "Dict")
 )
 
 # --- two values

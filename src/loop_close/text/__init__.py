@@ -8,14 +8,15 @@ addressed by characters that a person does not see: escape sequences, bidirectio
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from loop_close.text.tables import compiled
-
 _Item = TypeVar("_Item")
+#: Patterns are compiled when they are first needed: most texts need few of them.
+compiled = cache(re.compile)
 #: Byte order marks of UTF-16.
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 # So many spaces take the room of words.
@@ -300,3 +301,31 @@ def digest(*parts: str, size: int = 8) -> str:
         from hashlib import blake2b
 
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
+
+
+# --- tables of patterns: text files beside this module, one form a line, columns apart by two spaces or more
+
+
+@cache
+def rows(name: str) -> dict[str, list[list[str]]]:
+    """The rows of a table by section, each with its columns.
+
+    ``{NAME}`` in a row is what the section ``macros`` has for it. Lines that begin with ``#`` are comments.
+    """
+    sections: dict[str, list[list[str]]] = {}
+    macros: dict[str, str] = {}
+    # By the loader, as a program under test may have replaced "open".
+    for line in (pkgutil.get_data("loop_close.text", name) or b"").decode().splitlines():
+        if re.fullmatch(r"\[\w+\]", line):
+            section = sections.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            row = re.split("  +", re.sub("{([A-Z]+)}", lambda found: macros[found[1]], line))
+            section.append(row)
+            if section is sections["macros"]:
+                macros[row[0]] = row[1]
+    return sections
+
+
+def guards(column: str) -> tuple[str, ...]:
+    """The parts of a column of guards, one of which a text must hold to be searched."""
+    return tuple(column.replace("\\s", " ").split("|"))

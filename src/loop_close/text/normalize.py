@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache, partial
 
-from loop_close.text.tables import compiled, guards, rows
+from loop_close.text import compiled, guards, rows
 
 # Values without a space between them hide each other until one is a placeholder, and literals fold inside out.
 _ROUNDS = 20
