@@ -10,76 +10,6 @@ ONE = "<redacted 1>"
 KEY = "MIIEpAIBAAKCAQEA75aTmOxs0ERCOJH1wZ"
 BEGIN, END = "-----BEGIN RSA " + "PRIVATE KEY-----", "-----END RSA " + "PRIVATE KEY-----"
 
-LEFT_ALONE = [
-    "",
-    "plain text",
-    # words of parsers and of code
-    "auth: src/handlers/login_handler.py",
-    "Unexpected token: identifier",
-    "token='PLUS'",
-    "key: value",
-    "KeyError: 'password'",
-    "assert tokens == ['a', 'b']",
-    "monkey='abc'",
-    "the secretary: 'Bob'",
-    "shelf_of_books SG.a.b ya29.x hooks.slack.com/services/about",
-    "sort_key='customer_address_line12'",
-    "foreign_key='auth_group_permissions_group_id_b120cbf9_fk'",
-    "token_type='bearer'",
-    # a colon is prose as well: a bare value after it needs the shape of a credential
-    "secret: expected str, got int",
-    "password: str",
-    "password: str | None = None",
-    "def login(user: str, password: str) -> None:",
-    "password=get_password()",
-    "password = get_password(user)",
-    'password = os.environ["X"]',
-    "password=settings.password",
-    "connect(password=password)",
-    "PASSWORD=DEFAULT",
-    "password=None, secret=True",
-    "password == other",
-    'input("password: ")',
-    'f"password={password}"',
-    "password='{password}'",
-    "password=%s, secret='%(secret)s'",
-    "DB_PASSWORD=$PASSWORD",
-    "password=<SecretStr>",
-    # directories
-    "pwd=/home/x",
-    "PWD=/home/x/1234567890abcdef",
-    "{'PWD': '/home/x', 'OLDPWD': 'C:\\\\x'}",
-    "private_key_path='/etc/key.pem'",
-    # nothing, or hidden already
-    "password=''",
-    "password='***'",
-    "password='[redacted]'",
-    "password=[redacted]",
-    "postgres://user:***@host/db",
-    "postgres://user:[redacted]@host/db",
-    "postgres://user:<redacted 2>@host/db",
-    "password='<redacted 7>', token=<redacted 1>",
-    "postgres://user:{password}@host/db",
-    "http://localhost:8080/?mail=a@b",
-    # about a secret
-    "password_hash='pbkdf2$x'",
-    "secret_name='prod/db'",
-    "password_length: 12",
-    # random, and not secret
-    "commit 0123456789abcdef0123456789abcdef01234567",
-    "etag: 'd41d8cd98f00b204e9800998ecf8427e'",
-    "cache key: d41d8cd98f00b204e9800998ecf8427e",
-    "key='123e4567-e89b-12d3-a456-426614174000'",
-    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "aGVsbG8gd29ybGQ=",
-    "sk-toggleable__content sk-estimator-doc-link-element",
-    "WWW-Authenticate: Bearer realm='x'",
-    'headers["Authorization"] = f"Bearer {token}"',
-    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0B\n-----END PUBLIC KEY-----",
-    "-----BEGIN CERTIFICATE-----\nMIIBIjANBgkqhkiG9w0B\n-----END CERTIFICATE-----",
-]
-
-
 AROUND = ["@@", "x = '@@'", "see @@, and", "https://@@@host/x", "a\n@@\nb", r"'a\n@@\nb'", "x%20@@", "(@@)"]
 FRAMES = ["{}", "E       {}", "{}\nnext line", "first line\n{}"]
 # The rest of a name, a value, or a key that was cut.
@@ -104,7 +34,7 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("text", [*LEFT_ALONE, *HARMLESS])
+@pytest.mark.parametrize("text", HARMLESS)
 def test_leaves_alone(text):
     assert redact(text) == text
 
@@ -115,7 +45,7 @@ def test_figures_of_the_docs():
     leaks += [name for name, token in TOKENS.items() if token in redact(f"got {token} here")]
     wrong = [text for text in HARMLESS if redact(text) != text]
     assert (len(NAMED) + len(TOKENS), leaks) == (559, [])
-    assert (len(HARMLESS), wrong) == (191, [])
+    assert (len(HARMLESS), wrong) == (227, [])
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
@@ -173,46 +103,14 @@ def test_texts_that_are_compared_share_their_numbers():
     assert [redact(text, numbers) for text in texts] == [f"password='<redacted {n}>'" for n in (1, 2, 1)]
 
 
+PIECES = """
+password pwd secret api_key token key session Authorization hunter2 12345678 sk- eyJ xoxb- pypi-AgEI glpat- = : ' " \\
+( [ ] { } , :// @ / _hash ://u: . - E AIza é
+"""
 WORDS = [
-    *(
-        "password",
-        "pwd",
-        "secret",
-        "api_key",
-        "token",
-        "key",
-        "session",
-        "Authorization",
-        "Bearer ",
-        "Basic ",
-    ),
-    *("=", ":", " ", "'", '"', "\\", "(", "[", "]", "{", "}", ",", "\n", "://", "@", "/", "_hash", "://u:"),
-    *(
-        "hunter2",
-        "12345678",
-        fake(40)[:16],
-        "AKIA" + "IOSFODNN7EXAMPLE",
-        "sk-",
-        "eyJ",
-        ".",
-        "-",
-        "E",
-        "<redacted 1>",
-        "<redacted 12>",
-    ),
-    *(
-        BEGIN,
-        END,
-        KEY,
-        TOKENS["jwt"],
-        "ghp_" + fake(40)[:36],
-        "xoxb-",
-        "pypi-AgEI",
-        "glpat-",
-        "AIza",
-        "é",
-        "\ud800",
-    ),
+    *PIECES.split(),
+    *("Bearer ", "Basic ", " ", "\n", "<redacted 1>", "<redacted 12>", "\ud800", fake(40)[:16]),
+    *("AKIA" + "IOSFODNN7EXAMPLE", BEGIN, END, KEY, TOKENS["jwt"], "ghp_" + fake(40)[:36]),
 ]
 pieces = st.lists(st.sampled_from(WORDS), max_size=12).map("".join)
 
@@ -248,67 +146,16 @@ def test_guards_let_through_what_the_patterns_find():
                 assert is_guarded or not list(form.spans(text)), (form.guards, text)
 
 
+REPEATED = """
+x ( \x1b[ A ' " \\ - a/ eyJ sk- :// ://a: ://a:@ ://a:b@/ eyJa. ops_eyJ <password> token=( token=a1 auth=(' key='
+password= password=" password_hash= secret: secret secret_
+"""
 HOSTILE = [
-    *(
-        "x",
-        "(",
-        "\x1b[",
-        "A",
-        "\n",
-        " ",
-        "'",
-        '"',
-        "\\",
-        "-",
-        "a/",
-        "eyJ",
-        "sk-",
-        "://",
-        "://a:",
-        "://a:@",
-        "://a:b@/",
-    ),
-    *(
-        "password=",
-        'password="',
-        "password_hash=",
-        "secret:",
-        "secret",
-        "secret_",
-        "key='",
-        "token: str",
-        "pwd ",
-    ),
-    *(
-        BEGIN,
-        END,
-        KEY + "\n",
-        BEGIN + "\n" + KEY + "\n",
-        "Bearer ",
-        "authorization: bearer ",
-        "pypi-" + "AgEI",
-    ),
-    *(
-        "token=(",
-        "token=a1",
-        "password: |\n ",
-        "password is ",
-        "--password ",
-        "<password>",
-        "name='password' value='",
-    ),
-    *(
-        "curl -u ",
-        "mysql -p",
-        "where 'aaaa' = a.password\n",
-        "where 'aaaa' = a.b(",
-        "cookie: a=b;",
-        "Digest ",
-        "basic YTph",
-        "auth=('",
-        "eyJa.",
-        "ops_eyJ",
-    ),
+    *REPEATED.split(),
+    *("\n", " ", "token: str", "pwd ", BEGIN, END, KEY + "\n", BEGIN + "\n" + KEY + "\n", "pypi-" + "AgEI"),
+    *("Bearer ", "authorization: bearer ", "password: |\n ", "password is ", "--password ", "Digest "),
+    *("name='password' value='", "curl -u ", "mysql -p", "cookie: a=b;", "# client server secret\na b c\n"),
+    *("where 'aaaa' = a.password\n", "where 'aaaa' = a.b(", "a * ", "basic YTph"),
     *{form: guard for guard, form in forms().tokens}.values(),
 ]
 
