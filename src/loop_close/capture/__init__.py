@@ -179,10 +179,15 @@ def scope_of(code: CodeType, line: int) -> ast.AST | None:
     return own or enclosing_function(index, line) or index.tree
 
 
+def statement_in(code: CodeType, line: int) -> ast.stmt | None:
+    """The statement that code runs in a line; None if unknown."""
+    scope = scope_of(code, line)
+    return statement_at(scope, line) if scope is not None else None
+
+
 def statement_of(live: LiveFrame) -> ast.stmt | None:
     """The statement at which a frame stopped; None if unknown."""
-    scope = scope_of(live.code, live.line)
-    return statement_at(scope, live.line) if scope is not None else None
+    return statement_in(live.code, live.line)
 
 
 def is_handing_on(live: LiveFrame) -> bool:

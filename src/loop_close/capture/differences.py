@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, zip_longest
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
-from loop_close.capture import LiveFrame, scope_of, statement_of
+from loop_close.capture import LiveFrame, statement_in, statement_of
 from loop_close.capture.objects import (
     MISSING,
     builtin_of,
@@ -28,7 +28,6 @@ from loop_close.capture.objects import (
 )
 from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, is_plain
 from loop_close.model import Difference
-from loop_close.syntax import statement_at
 from loop_close.text import cut_apart, first_difference
 from loop_close.text.redact import MARK, clean, name_of_result
 
@@ -53,50 +52,34 @@ _EQUALITIES = frozenset(
 # --- two values
 
 
-class Leaf(NamedTuple):
-    """Two values that differ, :data:`MISSING` for none, and the expression that leads there from either side."""
+def _leaves(left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The leaves in which two values differ for certain, in order.
 
-    path: str
-    left: Any
-    right: Any
-
-
-class Walk:
-    """Compares two values part by part.
-
-    :param steps: the number of pairs to compare at most.
-    :ivar steps: how many are left.
+    :returns: the expression that leads there from either side, and the two values, :data:`MISSING` for none.
     """
-
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-
-    def first(self, left: Any, right: Any) -> list[Leaf]:
-        """The first leaves in which the values differ for certain."""
-        return [*islice(self._leaves(left, right, "", 0), MAX_DIFFERENCES)]
-
-    def _leaves(self, left: Any, right: Any, path: str, depth: int) -> Iterator[Leaf]:
-        self.steps = 0 if depth > _DEPTH else self.steps - 1
-        if self.steps <= 0 or _is_same(left, right):
-            return
+    stack = [("", left, right, 0)]
+    steps = MAX_STEPS
+    while stack and steps > 0:
+        path, left, right, depth = stack.pop()
+        steps -= 1
+        if depth > _DEPTH or _is_same(left, right):
+            continue
         (family, one), (other, two) = _read(left), _read(right)
-        if left is not MISSING and right is not MISSING and "opaque" in (family, other):
-            return
-        elif family != other or family == "identity":
-            yield Leaf(path, left, right)
-        elif family == "scalar":
-            if not _is_equal(one, two):
-                yield Leaf(path, left, right)
-        elif family == "set":
-            if one != two:
-                yield Leaf(path, one - two or MISSING, two - one or MISSING)
-        else:
-            self.steps -= (len(one) + len(two)) // _PER_STEP
+        if "opaque" in (family, other) and left is not MISSING and right is not MISSING:
+            continue
+        if family != other or family == "identity" or (family == "scalar" and not _is_equal(one, two)):
+            yield path, left, right
+        elif family == "set" and one != two:
+            yield path, one - two or MISSING, two - one or MISSING
+        elif isinstance(one, dict):
+            steps -= (len(one) + len(two)) // _PER_STEP
             names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
-            for key in {**one, **two}:
+            parts = []
+            for key in islice({**one, **two}, max(steps, 0)):
                 is_field = family.startswith("class")
                 step = f".{names[key] if names else key}" if names or is_field else _subscript(key)
-                yield from self._leaves(one.get(key, MISSING), two.get(key, MISSING), path + step, depth + 1)
+                parts.append((path + step, one.get(key, MISSING), two.get(key, MISSING), depth + 1))
+            stack += reversed(parts)
 
 
 def _is_same(left: Any, right: Any) -> bool:
@@ -150,9 +133,7 @@ def _shortened(text: str, limit: int) -> str:
 # --- as records
 
 
-def differences(
-    left: Any, right: Any, texts: Texts, labels: Sequence[str] = (), walk: Walk | None = None
-) -> tuple[Difference, ...]:
+def differences(left: Any, right: Any, texts: Texts, labels: Sequence[str] = ()) -> tuple[Difference, ...]:
     r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
 
     A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
@@ -160,13 +141,12 @@ def differences(
     the first line that differs, ``.split("\n")[3]``. Long texts are cut around what differs in them.
 
     :param labels: names of credentials that the values may have.
-    :param walk: what compares them.
     """
-    return tuple(_difference(each, texts, labels) for each in (walk or Walk(MAX_STEPS)).first(left, right))
+    return tuple(_difference(*leaf, texts, labels) for leaf in islice(_leaves(left, right), MAX_DIFFERENCES))
 
 
-def _difference(leaf: Leaf, texts: Texts, labels: Sequence[str]) -> Difference:
-    path, sides = leaf.path, [leaf.left, leaf.right]
+def _difference(path: str, left: Any, right: Any, texts: Texts, labels: Sequence[str]) -> Difference:
+    sides = [left, right]
     is_text = all(type(side) is str for side in sides)
     start = max(0, first_difference(*sides) - _AROUND) if is_text else 0
     parts = [side[start : start + 2 * _AROUND] for side in sides] if is_text else sides
@@ -186,20 +166,7 @@ def _difference(leaf: Leaf, texts: Texts, labels: Sequence[str]) -> Difference:
 # --- what an assertion compared
 
 
-class _Event(NamedTuple):
-    """A comparison in a failing assertion, without references to objects of the program.
-
-    :ivar frame: the identifier of the frame of the assertion.
-    :ivar found: where the two values differ; empty if they did not have to be equal.
-    """
-
-    frame: int
-    code: CodeType | None
-    line: int
-    found: tuple[Difference, ...]
-
-
-_NOTHING = _Event(0, None, 0, ())
+_NOTHING = 0, None, ()
 
 
 class Comparisons:
@@ -212,8 +179,8 @@ class Comparisons:
 
     def __init__(self, texts: Texts) -> None:
         self.texts = texts
-        self._last = _NOTHING
-        self._steps = MAX_STEPS
+        # Of the last comparison the frame, by its identifier, the statement, and where the values differ.
+        self._last: tuple[int, ast.stmt | None, tuple[Difference, ...]] = _NOTHING
 
     def saw(self, frame: FrameType | None, operator: str, left: Any, right: Any) -> None:
         """Keep the differences of two values that an assertion compared, and note the credentials among them.
@@ -225,18 +192,9 @@ class Comparisons:
             frame = frame.f_back
         if frame is None:
             return
-        labels = labels_at(
-            [(each.f_code, each.f_lineno) for each in (frame, frame.f_back) if each is not None]
-        )
-        if labels or self._steps > 1:
-            self._note((left, right), labels)
-        # A test that catches its assertions, as one that polls, gets half of the rest each time.
-        walk = Walk(self._steps // 2 if operator == "==" else 0)
-        self._steps -= walk.steps
-        self._last = _Event(
-            id(frame), frame.f_code, frame.f_lineno, differences(left, right, self.texts, labels, walk)
-        )
-        self._steps += max(walk.steps, 0)
+        places = [(each.f_code, each.f_lineno) for each in (frame, frame.f_back) if each is not None]
+        found = self._compared(left, right, places, is_equality=operator == "==")
+        self._last = id(frame), statement_in(*places[0]), found
 
     def of(self, live: Sequence[LiveFrame]) -> tuple[Difference, ...]:
         """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
@@ -248,27 +206,27 @@ class Comparisons:
             inner = next(n for n, each in enumerate(reversed(live)) if n and each.file is not None)
             *_, caller, test, method = live[: len(live) - inner + 1]
             one, two = [*method.frame.f_locals.values(), None][1:3]
-            labels = labels_at([(each.code, each.line) for each in (test, caller)])
-            self._note((one, two), labels)
-            is_equality = method.code.co_name in _EQUALITIES
-            return differences(one, two, self.texts, labels) if is_equality else ()
-        statement = statement_of(live[-1]) if live else None
-        if not isinstance(statement, ast.Assert):
-            return ()
-        lines = range(statement.lineno, (statement.end_lineno or 0) + 1)
-        frame, code, line, found = self._last
-        return found if (frame, code) == (id(live[-1].frame), live[-1].code) and line in lines else ()
+            places = [(each.code, each.line) for each in (test, caller)]
+            return self._compared(one, two, places, is_equality=method.code.co_name in _EQUALITIES)
+        frame, statement, found = self._last
+        is_last = isinstance(statement, ast.Assert) and live and statement is statement_of(live[-1])
+        return found if is_last and frame == id(live[-1].frame) else ()
 
-    def _note(self, values: Iterable[Any], labels: Sequence[str]) -> None:
-        """Number the credentials in the values: the message shows parts of them without their names."""
-        for value in values:
+    def _compared(
+        self, left: Any, right: Any, places: Iterable[tuple[CodeType, int]], *, is_equality: bool
+    ) -> tuple[Difference, ...]:
+        labels = labels_at(places)
+        for value in (
+            left,
+            right,
+        ):  # numbers their credentials, which the message shows parts of without names
             self.texts.of(value, *labels)
+        return differences(left, right, self.texts, labels) if is_equality else ()
 
     def forget(self) -> None:
         """Drop the comparison at the start of another test."""
         self._last = _NOTHING
         self.texts.numbers.clear()
-        self._steps = MAX_STEPS
 
 
 def _package(frame: FrameType) -> str:
@@ -279,26 +237,16 @@ def _package(frame: FrameType) -> str:
 # --- names of credentials
 
 
-def labels_at(places: Sequence[tuple[CodeType, int]]) -> list[str]:
-    """The names of credentials in the statement at a place, and in the one that called its function by name.
-
-    What is compared with a credential counts as one too.
-    """
-    found: list[str] = []
-    called = ""
-    for code, line in places:
-        names, functions = _named_in(code.co_filename, scope_of(code, line), line)
-        if not called or called in functions:
-            found += names
-        called = code.co_name
-    return found
+def labels_at(places: Iterable[tuple[CodeType, int]]) -> list[str]:
+    """The names of credentials in the statements at some places: what is compared with one counts as one too."""
+    statements = (statement_in(code, line) for code, line in places)
+    return [name for statement in statements if statement is not None for name in _credentials_in(statement)]
 
 
 @lru_cache(maxsize=1024)
-def _named_in(filename: str, scope: ast.AST | None, line: int) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The names of credentials in a statement, and the names of the functions that it calls."""
-    statement = statement_at(scope, line) if scope is not None else None
-    nodes = [*ast.walk(statement)] if statement is not None and not hasattr(statement, "body") else []
+def _credentials_in(statement: ast.stmt) -> tuple[str, ...]:
+    """The names of credentials in a statement; none in a compound one."""
+    nodes = [*ast.walk(statement)] if not hasattr(statement, "body") else []
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     functions = [call.func for call in calls]
     chains = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)]
@@ -307,10 +255,4 @@ def _named_in(filename: str, scope: ast.AST | None, line: int) -> tuple[tuple[st
     # A string may name a credential, as in ``getenv("DB_PASSWORD")``.
     arguments = [node.value for call in calls for node in call.args if isinstance(node, ast.Constant)]
     labels += [value for value in arguments if isinstance(value, str) and value.isidentifier()]
-    names = (str(getattr(function, "attr", getattr(function, "id", ""))) for function in functions)
-    return tuple(filter(is_of_credential, dict.fromkeys(labels))), frozenset(names)
-
-
-def is_of_credential(label: str) -> bool:
-    """Whether a value of that name is a credential."""
-    return "q7Rk2xw9" not in clean(f"{label} = 'q7Rk2xw9'")
+    return tuple(each for each in dict.fromkeys(labels) if "q7Rk2xw9" not in clean(f"{each} = 'q7Rk2xw9'"))
