@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import warnings
-from collections import Counter
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
@@ -117,8 +116,6 @@ def forget() -> None:
 
 # --- walk a traceback and keep the frames that run in project files
 
-# A place that is on a traceback so many times is one that calls itself, if by way of others.
-_OFTEN = 10
 _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
@@ -150,17 +147,16 @@ def live_frames(traceback: TracebackType | None, project: ProjectCode) -> list[L
 
 
 def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
-    """The frames of an infinite recursion, up to the last recursive call of its outermost function.
+    """The frames of an infinite recursion, up to one of its places, which is the same wherever it was entered.
 
     Where the recursion itself ends depends on the depth of the stack, and so on the runner.
     """
     places = [(frame.file or "", frame.code.co_firstlineno, frame.line) for frame in own]
-    counts = Counter(places)
-    most = max(counts.values(), default=0)
-    if most < _OFTEN:
+    again = next((number for number, place in enumerate(places) if place in places[:number]), None)
+    if again is None:
         return own  # it was raised by hand, or goes in circles where no file is the project's
-    first = min(place for place, times in counts.items() if 2 * times >= most)
-    return own[: len(places) - places[::-1].index(first)]
+    start = places.index(places[again])
+    return own[: places.index(min(places[start:again])) + 1]
 
 
 def is_hidden(frame: FrameType) -> bool:

@@ -51,30 +51,12 @@ _INNER_ROOM = 1_000
 _SORTED = 100
 
 # Their ``__repr__`` and ``__eq__`` are the library's, and so is all that they hold.
-_PLAIN_IDS = frozenset(
-    map(
-        id,
-        (
-            *(
-                type(None),
-                bool,
-                int,
-                float,
-                complex,
-                str,
-                bytes,
-                bytearray,
-                range,
-                type(...),
-                Decimal,
-                Fraction,
-                UUID,
-            ),
-            *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, type(NotImplemented)),
-            *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
-        ),
-    )
+_PLAIN_TYPES = (
+    *(type(None), bool, int, float, complex, str, bytes, bytearray, range, type(...), type(NotImplemented)),
+    *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, Decimal, Fraction, UUID),
+    *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
 )
+_PLAIN_IDS = frozenset(map(id, _PLAIN_TYPES))
 #: Builtin types to derive from, with what turns an instance of a derived class into one of theirs.
 SCALARS: Mapping[Any, Any] = {
     str: str.__str__,
@@ -173,9 +155,7 @@ class Texts:
             items = islice(base.__iter__(value), _SORTED if base in _SETS else _ITEMS + 1)
             inner = self._joined(items, levels, is_sorted=base in _SETS)
         comma = "," if base is tuple and size == 1 else ""
-        text = (
-            f"{brackets[0]}{inner if size else ''}{comma}{brackets[1]}" if size or base not in _SETS else ""
-        )
+        text = f"{brackets[0]}{inner if size else ''}{comma}{brackets[1]}" * bool(size or base not in _SETS)
         is_bare = cls is base and (base in (list, tuple, dict) or (base is set and size))
         return text if is_bare else f"{class_name(cls)}({text})"
 

@@ -38,7 +38,8 @@ def mask(text: str) -> str:
         that mix letters and digits, ``<n>`` for numbers, and ``<list>`` or ``<dict>`` for literals of these, up to
         twenty deep. Words stay; an example that Hypothesis noted below them does not.
     """
-    text, before = without_notes(text), None
+    noted = compiled(_NOTES).search(text)
+    text, before = text[: noted.start() or None] if noted is not None else text, None
     for _ in range(_ROUNDS):
         if text == before:
             break
@@ -68,12 +69,6 @@ def _rules(*uses: str) -> list[tuple[tuple[str, ...], str, str]]:
     """The rules for these uses: guards, placeholder and pattern."""
     found = [row for row in rows("volatile.txt")["rules"] if row[0] in uses]
     return [(guards(held), placeholder.removeprefix("-"), pattern) for _, held, placeholder, pattern in found]
-
-
-def without_notes(message: str) -> str:
-    """The message up to the first line with an example of Hypothesis; all of it if there is none."""
-    found = compiled(_NOTES).search(message)
-    return message[: found.start()] if found is not None and found.start() else message
 
 
 # What may be in a path, and follow its directory.
@@ -115,28 +110,17 @@ def _root_pattern(directory: str) -> re.Pattern[str]:
 
 # --- similarity of two messages
 
+#: Messages are similar from this normalized Indel similarity on, in percent.
+SIMILAR = 90
 # The comparison takes quadratic time. Of longer messages only both ends are compared.
 _LONGEST = 10_000
 
 
-def ratio(a: str, b: str, *, cutoff: float = 0.9) -> float:
-    """The normalized Indel similarity of rapidfuzz, from 0 to 1.
-
-    :param cutoff: what is less alike than this gives 0, which is faster.
-    :returns: 1 for equal texts. Of texts longer than 10,000 characters only both ends are compared.
-    """
+def similar(a: str, b: str) -> bool:
+    """Whether two messages are nearly the same."""
     if a == b:
-        return 1.0
+        return True
     from rapidfuzz import fuzz  # 15 ms to import, and most runs compare nothing
 
-    # The last digits are noise on both sides: 0.07 times 100 is more than 7, and 1 - 0.9 is less than 0.1.
-    return round(fuzz.ratio(_ends(a), _ends(b), score_cutoff=cutoff * 100 - 1e-9) / 100, 9)
-
-
-def similar(a: str, b: str, threshold: float = 0.9) -> bool:
-    """Whether the ratio of the two reaches the threshold (``>=``)."""
-    return ratio(a, b, cutoff=threshold) >= threshold
-
-
-def _ends(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST // 2] + text[-_LONGEST // 2 :]
+    ends = (t if len(t) <= _LONGEST else t[: _LONGEST // 2] + t[-_LONGEST // 2 :] for t in (a, b))
+    return fuzz.ratio(*ends, score_cutoff=SIMILAR) >= SIMILAR
