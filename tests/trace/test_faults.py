@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from loop_close.trace.faults import is_program_exception
+from loop_close.trace.lines import is_program_exception
 
 OURS = """
 def working():

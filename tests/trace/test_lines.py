@@ -4,11 +4,9 @@ from unittest.util import safe_repr
 
 import pytest
 
-from loop_close.trace import lines
 from loop_close.trace.budget import Budget
 from loop_close.trace.code import Ownership
-from loop_close.trace.faults import TakenError
-from loop_close.trace.lines import FREE_IDS, LineTracker
+from loop_close.trace.lines import FREE_IDS, LineTracker, TakenError
 
 if not hasattr(sys, "monitoring"):
     pytest.skip("needs Python 3.12", allow_module_level=True)
@@ -123,14 +121,6 @@ def test_made_again_and_again_is_one_function(tracker, made, ran):
         made(F)(0)
         assert ran() == [("f", 2), ("f", 4)]
     assert len(tracker.functions) == 1
-
-
-def test_no_more_than_so_many(tracker, made, ran, monkeypatch):
-    monkeypatch.setattr(lines, "MOST_CODES", 3)
-    for f in [made(F.replace("f(", f"f{n}("), f"f{n}") for n in range(5)]:
-        f(1)
-    assert {name for name, _ in ran()} == {"f0", "f1", "f2"}
-    assert tracker.is_full
 
 
 def test_end_of_the_stack(tracker, made, ran):

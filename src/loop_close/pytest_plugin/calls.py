@@ -145,7 +145,7 @@ class CallRecorder:
         self.stop = monitor.stop
 
     def collected(self) -> tuple[Calls | None, str]:
-        """What was counted, and why that is not all; None with the reason where the monitor failed."""
+        """What was counted, and an empty text; None with the reason where the monitor failed."""
         calls = self._monitor.calls()
         if calls is not None and self._again:
             from loop_close.trace.counts import merge_calls
@@ -153,7 +153,7 @@ class CallRecorder:
             number = len(self._again)
             own = calls._replace(omitted=calls.omitted - number, passed_over=calls.passed_over - number)
             calls = merge_calls([own, *self._again])
-        return calls, self._monitor.why_off or self._monitor.why_not_all
+        return calls, self._monitor.why_off
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -175,7 +175,7 @@ class CallRecorder:
             without_own_frame(error)
             raise
         finally:
-            monitor.end_test(fixtures_of(item, request) if monitor.is_sharing else ())
+            monitor.end_test(fixtures_of(item, request))
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

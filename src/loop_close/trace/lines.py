@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from time import perf_counter, thread_time
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from loop_close.trace.budget import Budget
 from loop_close.trace.code import Ownership, Place, codes_in, lines_of
-from loop_close.trace.faults import TakenError, is_program_exception
 
 #: What ran between two points: a mask of lines by the function. A function is known by the ``id`` of its first code
 #: object, because hashing a code object hashes all its contents; it is kept alive, so that no id is used again. The
@@ -20,26 +20,30 @@ Ran = dict[int, int]
 #: Tool ids to try. Only optimizers use one of them by name (5), and these are rare. Hypothesis and other tools that
 #: take any free id begin with 3.
 FREE_IDS = (5, 4)
-#: At most this many code objects are tracked, so that tests that keep making functions do not exhaust the memory.
-MOST_CODES = 100_000
 #: Bytes of ``co_linetable``. To find the line of an instruction, Python walks this table from its start. Reporting all
 #: lines of a function therefore takes quadratic time. Of one with a longer table only the return is reported.
 _LONGEST_TABLE = 16_384
 # Python 3.13.0 reports no line for ``def f(): return 1``; there its return is asked for as well.
 _HIDES_LINES = sys.version_info[:3] == (3, 13, 0)
-# Functions that make a repr for a failure message, with the only calling module for which they do, if there is one. A
-# ``__repr__`` that they call is not under test. Where a pytest version lacks one, what its reprs run counts.
+# Functions that make a repr for a failure message: a ``__repr__`` that they call is not under test. Where a pytest
+# version lacks one, what its reprs run counts.
 _REPRS = (
-    ("pytest", "ExceptionInfo.getrepr", ""),
-    ("_pytest.assertion.rewrite", "_saferepr", ""),
-    ("_pytest.assertion.rewrite", "_call_reprcompare", ""),
-    ("unittest.util", "safe_repr", ""),
-    ("pprint", "pformat", "unittest.case"),
+    ("pytest", "ExceptionInfo.getrepr"),
+    ("_pytest.assertion.rewrite", "_saferepr"),
+    ("_pytest.assertion.rewrite", "_call_reprcompare"),
+    ("unittest.util", "safe_repr"),
 )
 _ID, _FRAME = id, sys._getframe  # tests may patch them
 # The budget is of CPU time: on a busy machine, other processes run within a measured time. Windows counts CPU time in
 # steps of 16 ms.
 _CLOCK = perf_counter if sys.platform == "win32" else thread_time
+
+
+class TakenError(RuntimeError):
+    """The program took the tool id that we use."""
+
+    def __init__(self) -> None:
+        super().__init__("the program took over our tool id of sys.monitoring")
 
 
 class LineTracker:
@@ -53,7 +57,6 @@ class LineTracker:
         and qualified name are one function, such as those of a module that tests reload.
     :ivar modules: files whose modules ran; ``in_imports`` are the functions that ran while these were imported.
     :ivar is_on: whether what runs is tracked.
-    :ivar is_full: there were more functions than are tracked.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     """
 
@@ -62,7 +65,6 @@ class LineTracker:
         self.modules: set[str] = set()
         self.in_imports: set[int] = set()
         self.is_on = True
-        self.is_full = False
         self.fault = ""
         self._ownership = ownership
         self._budget = budget
@@ -98,7 +100,7 @@ class LineTracker:
         monitoring.use_tool_id(self._tool, self._name)
         for event, callback in self._callbacks().items():
             monitoring.register_callback(self._tool, event, callback)
-        for code, _ in self._reprs.values():
+        for code in self._reprs.values():
             monitoring.set_local_events(self._tool, code, monitoring.events.PY_RETURN)
         monitoring.set_events(self._tool, monitoring.events.PY_START)
         return ""
@@ -170,9 +172,6 @@ class LineTracker:
                 self._follow(inner, self._ownership.place_of(owner), owner)
 
     def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
-        if len(self._owners) >= MOST_CODES:
-            self.is_full = True
-            return
         number, events, own = _ID(code), self._monitoring.events, lines_of(code)
         if min(own, default=owner.co_firstlineno) < owner.co_firstlineno:
             return  # made by hand or by a template: its lines are not those of the file
@@ -201,9 +200,7 @@ class LineTracker:
     # --- reprs for failure messages: a call that ends by an exception does not return, and what it ran counts
 
     def _begin_repr(self, frame: FrameType) -> None:
-        caller = self._reprs[_ID(frame.f_code)][1]
-        above = frame.f_back.f_globals.get("__name__") if frame.f_back is not None else ""
-        if self._repr is None and caller in ("", above):
+        if self._repr is None:
             self._repr = frame, len(self._hits)
 
     def _end_repr(self, frame: FrameType) -> None:
@@ -284,7 +281,7 @@ class LineTracker:
         if self._is_ours():
             is_ours &= monitoring.get_events(tool) == monitoring.events.PY_START
             monitoring.set_events(tool, 0)
-            for code in (*self._codes.values(), *(code for code, _ in self._reprs.values())):
+            for code in (*self._codes.values(), *self._reprs.values()):
                 monitoring.set_local_events(tool, code, 0)
             for event in self._callbacks():
                 monitoring.register_callback(tool, event, None)
@@ -304,15 +301,15 @@ def _is_import(names: Mapping[str, Any]) -> bool:
     return name != "__main__" and not name.startswith("<") and getattr(module, "__dict__", None) is names
 
 
-def _repr_functions() -> dict[int, tuple[CodeType, str]]:
-    """By the ``id`` of their code objects, with the calling module."""
+def _repr_functions() -> dict[int, CodeType]:
+    """The code of the functions that make a repr, by its ``id``."""
     found = {}
-    for module, path, caller in _REPRS:
+    for module, path in _REPRS:
         function: Any = sys.modules.get(module)
         for name in path.split("."):
             function = getattr(function, name, None)
         if isinstance(function, FunctionType):
-            found[id(function.__code__)] = function.__code__, caller
+            found[id(function.__code__)] = function.__code__
     return found
 
 
@@ -325,3 +322,41 @@ def merge(ran: Ran, more: Ran) -> None:
 def lines_in(mask: int, first: int) -> list[int]:
     """The lines of a mask, by the first line of its function."""
     return [first + place for place, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]
+
+
+# --- exceptions that the program raises while a callback runs
+
+
+def is_program_exception(fault: BaseException) -> bool:
+    """Whether the program raised the exception inside a callback, as for the time limit of a test.
+
+    A signal handler receives the frame that it interrupts, which shows that the exception is the program's. One that
+    another thread injects (``PyThreadState_SetAsyncExc``) has no frame of its own and seems to come from our code.
+    Only its type, which our code never raises, shows that it is the program's.
+    """
+    frames = [*_frames(fault.__traceback__)]
+    if any(_received_frame(called, frame) for frame, called in pairwise(frames)):
+        return True
+    is_ours = _is_own_module(type(fault).__module__) and not isinstance(fault, TimeoutError)
+    return not is_ours and bool(frames) and _is_own_module(frames[-1].f_globals.get("__name__"))
+
+
+def _frames(trace: TracebackType | None) -> Iterator[FrameType]:
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
+
+
+def _received_frame(called: FrameType, frame: FrameType) -> bool:
+    """Whether a function has the frame as an argument; not a module or a class body, which may hold any frames."""
+    arguments = [*called.f_locals.values()] if called.f_code.co_varnames else []
+    arguments += [
+        each for value in arguments if type(value) is tuple for each in value
+    ]  # ``*args`` of the handler
+    return any(value is frame for value in arguments)
+
+
+def _is_own_module(module: object) -> bool:
+    """Whether the module belongs to this package or to the standard library."""
+    name = str(module).partition(".")[0]
+    return name == "loop_close" or name in sys.stdlib_module_names

@@ -9,8 +9,7 @@ from loop_close.calls import Calls, sample_key
 from loop_close.trace.budget import Budget
 from loop_close.trace.code import Ownership
 from loop_close.trace.counts import Counts
-from loop_close.trace.faults import is_program_exception
-from loop_close.trace.lines import MOST_CODES, LineTracker, Ran, merge
+from loop_close.trace.lines import LineTracker, Ran, is_program_exception, merge
 
 _P = ParamSpec("_P")
 _NOT_SHARED: tuple[Ran, bool] = {}, False
@@ -178,11 +177,6 @@ class Monitor:
                 yield ran
         yield from (self._shared[fixture][0] for fixture in left if fixture in self._shared)
 
-    @property
-    def is_sharing(self) -> bool:
-        """Whether the fixtures that the test uses are needed."""
-        return bool(self._shared)
-
     @_guarded
     def begin_setup(self) -> None:
         """Begin the setup of a fixture of wider scope; always tracked, as tracked tests may use it later."""
@@ -244,13 +238,6 @@ class Monitor:
         except Exception as fault:
             self._give_up(fault)
             return None
-
-    @property
-    def why_not_all(self) -> str:
-        """Why the counts are incomplete, empty if they are not."""
-        return (
-            f"only the first {MOST_CODES:,} functions that ran were tracked" if self._tracker.is_full else ""
-        )
 
     def stop(self) -> None:
         """Stop tracking and restore the state of ``sys.monitoring``; may be called again."""
