@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -30,8 +31,8 @@ from loop_close.syntax import (
     Function,
     checked_expressions,
     is_placeholder_body,
-    origins_in,
     raises_parameter,
+    value_before,
 )
 
 _MAX_STATEMENT = 300
@@ -59,6 +60,41 @@ def origin_of(found: Any, project: ProjectCode) -> Origin | None:
         is_empty=node is not None and is_placeholder_body(node),
         source=source_between(code.co_filename, line, min(last, line + _LINES - 1), line),
     )
+
+
+def _origins_in(
+    nodes: Sequence[ast.AST],
+    scope: ast.AST,
+    line: int,
+    find: Callable[[ast.expr], Origin | None],
+    *,
+    is_expression: bool,
+) -> list[Origin]:
+    """What expressions call or read, and what made the values that were assigned to their names last; each once.
+
+    Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
+
+    :param scope: the function or module around it; only assignments above ``line`` count.
+    :param find: the definition in the project that an expression names.
+    :param is_expression: the code is a lambda or a comprehension, whose names are not those of the scope.
+    """
+    found: dict[Origin, None] = {}
+    seen: set[int] = set()
+    stack = [(node, not is_expression) for node in reversed(nodes)]
+    while stack:
+        node, is_followed = stack.pop()
+        named = node.func if isinstance(node, ast.Call) else node
+        origin = find(named) if isinstance(named, ast.Name | ast.Attribute | ast.Subscript) else None
+        if origin is not None:
+            found[origin] = None
+        if origin is None or origin.is_test:
+            inner = [(child, is_followed) for child in ast.iter_child_nodes(node)]
+            value = value_before(scope, node.id, line) if is_followed and isinstance(node, ast.Name) else None
+            if value is not None and id(value) not in seen:
+                seen.add(id(value))
+                inner.append((value, False))
+            stack += reversed(inner)
+    return list(found)
 
 
 def find_site(
@@ -99,7 +135,7 @@ def _site(
         found = origin_of(names.value(node), project)
         return None if found is not None and (found.file, found.function) in helpers else found
 
-    found = origins_in(
+    found = _origins_in(
         checked_expressions(statement), scope, statement.lineno, origin, is_expression=is_expression
     )
     origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)

@@ -6,10 +6,9 @@ The index of a module finds functions and statements by line; then what statemen
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from loop_close.model import Origin
 from loop_close.records import Record
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -148,41 +147,6 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
         case ast.Raise():
             return []  # the exception is the failure itself, not a value with an origin
     return [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
-
-
-def origins_in(
-    nodes: Sequence[ast.AST],
-    scope: ast.AST,
-    line: int,
-    find: Callable[[ast.expr], Origin | None],
-    *,
-    is_expression: bool,
-) -> list[Origin]:
-    """What expressions call or read, and what made the values that were assigned to their names last; each once.
-
-    Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
-
-    :param scope: the function or module around it; only assignments above ``line`` count.
-    :param find: the definition in the project that an expression names.
-    :param is_expression: the code is a lambda or a comprehension, whose names are not those of the scope.
-    """
-    found: dict[Origin, None] = {}
-    seen: set[int] = set()
-    stack = [(node, not is_expression) for node in reversed(nodes)]
-    while stack:
-        node, is_followed = stack.pop()
-        named = node.func if isinstance(node, ast.Call) else node
-        origin = find(named) if isinstance(named, ast.Name | ast.Attribute | ast.Subscript) else None
-        if origin is not None:
-            found[origin] = None
-        if origin is None or origin.is_test:
-            inner = [(child, is_followed) for child in ast.iter_child_nodes(node)]
-            value = value_before(scope, node.id, line) if is_followed and isinstance(node, ast.Name) else None
-            if value is not None and id(value) not in seen:
-                seen.add(id(value))
-                inner.append((value, False))
-            stack += reversed(inner)
-    return list(found)
 
 
 def value_before(scope: ast.AST, name: str, line: int) -> ast.expr | None:
