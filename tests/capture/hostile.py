@@ -74,7 +74,6 @@ def instances():
         "exception": BaseException.__new__(make(Exception), 1),
         "key": {key: 1, 5: 2},
         "dataclass": object.__new__(make(__dataclass_fields__={"a": plain})),
-        "attrs": object.__new__(make(__attrs_attrs__=(plain,))),
     }
     list.append(found["list"], plain)
     dict.__setitem__(found["dict"], "a", plain)

@@ -1,6 +1,6 @@
 """Where the two values of a failing assertion first differ, found without running code of the program.
 
-Values of builtin types, named tuples, dataclasses and attrs classes are compared part by part, as Python compares them.
+Values of builtin types, named tuples and dataclasses are compared part by part, as Python compares them.
 Any other object is compared by code of the program, which is not called: such a pair gives no difference. pytest shows
 its plugins the values of a failing comparison; unittest has them in its frames.
 """
@@ -108,7 +108,7 @@ def _read(value: Any) -> tuple[str, Any]:
     made = class_attribute(cls, "__eq__")
     file = made.__code__.co_filename if type(made) is FunctionType else ""
     names = [name for name, (_, is_compared) in declared_fields(cls).items() if is_compared]
-    fields = fields_of(value) if names and file.startswith(("<string>", "<attrs generated")) else {}
+    fields = fields_of(value) if names and file == "<string>" else {}
     return f"class {id(cls)}" if fields else "opaque", {name: fields.get(name, MISSING) for name in names}
 
 

@@ -81,17 +81,10 @@ def _in_slot(slot: MemberDescriptorType, owner: Any) -> Any:
 
 
 def declared_fields(cls: type) -> dict[str, tuple[bool, bool]]:
-    """The fields of a dataclass or an attrs class, each with whether it is shown and compared; else empty."""
+    """The fields of a dataclass, each with whether it is shown and compared; else empty."""
     fields = class_attribute(cls, "__dataclass_fields__")
     plain = [*fields.values()] if type(fields) is dict else []
-    found = {each.name: (each.repr, each.compare) for each in plain if type(each) is dataclasses.Field}
-    attributes = class_attribute(cls, "__attrs_attrs__")
-    attrs = sys.modules.get("attr")
-    kind = variables_of(attrs).get("Attribute") if type(attrs) is ModuleType else None
-    if kind is not None and attributes is not MISSING and issubclass(type(attributes), tuple):
-        known = (each for each in tuple.__iter__(attributes) if type(each) is kind)
-        found |= {each.name: (each.repr is True, each.eq is True and each.eq_key is None) for each in known}
-    return found
+    return {each.name: (each.repr, each.compare) for each in plain if type(each) is dataclasses.Field}
 
 
 def tuple_names(cls: type) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Texts of values, and the values of the names in a statement, without running code of the program.
 
 Shown are builtin types, the attributes that instances of the project's classes store, and the declared fields of
-dataclasses, attrs classes and named tuples; of any other object nothing.
+dataclasses and named tuples; of any other object nothing.
 """
 
 from __future__ import annotations
