@@ -64,7 +64,7 @@ SCALARS: Mapping[Any, Any] = {
     int: int.__int__,
     float: float.__float__,
 }
-_BRACKETS = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: "{}", deque: "[]"}
+_BRACKETS = {list: "[|]", tuple: "(|)", dict: "{|}", set: "{|}", frozenset: "{|}", deque: "[|]"}
 _SETS = (set, frozenset)
 _BASES = {id(base): base for base in (*SCALARS, *_BRACKETS)}
 _ARGUMENTS = vars(BaseException)["args"].__get__
@@ -126,7 +126,8 @@ class Texts:
         if base is not None and not tuple_names(cls):
             return self._container(base, value, levels)
         if issubclass(cls, BaseException):
-            return f"{class_name(cls)}({self._joined(_ARGUMENTS(value), levels)})"
+            texts = (self._raw(each, levels - 1) for each in _ARGUMENTS(value))
+            return f"{class_name(cls)}({_joined(texts, levels)})"
         fields = self._shown_fields(value)
         texts = (f"{name}={self._raw(each, levels - 1)}" for name, each in fields.items())
         return f"{class_name(cls)}({_joined(texts, levels)})" if fields else nothing_of(cls)
@@ -144,24 +145,19 @@ class Texts:
         return dict(sorted(shown.items(), key=lambda pair: pair[0].startswith("_")))
 
     def _container(self, base: Any, value: Any, levels: int) -> str:
-        cls, brackets, size = type(value), _BRACKETS[base], base.__len__(value)
+        cls, size = type(value), base.__len__(value)
         if base in _SETS and size > _SORTED:
             return f"<{class_name(cls)} of {size} items>"
         if base is dict:
-            pairs = islice(dict.items(value), _ITEMS + 1)
+            pairs = dict.items(value)
             texts = (f"{self._raw(key, levels - 1)}: {self._raw(each, levels - 1)}" for key, each in pairs)
-            inner = _joined(texts, levels)
         else:
-            items = islice(base.__iter__(value), _SORTED if base in _SETS else _ITEMS + 1)
-            inner = self._joined(items, levels, is_sorted=base in _SETS)
+            texts = (self._raw(each, levels - 1) for each in base.__iter__(value))
+        inner = _joined(sorted(texts) if base in _SETS and levels > 0 else texts, levels) if size else ""
         comma = "," if base is tuple and size == 1 else ""
-        text = f"{brackets[0]}{inner if size else ''}{comma}{brackets[1]}" * bool(size or base not in _SETS)
-        is_bare = cls is base and (base in (list, tuple, dict) or (base is set and size))
+        text = _BRACKETS[base].replace("|", inner + comma) if size or base not in _SETS else ""
+        is_bare = cls is base and text and base not in (frozenset, deque)
         return text if is_bare else f"{class_name(cls)}({text})"
-
-    def _joined(self, items: Iterable[Any], levels: int, *, is_sorted: bool = False) -> str:
-        texts = (self._raw(item, levels - 1) for item in items)
-        return _joined(sorted(texts) if is_sorted and levels > 0 else texts, levels)
 
 
 def _joined(texts: Iterable[str], levels: int) -> str:
