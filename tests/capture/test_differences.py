@@ -146,11 +146,7 @@ DIFFERENT: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     # strings
     ("one", "two", [("", "'one'", "'two'")]),
     ("a\nb", "a\nc", [('.split("\\n")[1]', "'b'", "'c'")]),
-    (
-        f"{LONG}a{LONG}",
-        f"{LONG}b{LONG}",
-        [("", f"…{'x' * 20}a{'x' * 97}…", f"…{'x' * 20}b{'x' * 97}…")],
-    ),
+    (f"{LONG}a{LONG}", f"{LONG}b{LONG}", [("", f"…{'x' * 20}a{'x' * 97}…", f"…{'x' * 20}b{'x' * 97}…")]),
     (LONG, LONG + "a", [("", f"'{LONG}'", f"'{LONG}a'")]),
     ("a\n" * 50, "a\n" * 40 + "b\n" + "a\n" * 9, [('.split("\\n")[40]', "'a'", "'b'")]),
     ("a\n" * 50, "a\n" * 49 + "a", [('.split("\\n")[50]', "''", "")]),
@@ -192,11 +188,6 @@ def test_values_that_differ(left, right, expected):
 )
 def test_where_code_of_the_program_decides_nothing_is_told(left, right):
     assert differences(left, right, TEXTS) == ()
-
-
-def test_what_is_certain_goes_before_what_is_possible():
-    left, right = [Money(1), Anything(), 1], [Money(2), 5, 2]
-    assert told(differences(left, right, TEXTS)) == [("[2]", "1", "2")]
 
 
 @pytest.mark.parametrize("kind", [*hostile.instances()])
@@ -255,15 +246,6 @@ def test_it_comes_to_an_end(left, right):
     for each in differences(left, right, TEXTS):
         assert max(len(each.left), len(each.right)) <= MAX_TEXT + len("another ")
         assert len(each.path) <= 200
-
-
-def test_long_values_without_parts_are_cut_around_what_differs():
-    (found,) = differences({f"{2 * LONG}3", "b"}, {f"{2 * LONG}4", "b"}, TEXTS)
-    assert (found.left[:1], found.right[:1]) == ("…", "…")
-    assert found.left.endswith("3'}")
-    assert found.right.endswith("4'}")
-    (found,) = differences(10**150 + 3, 10**150 + 4, TEXTS)
-    assert (found.left, found.right) == (f"…{'0' * 20}3", f"…{'0' * 20}4")
 
 
 def test_part_of_a_credential_is_not_shown():

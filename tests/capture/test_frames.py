@@ -88,19 +88,6 @@ def test_recursion_without_end_ends_at_one_place(written, call):
     assert found.site.frame.line == 3
 
 
-@pytest.mark.parametrize("more", range(6))
-def test_recursion_ends_there_however_much_of_the_stack_is_left(written, more):
-    def deeper(left):
-        return (
-            deeper(left - 1)
-            if left
-            else written.error("tests/test_it.py", CIRCLE.format(call="even(1, None)"))
-        )
-
-    found = describe(deeper(more), written.project)
-    assert (found.frames[-1].function, found.frames[-1].line) == ("even", 3)
-
-
 def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
     text = "def deep():\n    raise RecursionError('too deep')\ndef test_it():\n    deep()\n"
     found = describe(written.error("tests/test_it.py", text), written.project)

@@ -13,18 +13,7 @@ WORDS = [
 @pytest.mark.parametrize(
     "wanted",
     [
-        *(
-            "",
-            "x",
-            "qty",
-            "game",
-            "same",
-            "cross",
-            "cost",
-            "costume",
-            "tax",
-            "pi",
-        ),
+        *("", "x", "qty", "game", "same", "cross", "cost", "costume", "tax", "pi"),
         *("hidden", "init", "total", "set_items", "to_json", "a" * 101, "_", "__", "名前"),
     ],
 )
@@ -69,14 +58,6 @@ class Text(str):
 
 def test_what_is_no_name_is_passed_over():
     assert nearest("total", [1, None, Text("totals"), b"totals", "", "t" * 500, "totals"]) == ("totals",)
-
-
-def test_so_many_names_are_looked_at():
-    def names():
-        yield from (f"other{n}" for n in range(2_000))
-        raise RuntimeError("asked for more")
-
-    assert nearest("total", names()) == ()
 
 
 SHOP = """
@@ -202,17 +183,6 @@ def test_told(found, line, expected, home):
     assert found(line) == (expected, home)
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["total = 1", "print(totl)"], ("total",)),
-        (["class A:", "    total = 1", "    print(totl)"], ("total",)),
-    ],
-)
-def test_values_that_names_stand_for(found, lines, expected):
-    assert found(*lines)[0] == expected
-
-
 HOSTILE = """
 class Meta(type):
     def __prepare__(name, bases, **more):
@@ -307,22 +277,6 @@ def test_import_cycle(written, first, second):
     raised = cycle(written, first, second)
     assert import_cycle(raised) == ("src/near_a.py", "src/near_b.py")
     assert (raised.nearest, "home" in raised.details) == ((), False)
-
-
-def test_name_that_a_module_in_a_cycle_does_not_have(written):
-    raised = cycle(written, "import near_b\nclass Apple: pass\n", "from near_a import Aple\n")
-    assert import_cycle(raised) == ("src/near_a.py", "src/near_b.py")
-    assert (raised.nearest, "home" in raised.details) == ((), False)
-
-
-def test_submodule_of_a_package_in_a_cycle(written):
-    written.write("src/near_pkg4/__init__.py", "")
-    written.write("src/near_pkg4/a.py", "import near_pkg4.b\n")
-    written.write("src/near_pkg4/b.py", "import near_pkg4.a\nnear_pkg4.a.x\n")
-    raised = written.fail("def test_it():\n    import near_pkg4.a\n")
-    assert raised.type == "AttributeError"
-    assert import_cycle(raised) == ("src/near_pkg4/a.py", "src/near_pkg4/b.py")
-    assert raised.nearest == ()
 
 
 class FixtureLookupError(LookupError):

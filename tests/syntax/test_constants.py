@@ -150,10 +150,7 @@ def test_an_attribute_of_the_object():
 
 def test_an_attribute_of_an_object_of_a_subclass():
     constants = found(SHAPES, "Base.check", "pkg/a.py", ("pkg/b.py", "Round.size"))
-    assert names(constants) == [
-        ("pkg/a.py", "Base", "LIMIT", 3, 3),
-        ("pkg/b.py", "Round", "LIMIT", 4, 4),
-    ]
+    assert names(constants) == [("pkg/a.py", "Base", "LIMIT", 3, 3), ("pkg/b.py", "Round", "LIMIT", 4, 4)]
 
 
 def test_a_file_that_cannot_be_parsed():

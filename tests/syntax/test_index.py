@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.syntax import (
-    index_source,
-    is_placeholder_body,
-    lines_of,
-    statement_at,
-)
+from loop_close.syntax import index_source, is_placeholder_body, lines_of, statement_at
 
 
 def parsed(text):

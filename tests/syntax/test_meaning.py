@@ -145,11 +145,7 @@ def test_names_are_those_that_python_gives():
 
 def test_each_line_belongs_to_one_part():
     parts = read(NESTED)
-    assert parts["Cart.total"].source == (
-        "    @property",
-        "    def total(self):",
-        "        return add(1)",
-    )
+    assert parts["Cart.total"].source == ("    @property", "    def total(self):", "        return add(1)")
     assert parts[MODULE].source == ("import os  # 1", "", "", "if os:", "x = 1  # 19")
     assert sum(len(part.source) for part in parts.values()) == 19
 
@@ -172,19 +168,10 @@ def test_place_of_a_part_inside_counts_apart(one, other):
     assert read(one)[name].inner != read(other)[name].inner
 
 
-def test_module_that_is_one_function_has_no_lines_of_its_own():
-    parts = read(BASE)
-    assert (parts[MODULE].source, len(parts["f"].source)) == ((), 3)
-
-
 def test_definitions_of_one_name_are_one_part():
     text = "if a:\n    def f(): return 1\nelse:\n    def f(): return 2\n"
     part = read(text)["f"]
-    assert (part.start, part.end, part.source) == (
-        2,
-        4,
-        ("    def f(): return 1", "    def f(): return 2"),
-    )
+    assert (part.start, part.end, part.source) == (2, 4, ("    def f(): return 1", "    def f(): return 2"))
     assert part.meaning != read(text.replace("2", "3"))["f"].meaning
     assert part.meaning != read(text.replace("1", "3"))["f"].meaning
 

@@ -52,8 +52,7 @@ def test_fence(text, expected):
 
 
 @pytest.mark.parametrize(
-    ("language", "info"),
-    [("python", "python"), ("c++", "c++"), ("", ""), ("a b", "ab"), ("x`\n# h", "xh")],
+    ("language", "info"), [("python", "python"), ("c++", "c++"), ("", ""), ("a b", "ab"), ("x`\n# h", "xh")]
 )
 def test_language_is_one_word(language, info):
     assert fence("a", language)[0] == "```" + info

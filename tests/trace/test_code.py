@@ -84,11 +84,6 @@ def test_digest(source, is_same):
     assert (digest_of(code_of(source)) == digest_of(code_of(F))) is is_same
 
 
-def test_digest_of_what_a_function_holds():
-    sources = [f"def f():\n    def g():\n        return {n}\n    return g\n" for n in (1, 2)]
-    assert digest_of(code_of(sources[0])) != digest_of(code_of(sources[1]))
-
-
 def test_digest_is_the_same_with_other_hashes():
     code = (
         "from loop_close.trace.code import digest_of\n"

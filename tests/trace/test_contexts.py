@@ -4,15 +4,13 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from coverage import CoverageData
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_close.trace import contexts, counts
-from loop_close.trace.contexts import calls_from_contexts, data_file, functions_in, nodeid_of
+from loop_close.trace.contexts import calls_from_contexts, functions_in, nodeid_of
 from loop_close.trace.lines import lines_in
 
 CODE = """\
@@ -217,9 +215,7 @@ def test_failing_tests_have_their_lines(project, data_of):
     found = calls(data_of("lines"), project)
     assert list(found.failed) == sorted(FAILED)
     assert line_texts(found, FAILED[0]) == ['if kind == "book":', "return 19"]
-    assert line_texts(found, FAILED[1]) == [
-        "self.prices = [price for price in prices if price > 0]",
-    ]
+    assert line_texts(found, FAILED[1]) == ["self.prices = [price for price in prices if price > 0]"]
     assert line_texts(found, FAILED[2]) == [
         "return function(*args)",
         'if kind == "book":',
@@ -245,23 +241,6 @@ def test_it_is_what_the_monitor_tells(project, branch):
         assert {*line_texts(seen, nodeid)} - {*line_texts(found, nodeid)} <= {
             "def size(self): return len(self.prices)"
         }
-
-
-def test_green_run_has_its_counts(project, data_of):
-    found = calls(data_of("branches"), project, [])
-    assert (found.passed, dict(found.failed)) == (8, {})
-
-
-def test_test_that_is_not_in_the_file_is_left_out(project, data_of):
-    assert (
-        list(calls(data_of("lines"), project, [FAILED[0], "tests/test_new.py::test_it"]).failed) == FAILED[:1]
-    )
-
-
-def test_beyond_the_bound_only_the_number_of_failing_tests_is_kept(project, data_of, monkeypatch):
-    monkeypatch.setattr(counts, "MOST_FAILED", 2)
-    found = calls(data_of("lines"), project)
-    assert (list(found.failed), found.omitted, found.passed) == (counts.kept_of(FAILED), 1, 4)
 
 
 def test_file_is_left_as_it_was(project, data_of):
@@ -295,29 +274,6 @@ def written(root, ran, name=".coverage"):
     return root / name
 
 
-def test_module_that_a_test_imports_was_not_called_by_it(tmp_path):
-    put(tmp_path, {"a.py": "import os\ndef one(): return 1\ndef two():\n    return 2\n"})
-    ran = {
-        "t.py::test_a|run": {"a.py": [1, 2, 3, 4]},
-        "t.py::test_b|run": {"a.py": [2]},
-        "": {"a.py": [1, 2, 3]},
-    }
-    found = calls(written(tmp_path, ran), tmp_path, [])
-    assert [(each.function, each.passed, each.in_import) for each in found.functions] == [
-        ("two", 1, False),
-    ]
-
-
-def test_phases_of_a_test_are_one_test(tmp_path):
-    put(tmp_path, {"a.py": "def one():\n    return 1\n"})
-    ran = {
-        f"t.py::test_{name}|{phase}": {"a.py": [2]} for name in "ab" for phase in ("setup", "run", "teardown")
-    }
-    found = calls(written(tmp_path, ran), tmp_path, ["t.py::test_a"])
-    assert (found.passed, found.functions[0].passed, found.functions[0].lines) == (1, 1, {2: 1})
-    assert found.failed == {"t.py::test_a": ((0, 2),)}
-
-
 @pytest.mark.parametrize(
     "text", ["def f(:\n", "\0", "", None], ids=["no Python", "null byte", "empty", "gone"]
 )
@@ -348,14 +304,6 @@ ONE = {"t.py::test_a|run": {"a.py": [2]}}
 def test_file_that_does_not_tell_is_refused(tmp_path, ran, failed, expected):
     put(tmp_path, {"a.py": "def one():\n    return 1\n"})
     assert reason(written(tmp_path, ran), tmp_path, failed) == expected
-
-
-def test_file_of_many_bytes_is_refused_unread(tmp_path):
-    with (tmp_path / ".coverage").open("wb") as file:
-        file.truncate(contexts.MAX_BYTES + 1)
-    assert (
-        reason(tmp_path / ".coverage", tmp_path, []) == ".coverage is too large: more than 100,000,000 bytes"
-    )
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
@@ -400,19 +348,6 @@ def broken(tmp_path_factory):
     root = tmp_path_factory.mktemp("broken")
     put(root, {"a.py": "def one():\n    return 1\n"})
     return written(root, {"": {"a.py": [1]}, **ONE}).read_bytes(), root / ".coverage"
-
-
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({}, "/project/.coverage"),
-        ({"COVERAGE_FILE": ""}, "/project/.coverage"),
-        ({"COVERAGE_FILE": "out/cov.db"}, "/project/out/cov.db"),
-        ({"COVERAGE_FILE": "/data/cov"}, "/data/cov"),
-    ],
-)
-def test_data_file(environ, expected):
-    assert data_file("/project", environ) == Path(expected)
 
 
 @pytest.mark.parametrize("phase", ["setup", "run", "teardown"])

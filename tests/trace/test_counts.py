@@ -4,9 +4,9 @@ from called import called
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loop_close.calls import Called, Calls, Constant
+from loop_close.calls import Calls, Constant
 from loop_close.trace.code import Ownership
-from loop_close.trace.counts import MOST_FAILED, Counts, decode, encode, kept_of, merge_calls
+from loop_close.trace.counts import Counts, decode, encode, kept_of, merge_calls
 
 F = "def f(a):\n    return a + 1\n"
 OWNERSHIP = Ownership("/project")
@@ -100,10 +100,7 @@ def counted(given_tests):
 
 
 @given(
-    runs(),
-    st.lists(st.integers(0, 2), min_size=8, max_size=8),
-    st.permutations([0, 1, 2]),
-    st.integers(1, 3),
+    runs(), st.lists(st.integers(0, 2), min_size=8, max_size=8), st.permutations([0, 1, 2]), st.integers(1, 3)
 )
 def test_processes_add_up_to_what_one_counts(given_tests, workers, order, most):
     with (
@@ -119,23 +116,8 @@ def test_processes_add_up_to_what_one_counts(given_tests, workers, order, most):
         assert merge_calls([total]) == total
 
 
-def test_functions_of_tests_that_are_not_kept_are_left_out():
-    functions = [Called(file="a.py", line=n, function=f"f{n}") for n in range(MOST_FAILED + 9)]
-    functions[0] = functions[0]._replace(in_import=True)
-    functions[1] = functions[1]._replace(passed=1)
-    failed = {f"t{n}": ((n, n),) for n in range(2, MOST_FAILED + 9)}
-    total = merge_calls([Calls(functions=tuple(functions), failed=failed)])
-    kept = {int(name[1:]) for name in kept_of(failed)}
-    assert [each.line for each in total.functions] == sorted({0, 1} | kept)
-    assert total.omitted == 7
-
-
 def test_constants_of_several_runs():
     one, other = (Constant("a.py", line, line, "", "X", loads=(("a.py", 9),)) for line in (1, 2))
     parts = [Calls(constants=(other,)), Calls(functions=(called(),), constants=(one, other))]
     assert merge_calls(parts).constants == merge_calls(parts[::-1]).constants == (one, other)
     assert decode(encode(parts[1])) == parts[1]
-
-
-def test_nothing_at_all():
-    assert merge_calls([]) == Calls()

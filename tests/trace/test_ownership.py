@@ -1,9 +1,7 @@
 import os
-import sys
 
 import pytest
 
-from loop_close.capture import ProjectCode
 from loop_close.trace.code import Ownership
 
 
@@ -56,16 +54,3 @@ def test_file(root, monkeypatch, filename, expected, given):
     ownership = Ownership(str(root.parent / given))
     name = filename.replace("ROOT", str(root.parent / given))
     assert ownership.file_of(name) == ownership.file_of(name) == expected
-
-
-@pytest.mark.parametrize("name", ["src/shop/core.py", "flat/core.py", "deep/lib/dist-packages/flat/core.py"])
-def test_agrees_with_what_reads_tracebacks(root, name):
-    path = str(root / name)
-    assert Ownership(str(root)).file_of(path) == ProjectCode(str(root)).relative(path)
-
-
-def test_interpreter_in_the_root(root, monkeypatch):
-    monkeypatch.setattr(sys, "prefix", str(root / "env"))
-    ownership = Ownership(str(root))
-    assert ownership.file_of(str(root / "env/bin/activate_this.py")) is None
-    assert ownership.file_of(str(root / "environment.py")) == "environment.py"

@@ -87,17 +87,6 @@ def test_teardown_of_a_shared_fixture_counts_where_the_test_fails_in_it(session,
 
 
 @needs_monitoring
-def test_what_runs_between_tests_and_in_a_broken_module(session):
-    monitor, _, (f, g, h) = session
-    f()
-    monitor.collected("test_a.py", is_failed=False)
-    g()
-    monitor.collected("test_b.py", is_failed=True)
-    h()
-    assert counted(monitor) == ({}, {"test_b.py": ["g"]}, {"f", "g", "h"})
-
-
-@needs_monitoring
 def test_start_over_in_a_copy(session):
     monitor, run, (f, g, _) = session
     run("a", f)

@@ -9,14 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from loop_close.capture import (
-    LiveFrame,
-    ProjectCode,
-    live_frames,
-    record,
-    source_between,
-    without_end,
-)
+from loop_close.capture import LiveFrame, ProjectCode, live_frames, record, source_between, without_end
 from loop_close.capture.differences import Comparisons
 from loop_close.capture.nearest import lacking
 from loop_close.capture.objects import variables_of
@@ -38,11 +31,7 @@ _MAX_TEXT = 300
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
-def describe(
-    exc: BaseException,
-    project: ProjectCode,
-    comparisons: Comparisons | None = None,
-) -> Raised:
+def describe(exc: BaseException, project: ProjectCode, comparisons: Comparisons | None = None) -> Raised:
     """The record of an exception, with the source in the project; its texts are safe to show.
 
     :param comparisons: comparisons of the failing assertions of the test.
