@@ -1,22 +1,25 @@
 import pytest
 
-from loop_close.capture import is_hidden, live_frames, record
+from loop_close.capture import frames_of, is_hidden, record
 from loop_close.capture.exceptions import describe
 from loop_close.model import SourceLines
 
 
 def frames(written, text, name="tests/test_it.py"):
     error = written.error(name, text)
-    return [f for f in live_frames(error.__traceback__, written.project) if f.file is not None]
+    own = str(written.root)
+    return [each for each in frames_of(error) if each.tb_frame.f_code.co_filename.startswith(own)]
 
 
 def functions(written, text, name="tests/test_it.py"):
-    return [record(f).function for f in frames(written, text, name)]
+    return [record(f, written.project).function for f in frames(written, text, name)]
 
 
 def test_record(written):
     written.write("src/cart.py", "def total(x):\n    return x.price\n")
-    inner = record(frames(written, "import cart\n\ndef test_it():\n    cart.total(None)\n")[-1])
+    inner = record(
+        frames(written, "import cart\n\ndef test_it():\n    cart.total(None)\n")[-1], written.project
+    )
     assert (inner.file, inner.line, inner.function) == ("src/cart.py", 2, "total")
     assert (inner.is_test, inner.is_hidden) == (False, False)
     assert inner.source == SourceLines(start=1, lines=("def total(x):", "    return x.price"))
@@ -54,7 +57,7 @@ def test_comprehension_is_part_of_its_function_on_every_python(written, made):
 )
 def test_hidden(written, line, expected):
     live = frames(written, f"def helper():\n    {line}\n    1 / 0\ndef test_it():\n    helper()\n")
-    assert [is_hidden(f.frame) for f in live] == [False, expected]
+    assert [is_hidden(f.tb_frame) for f in live] == [False, expected]
 
 
 def test_recursion_is_shown_up_to_where_it_calls_itself(written):

@@ -14,7 +14,6 @@ from types import CodeType, FrameType, TracebackType
 from loop_close.conventions import is_test_file
 from loop_close.model import Frame, SourceLines
 from loop_close.project_files import ProjectFiles
-from loop_close.records import Record
 from loop_close.syntax import (
     Function,
     SourceIndex,
@@ -119,44 +118,32 @@ def forget() -> None:
 _COMPREHENSION = re.compile(r"(?:\.<locals>)?\.?<(?:list|dict|set)comp>\Z")
 
 
-class LiveFrame(Record, frozen=True):
-    """A frame of a traceback with the line where it stopped.
-
-    :ivar file: the path relative to the root, None outside of the project.
-    """
-
-    frame: FrameType
-    line: int
-    file: str | None
-
-    @property
-    def code(self) -> CodeType:
-        """The code that runs in it."""
-        return self.frame.f_code
-
-
-def live_frames(traceback: TracebackType | None, project: ProjectCode) -> list[LiveFrame]:
-    """Every frame of the traceback, outermost first, including those of pytest."""
-    found = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        file = project.relative(code.co_filename)
-        found.append(LiveFrame(traceback.tb_frame, traceback.tb_lineno or 0, file))
-        traceback = traceback.tb_next
+def frames_of(exc: BaseException) -> list[TracebackType]:
+    """Every entry of the traceback, outermost first, including those of pytest."""
+    found, trace = [], exc.__traceback__
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
     return found
 
 
-def without_end(own: list[LiveFrame]) -> list[LiveFrame]:
+def without_end(own: list[TracebackType]) -> list[TracebackType]:
     """The frames of an infinite recursion, up to one of its places, which is the same wherever it was entered.
 
     Where the recursion itself ends depends on the depth of the stack, and so on the runner.
     """
-    places = [(frame.file or "", frame.code.co_firstlineno, frame.line) for frame in own]
+    codes = [trace.tb_frame.f_code for trace in own]
+    places = [(c.co_filename, c.co_firstlineno, line_of(trace)) for c, trace in zip(codes, own, strict=True)]
     again = next((number for number, place in enumerate(places) if place in places[:number]), None)
     if again is None:
         return own  # it was raised by hand, or goes in circles where no file is the project's
     start = places.index(places[again])
     return own[: places.index(min(places[start:again])) + 1]
+
+
+def line_of(trace: TracebackType) -> int:
+    """The line where a frame stopped; 0 if unknown."""
+    return trace.tb_lineno or 0
 
 
 def is_hidden(frame: FrameType) -> bool:
@@ -181,28 +168,29 @@ def statement_in(code: CodeType, line: int) -> ast.stmt | None:
     return statement_at(scope, line) if scope is not None else None
 
 
-def statement_of(live: LiveFrame) -> ast.stmt | None:
+def statement_of(trace: TracebackType) -> ast.stmt | None:
     """The statement at which a frame stopped; None if unknown."""
-    return statement_in(live.code, live.line)
+    return statement_in(trace.tb_frame.f_code, line_of(trace))
 
 
-def is_handing_on(live: LiveFrame) -> bool:
+def is_handing_on(trace: TracebackType) -> bool:
     """Whether the frame raises an exception that it received or caught: it was created elsewhere."""
-    function, statement = function_of(live.code), statement_of(live)
+    function, statement = function_of(trace.tb_frame.f_code), statement_of(trace)
     return function is not None and statement is not None and is_reraise(statement, function)
 
 
-def record(live: LiveFrame) -> Frame:
+def record(trace: TracebackType, project: ProjectCode) -> Frame:
     """The frame as a record, with the source of its function."""
-    file = live.file or ""
+    code, line = trace.tb_frame.f_code, line_of(trace)
+    file = project.relative(code.co_filename) or ""
     return Frame(
         file=file,
-        line=live.line,
-        function=function_name(live.code),
+        line=line,
+        function=function_name(code),
         is_test=is_test_file(file),
-        is_hidden=is_hidden(live.frame),
-        is_handing_on=is_handing_on(live),
-        source=source_around(live.code, live.line),
+        is_hidden=is_hidden(trace.tb_frame),
+        is_handing_on=is_handing_on(trace),
+        source=source_around(code, line),
     )
 
 

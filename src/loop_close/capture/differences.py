@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, zip_longest
-from types import CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
-from loop_close.capture import LiveFrame, statement_in, statement_of
+from loop_close.capture import statement_in, statement_of
 from loop_close.capture.objects import (
     MISSING,
     builtin_of,
@@ -192,30 +192,32 @@ class Comparisons:
             frame = frame.f_back
         if frame is None:
             return
-        places = [(each.f_code, each.f_lineno) for each in (frame, frame.f_back) if each is not None]
-        found = self._compared(left, right, places, is_equality=operator == "==")
-        self._last = id(frame), statement_in(*places[0]), found
+        called = [each for each in (frame, frame.f_back) if each is not None]
+        statements = [statement_in(each.f_code, each.f_lineno) for each in called]
+        found = self._compared(left, right, statements, is_equality=operator == "==")
+        self._last = id(frame), statements[0], found
 
-    def of(self, live: Sequence[LiveFrame]) -> tuple[Difference, ...]:
+    def of(self, live: list[TracebackType], own: list[TracebackType]) -> tuple[Difference, ...]:
         """The differences of the two values that an assertion compared with ``==``; empty for other assertions.
 
-        :param live: the frames of the traceback, outermost first.
+        :param live: the traceback, outermost first; ``own`` what is of the project.
         """
         unittest = sys.modules.get("unittest.case")
-        if live and unittest is not None and live[-1].frame.f_globals is vars(unittest):
-            inner = next(n for n, each in enumerate(reversed(live)) if n and each.file is not None)
-            *_, caller, test, method = live[: len(live) - inner + 1]
-            one, two = [*method.frame.f_locals.values(), None][1:3]
-            places = [(each.code, each.line) for each in (test, caller)]
-            return self._compared(one, two, places, is_equality=method.code.co_name in _EQUALITIES)
+        if own and unittest is not None and live[-1].tb_frame.f_globals is vars(unittest):
+            at = live.index(own[-1])
+            method = live[at + 1].tb_frame
+            left, right = [*method.f_locals.values(), None][1:3]
+            statements = [statement_of(each) for each in live[at - 1 : at + 1]]
+            return self._compared(left, right, statements, is_equality=method.f_code.co_name in _EQUALITIES)
         frame, statement, found = self._last
-        is_last = isinstance(statement, ast.Assert) and live and statement is statement_of(live[-1])
-        return found if is_last and frame == id(live[-1].frame) else ()
+        is_assertion = live and isinstance(statement, ast.Assert)
+        is_last = is_assertion and (frame, statement) == (id(live[-1].tb_frame), statement_of(live[-1]))
+        return found if is_last else ()
 
     def _compared(
-        self, left: Any, right: Any, places: Iterable[tuple[CodeType, int]], *, is_equality: bool
+        self, left: Any, right: Any, statements: Iterable[ast.stmt | None], *, is_equality: bool
     ) -> tuple[Difference, ...]:
-        labels = labels_at(places)
+        labels = [name for each in statements if each is not None for name in credentials_in(each)]
         for value in (
             left,
             right,
@@ -237,15 +239,9 @@ def _package(frame: FrameType) -> str:
 # --- names of credentials
 
 
-def labels_at(places: Iterable[tuple[CodeType, int]]) -> list[str]:
-    """The names of credentials in the statements at some places: what is compared with one counts as one too."""
-    statements = (statement_in(code, line) for code, line in places)
-    return [name for statement in statements if statement is not None for name in _credentials_in(statement)]
-
-
 @lru_cache(maxsize=1024)
-def _credentials_in(statement: ast.stmt) -> tuple[str, ...]:
-    """The names of credentials in a statement; none in a compound one."""
+def credentials_in(statement: ast.stmt) -> tuple[str, ...]:
+    """The names of credentials in a statement, none in a compound one: what is compared with one counts as one too."""
     nodes = [*ast.walk(statement)] if not hasattr(statement, "body") else []
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     functions = [call.func for call in calls]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from msgspec.structs import replace
 
-from loop_close.capture import LiveFrame, ProjectCode, live_frames, record, source_between, without_end
+from loop_close.capture import ProjectCode, frames_of, record, source_between, without_end
 from loop_close.capture.differences import Comparisons
 from loop_close.capture.nearest import lacking
 from loop_close.capture.objects import variables_of
@@ -73,20 +73,20 @@ class _Reader:
     def read(self, exc: BaseException, links: int) -> Raised:
         """The record of an exception that was not read before, with at most so many links."""
         self._seen.add(id(exc))
-        live = live_frames(exc.__traceback__, self._project)
-        own = [frame for frame in live if frame.file is not None]
+        live = frames_of(exc)
+        own = [each for each in live if self._project.relative(each.tb_frame.f_code.co_filename) is not None]
         own = without_end(own) if issubclass(type(exc), RecursionError) else own
         details = _safely(lambda: _details(exc, live, self._project), {})
         near, more = _safely(lambda: lacking(exc, details, live, self._project), ((), {}))
         site = _safely(lambda: self._site(exc, own), None)  # its credentials have the first numbers
         is_verdict = issubclass(type(exc), AssertionError)
-        differences = _safely(lambda: self._comparisons.of(live), ()) if is_verdict else ()
+        differences = _safely(lambda: self._comparisons.of(live, own), ()) if is_verdict else ()
         raised = Raised(
             type=str(type(exc).__qualname__).replace("<locals>.", ""),
             module=_module_name(type(exc)),
             bases=tuple(c.__name__ for c in type(exc).__mro__[1:-1]),
             message=clean(self._project.tidy(message_of(exc)), numbers=self._comparisons.texts.numbers),
-            frames=tuple(record(frame) for frame in bounded(own)),
+            frames=tuple(record(each, self._project) for each in bounded(own)),
             details=details | more,
             nearest=near,
             differences=differences,
@@ -95,7 +95,7 @@ class _Reader:
         relatives: dict[str, Any] = _safely(lambda: self._relatives(exc, links), {})
         return replace(raised, **relatives)
 
-    def _site(self, exc: BaseException, own: list[LiveFrame]) -> Site | None:
+    def _site(self, exc: BaseException, own: list[TracebackType]) -> Site | None:
         """The failing statement; for a syntax error the position in the file, for which there is no frame."""
         if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
             file = self._project.relative(exc.filename)
@@ -160,7 +160,7 @@ def _is_assertion(exc: BaseException) -> bool:
     return is_of_pytest or issubclass(type(exc), AssertionError)
 
 
-def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) -> dict[str, str]:
+def _details(exc: BaseException, live: list[TracebackType], project: ProjectCode) -> dict[str, str]:
     """Details in the attributes of the exception."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
@@ -177,7 +177,7 @@ def _details(exc: BaseException, live: list[LiveFrame], project: ProjectCode) ->
         found = {"name": exc.name}
     elif isinstance(exc, OSError) and isinstance(exc.filename, str | bytes | os.PathLike):
         found = {"path": project.tidy(os.fsdecode(exc.filename))}
-    elif isinstance(exc, KeyError) and live and live[-1].code is _GET_ENVIRONMENT:
+    elif isinstance(exc, KeyError) and live and live[-1].tb_frame.f_code is _GET_ENVIRONMENT:
         found = {"environment": exc.args[0]}
     elif type(exc).__name__ == "FixtureLookupError":
         found = {"fixture": getattr(exc, "argname", None)}

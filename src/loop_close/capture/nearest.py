@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice
-from types import ModuleType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
-from loop_close.capture import LiveFrame, ProjectCode
+from loop_close.capture import ProjectCode
 from loop_close.capture.objects import (
     bases_of,
     fields_of,
@@ -77,7 +77,7 @@ def _folded(name: str) -> str:
 
 
 def lacking(
-    exc: BaseException, details: Mapping[str, str], live: list[LiveFrame], project: ProjectCode
+    exc: BaseException, details: Mapping[str, str], live: list[TracebackType], project: ProjectCode
 ) -> Lack:
     """The nearest names for what the exception reports as missing, and its file; empty for other exceptions.
 
@@ -95,7 +95,7 @@ def lacking(
     if issubclass(kind, AttributeError) and name:
         return _of_object(exc, name, project)
     is_variable = issubclass(kind, NameError) and name and live
-    return _of_frame(name, live[-1]) if is_variable else _NOTHING
+    return _of_frame(name, live[-1].tb_frame, project) if is_variable else _NOTHING
 
 
 def _at(file: str | None) -> dict[str, str]:
@@ -112,12 +112,12 @@ def _fixtures(exc: BaseException) -> list[str]:
 # --- variables and attributes
 
 
-def _of_frame(name: str, live: LiveFrame) -> Lack:
+def _of_frame(name: str, frame: FrameType, project: ProjectCode) -> Lack:
     """For a variable: an attribute of ``self``, or visible names."""
-    local, outer = local_names(live.frame), global_names(live.frame)
+    local, outer = local_names(frame), global_names(frame)
     if any(type(each) is str and each == name for each in _names_in(local.get("self"))):
         return (f"self.{name}",), {}
-    return nearest(name, chain(local, outer, vars(builtins))), _at(live.file)
+    return nearest(name, chain(local, outer, vars(builtins))), _at(project.relative(frame.f_code.co_filename))
 
 
 def _of_object(exc: BaseException, name: str, project: ProjectCode) -> Lack:

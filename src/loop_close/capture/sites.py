@@ -9,11 +9,10 @@ import ast
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from loop_close.capture import (
-    LiveFrame,
     ProjectCode,
     function_of,
     is_hidden,
@@ -22,11 +21,11 @@ from loop_close.capture import (
     source_between,
     statement_of,
 )
-from loop_close.capture.differences import labels_at
+from loop_close.capture.differences import credentials_in
 from loop_close.capture.objects import Names, namespace_of, unwrap
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
-from loop_close.model import Origin, Site
+from loop_close.model import Frame, Origin, Site
 from loop_close.syntax import (
     Function,
     checked_expressions,
@@ -98,7 +97,7 @@ def _origins_in(
 
 
 def find_site(
-    frames: list[LiveFrame], project: ProjectCode, texts: Texts, *, is_assertion: bool
+    frames: list[TracebackType], project: ProjectCode, texts: Texts, *, is_assertion: bool
 ) -> Site | None:
     """The innermost project statement that a failure is about.
 
@@ -111,10 +110,10 @@ def find_site(
     """
     helpers: set[tuple[str, str]] = set()
     site = None
-    for live in reversed([each for each in frames if not is_hidden(each.frame)] or frames):
+    for trace in reversed([each for each in frames if not is_hidden(each.tb_frame)] or frames):
         is_verdict = is_assertion or bool(helpers)
-        site = _site(live, project, texts, helpers, is_verdict=is_verdict)
-        is_judging = not site.origins and _is_judging(live, is_verdict=is_verdict)
+        site = _site(trace, project, texts, helpers, is_verdict=is_verdict)
+        is_judging = not site.origins and _is_judging(trace, site.frame, is_verdict=is_verdict)
         if not (site.frame.is_handing_on or is_judging):
             break
         helpers.add((site.frame.file, site.frame.function))
@@ -122,14 +121,20 @@ def find_site(
 
 
 def _site(
-    live: LiveFrame, project: ProjectCode, texts: Texts, helpers: set[tuple[str, str]], *, is_verdict: bool
+    trace: TracebackType,
+    project: ProjectCode,
+    texts: Texts,
+    helpers: set[tuple[str, str]],
+    *,
+    is_verdict: bool,
 ) -> Site:
-    frame, statement, scope = record(live), statement_of(live), scope_of(live.code, live.line)
+    frame, code = record(trace, project), trace.tb_frame.f_code
+    statement, scope = statement_of(trace), scope_of(code, frame.line)
     if statement is None or scope is None:
         return Site(frame=frame)
-    names = Names.of(live.frame)
+    names = Names.of(trace.tb_frame)
     # What a lambda or a comprehension was given comes from a caller that is not known.
-    is_expression = live.code.co_name.startswith("<") and live.code.co_name != "<module>"
+    is_expression = code.co_name.startswith("<") and code.co_name != "<module>"
 
     def origin(node: ast.expr) -> Origin | None:
         found = origin_of(names.value(node), project)
@@ -140,7 +145,7 @@ def _site(
     )
     origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)
     values: tuple[tuple[str, str], ...] = ()
-    labels = labels_at([(live.code, live.line)]) if is_verdict else ()
+    labels = credentials_in(statement) if is_verdict else ()
     with contextlib.suppress(Exception):  # what cannot be read must not cost the site
         values = named_values(
             statement, names, texts, labels, is_test=frame.is_test, is_expression=is_expression
@@ -148,12 +153,12 @@ def _site(
     return Site(frame=frame, statement=_text(statement), values=values, origins=origins)
 
 
-def _is_judging(live: LiveFrame, *, is_verdict: bool) -> bool:
+def _is_judging(trace: TracebackType, frame: Frame, *, is_verdict: bool) -> bool:
     """Whether the function is a helper whose call is the failing statement: one of the tests, or of its message."""
-    function, statement = scope_of(live.code, live.line), statement_of(live)
+    function, statement = scope_of(trace.tb_frame.f_code, frame.line), statement_of(trace)
     if not isinstance(function, Function) or statement is None or function.name.startswith("test"):
         return False
-    if is_test_file(live.file or ""):
+    if frame.is_test:
         return is_verdict or isinstance(statement, ast.Raise)
     return raises_parameter(statement, function)
 
