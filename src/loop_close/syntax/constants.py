@@ -12,9 +12,6 @@ from loop_close.syntax import Function, SourceIndex, definitions
 
 #: Finds a parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]
-#: What the body of a module or class binds, by (qualified name of the class, else empty; name).
-_Bindings = dict[tuple[str, str], list[ast.stmt]]
-
 # Failing tests that are looked at; of each the functions that set it apart the most.
 _MOST_TESTS, _MOST_FUNCTIONS = 20, 40
 # A registry may be filled by thousands of statements.
@@ -59,10 +56,10 @@ class _Finder:
         self._files = sorted({*calls.modules, *(each.file for each in calls.functions)})
         ran = {hit for hits in calls.failed.values() for hit in hits}
         self._ran = {(calls.functions[index].file, line) for index, line in ran}
-        functions = {
-            (calls.functions[index].file, class_of(calls.functions[index].function)) for index, _ in ran
-        }
-        self._classes = sorted(place for place in functions if place[1])
+        functions = [calls.functions[index] for index in {index for index, _ in ran}]
+        self._classes = sorted(
+            {(each.file, owner) for each in functions if (owner := class_of(each.function))}
+        )
         self._lineage = cache(self._read_lineage)
         self._bindings = cache(self._read_bindings)
         self._imports = cache(self._read_imports)
@@ -116,9 +113,11 @@ class _Finder:
         """The class with its bases, the nearest first, as (file, class)."""
         found = [(file, owner)]
         for path, name in found:  # grows by the bases
-            index = self._index_of(path) if path in self._files else None
-            node = _class_at(index, name) if index is not None else None
-            for base in node.bases if node is not None else ():
+            tree = self._tree(path)
+            nodes = [
+                node for node, known in definitions(tree) if known == name and isinstance(node, ast.ClassDef)
+            ]
+            for base in nodes[-1].bases if nodes else ():
                 base_name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
                 place = self._imports(path).get(base_name, (path, base_name))
                 if place[0] and place not in found:
@@ -141,29 +140,33 @@ class _Finder:
             return self._bound(source, "", name)
         return self._bound(file, base, name) or (self._bound(source, original, name) if source else [])
 
-    def _read_bindings(self, file: str) -> _Bindings:
+    def _tree(self, file: str) -> ast.Module:
+        """The tree of a file of the project; an empty one for any other."""
         index = self._index_of(file) if file in self._files else None
-        found: _Bindings = {}
-        if index is not None:
-            _read_body(index.tree.body, "", found)
+        return index.tree if index is not None else ast.Module([], [])
+
+    def _read_bindings(self, file: str) -> dict[tuple[str, str], list[ast.stmt]]:
+        """What the body of a module and its classes bind, by (qualified name of the class, else empty; name)."""
+        found: dict[tuple[str, str], list[ast.stmt]] = {}
+        for owner, name, node in _bound_in(self._tree(file).body):
+            found.setdefault((owner, name), []).append(node)
         return found
 
     def _read_imports(self, file: str) -> dict[str, tuple[str, str]]:
         """By name the file that it is imported from, and its name there, which is empty for a module."""
-        index = self._index_of(file) if file in self._files else None
         found = {}
-        for node in index.tree.body if index is not None else ():
+        for node in self._tree(file).body:
             if isinstance(node, ast.ImportFrom):
                 package = "." * node.level + (node.module or "")
-                dot = "" if package.endswith(".") else "."
+                dot = "." if node.module else ""
                 for each in node.names:
-                    name = each.asname or each.name
                     module = self._file_of(file, f"{package}{dot}{each.name}")
-                    found[name] = (module, "") if module else (self._file_of(file, package), each.name)
+                    place = (module, "") if module else (self._file_of(file, package), each.name)
+                    found[each.asname or each.name] = place
             elif isinstance(node, ast.Import):
-                for each in node.names:
-                    if each.asname or "." not in each.name:
-                        found[each.asname or each.name] = self._file_of(file, each.name), ""
+                found.update(
+                    {each.asname or each.name: (self._file_of(file, each.name), "") for each in node.names}
+                )
         return found
 
     def _file_of(self, file: str, module: str) -> str:
@@ -172,19 +175,14 @@ class _Finder:
         level = len(module) - len(name)
         folders = file.split("/")[:-level] if level else []
         path = "/".join([*folders, *filter(None, name.split("."))])
-        for end in (f"{path}.py", f"{path}/__init__.py"):
-            for known in self._files:
-                if known == end or (not level and known.endswith(f"/{end}")):
-                    return known
-        return ""
-
-
-def _class_at(index: SourceIndex, name: str) -> ast.ClassDef | None:
-    """The class with the qualified name; of several the last."""
-    found = [
-        node for node, known in definitions(index.tree) if known == name and isinstance(node, ast.ClassDef)
-    ]
-    return found[-1] if found else None
+        ends = (f"{path}.py", f"{path}/__init__.py")
+        found = (
+            known
+            for end in ends
+            for known in self._files
+            if known == end or (not level and known.endswith(f"/{end}"))
+        )
+        return next(found, "")
 
 
 def class_of(function: str) -> str:
@@ -192,41 +190,32 @@ def class_of(function: str) -> str:
     return function.partition(".<locals>")[0].rpartition(".")[0]
 
 
-def _read_body(body: Iterable[ast.stmt], owner: str, found: _Bindings) -> None:
-    """Add what the statements bind, those inside of conditions and of classes as well."""
+def _bound_in(body: Iterable[ast.stmt], owner: str = "") -> Iterator[tuple[str, str, ast.stmt]]:
+    """What statements bind, as class, name and statement, those inside of conditions and of classes as well."""
     for node in body:
         if isinstance(node, ast.ClassDef):
-            _read_body(node.body, f"{owner}.{node.name}" if owner else node.name, found)
+            yield from _bound_in(node.body, f"{owner}.{node.name}" if owner else node.name)
         elif isinstance(node, ast.If | ast.Try | ast.With):
             for part in ("body", "orelse", "finalbody"):
-                _read_body(getattr(node, part, ()), owner, found)
-        elif not isinstance(node, Function):
-            for name in _bound_names(node):
-                found.setdefault((owner, name), []).append(node)
+                yield from _bound_in(getattr(node, part, ()), owner)
+        for target in _targets(node):
+            yield from ((owner, each.id, node) for each in ast.walk(target) if isinstance(each, ast.Name))
 
 
-def _bound_names(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds, or whose objects it changes."""
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    """What a statement binds, or whose objects it changes."""
     match node:
         case ast.Assign(targets=targets):
-            changed: list[ast.expr] = targets
+            return targets
         case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
-            changed = [target]
+            return [target]
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=target))):
-            changed = [target]
-        case _:
-            changed = []
-    for target in changed:
-        for each in ast.walk(target):
-            if isinstance(each, ast.Name):
-                yield each.id
+            return [target]
+    return []
 
 
 def _local_names(function: Function) -> set[str]:
     """Parameters and names that the function, or one inside of it, binds."""
-    names = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    return names | {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
+    nodes = [*ast.walk(function)]
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    return bound | {node.arg for node in nodes if isinstance(node, ast.arg)}
