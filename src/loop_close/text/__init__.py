@@ -144,23 +144,15 @@ def fence(text: str, language: str = "text") -> list[str]:
 
 def open_fence(lines: Iterable[str]) -> str:
     """The marks of the fenced code block in which the lines end; empty outside of one."""
-    marks = ""
+    opened = ""
     for line in lines:
+        # CommonMark 0.31, section 4.5.
         found = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match(line)
-        if found is not None:
-            marks = fence_after(marks, found["marks"], found["rest"])
-    return marks
-
-
-def fence_after(opened: str, marks: str, rest: str) -> str:
-    """The marks of the fenced code block that is open after a line of marks (CommonMark 0.31, section 4.5).
-
-    :param opened: the marks of the block that is open before the line; empty for none.
-    :param marks: those at the start of the line; ``rest`` is what follows them.
-    """
-    if not opened:
-        return "" if "`" in marks and "`" in rest else marks
-    return "" if marks.startswith(opened) and not rest.strip() else opened
+        if found is not None and opened:
+            opened = "" if found["marks"].startswith(opened) and not found["rest"].strip() else opened
+        elif found is not None:
+            opened = "" if "`" in found["marks"] and "`" in found["rest"] else found["marks"]
+    return opened
 
 
 def code(text: str, limit: int = 200) -> str:

@@ -81,47 +81,50 @@ class Form(NamedTuple):
                 start = max(last if is_secret or last - first >= _LONG else first, match.start() + 1)
 
 
-class Forms(NamedTuple):
-    """The forms of ``secrets.txt``.
-
-    :ivar tokens: guards and forms of tokens; ``others``: of all that is not assigned to a name.
-    :ivar names: finds a name in lower case; ``kinds`` has the kind of each, ``values`` the forms of each kind.
-    :ivar harmless: finds the end of a name that says something about a secret.
-    """
-
-    tokens: list[tuple[str, Form]]
-    others: list[tuple[str, Form]]
-    names: re.Pattern[str]
-    kinds: dict[str, str]
-    values: dict[str, list[Form]]
-    harmless: list[re.Pattern[str]]
+@cache
+def tokens() -> list[tuple[str, Form]]:
+    """The forms of tokens, each with the part that a text must hold to be searched."""
+    table = rows("secrets.txt")
+    forms = [_token(*row) for row in table["tokens"]]
+    forms += [Form(_shapes(shapes), (part,), pattern) for shapes, part, pattern in table["parts"]]
+    return [(guard, form) for form in forms for guard in form.guards]
 
 
 @cache
-def forms() -> Forms:
-    """The forms of ``secrets.txt``, read once."""
+def syntaxes() -> list[tuple[str, Form]]:
+    """The forms of all else that is not assigned to a name, as :func:`tokens`; texts are searched in lower case."""
     table = rows("secrets.txt")
-    kinds = {name: kind for kind, names in table["names"] for name in names.split()}
-    names = sorted(kinds, key=len, reverse=True)
-    values: dict[str, list[Form]] = {}
-    for named, shapes, before, pattern in table["values"]:
-        form = Form(_shapes(shapes), (), pattern, before="" if before == "-" else f"(?:{before})$")
-        for kind in named.split(","):
-            values.setdefault(kind, []).append(form)
-    tokens = [_token(*row) for row in table["tokens"]]
-    tokens += [Form(_shapes(shapes), (part,), pattern) for shapes, part, pattern in table["parts"]]
-    others = [
+    forms = [
         Form(_shapes(shapes), guards(held), pattern, *scope)
         for shapes, held, *scope, pattern in (*table["forms"], *table["scoped"])
     ]
-    return Forms(
-        tokens=[(guard, form) for form in tokens for guard in form.guards],
-        others=[(guard, form) for form in others for guard in form.guards],
-        names=_compile("|".join(_starting_with(letter, names) for letter in {name[0] for name in names})),
-        kinds={name.replace("_", ""): kind for name, kind in kinds.items()},
-        values=values,
-        harmless=[re.compile(pattern) for (pattern,) in table["harmless"]],
-    )
+    return [(guard, form) for form in forms for guard in form.guards]
+
+
+@cache
+def _values() -> dict[str, list[Form]]:
+    """The forms of what is assigned to a name, by the kind of the name."""
+    found: dict[str, list[Form]] = {}
+    for kinds, shapes, before, pattern in rows("secrets.txt")["values"]:
+        form = Form(_shapes(shapes), (), pattern, before="" if before == "-" else f"(?:{before})$")
+        for kind in kinds.split(","):
+            found.setdefault(kind, []).append(form)
+    return found
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """The kind of each name of a credential, which is written without underscores."""
+    table = rows("secrets.txt")["names"]
+    return {name.replace("_", ""): kind for kind, names in table for name in names.split()}
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    """Finds the name of a credential in lower case."""
+    words = (name for _, names in rows("secrets.txt")["names"] for name in names.split())
+    names = sorted(words, key=len, reverse=True)
+    return _compile("|".join(_starting_with(letter, names) for letter in {name[0] for name in names}))
 
 
 def _shapes(names: str) -> tuple[Callable[[str], bool], ...]:
@@ -314,15 +317,15 @@ def _lines_of(value: str) -> Iterator[str]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    known, folded = forms(), text.lower()
+    folded = text.lower()
     if len(folded) != len(text):  # a few letters have two in lower case
         folded = re.sub("[A-Z]+", lambda found: found[0].lower(), text)
     # A token is one long word: of most texts little is left to search for so many prefixes.
     long_words = " ".join(dict.fromkeys(word for word in text.split() if len(word) >= _SHORTEST_TOKEN))
-    for form in _guarded(known.tokens, long_words):
+    for form in _guarded(tokens(), long_words):
         if any(form.spans(long_words)):
             yield from form.spans(text)
-    for form in _guarded(known.others, folded):
+    for form in _guarded(syntaxes(), folded):
         yield from form.spans(text)
     yield from _named_spans(text, folded)
     for found in compiled(_WHERE).finditer(text) if "where " in text else ():
@@ -360,17 +363,17 @@ def _whole_spans(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int,
 
 def _named_spans(text: str, folded: str) -> Iterator[tuple[int, int]]:
     """The parts of a text that are values of secret names."""
-    known, position = forms(), 0
-    while word := known.names.search(folded, position):
+    position = 0
+    while word := _names().search(folded, position):
         position = word.start() + 1
         tail = compiled(_TAIL).match(text, word.end())
-        kind = known.kinds[word[0].replace("_", "").replace("-", "")]
+        kind = _kinds()[word[0].replace("_", "").replace("-", "")]
         if tail is None or not (kind in _WITHIN_WORDS or _starts(text, word.start())):
             continue
         position = word.end()
-        if any(about.search(tail[0]) for about in known.harmless):
+        if any(compiled(pattern).search(tail[0]) for (pattern,) in rows("secrets.txt")["harmless"]):
             continue
-        for form in known.values.get(kind if _is_same(tail[0]) else "like", ()):
+        for form in _values().get(kind if _is_same(tail[0]) else "like", ()):
             after = compiled(form.pattern).match(text, tail.end())
             before = after and compiled(form.before).search(
                 text, max(0, word.start() - _BEFORE_NAME), tail.end()
@@ -421,8 +424,8 @@ def name_of_result(function: str) -> str:
     first = re.split("_|(?<=[a-z0-9])(?=[A-Z])", name)[0].lower()
     if first in vocabulary("query"):
         return ""
-    found = forms().names.search(name.lower())
-    kind = found and forms().kinds[found[0].replace("_", "")]
+    found = _names().search(name.lower())
+    kind = found and _kinds()[found[0].replace("_", "")]
     if found is None or found.start() == 0 or kind not in ("strong", "short"):
         return name
     is_given = re.search(_AFTER_PREPOSITION, name[: found.start()].lower())
