@@ -17,8 +17,7 @@ class Called(NamedTuple):
     :ivar passed: how many passing tests ran it.
     :ivar lines: how many passing tests ran each line, by absolute line number; lines that none ran are left out.
     :ivar in_import: it ran outside of any test, such as during an import, or in a test that neither passed nor failed.
-    :ivar is_changed: it was edited after the passing tests were counted in an earlier run: how many of them would run
-        it now is unknown.
+    :ivar is_changed: it was edited after the passing tests were counted in an earlier run: they ran it as it was.
     :ivar guards: node ids of passing tests that ran it, at most three: those that ran the fewest functions, first.
     """
 

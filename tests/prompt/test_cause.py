@@ -165,9 +165,10 @@ def ran_by(*tests):
 
 def test_the_source_of_the_suspect_with_the_lines_that_did_not_run():
     lines = block(WRONG, suspects=[replace(TOTAL, odd=(11, 3, 0))], calls=ran_by(f"{TEST}::test_total"))
-    assert lines[1:7] == [
+    assert lines[1:8] == [
         "```python",
         "    8 def total(cart):",
+        "    9     '''Doc.'''",
         "-  10     tax = 0",
         ">  11     return tax",
         "```",

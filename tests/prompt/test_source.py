@@ -53,10 +53,13 @@ def left_out(found):
     return sum(int(part[1]) for part in map(_LEFT_OUT.fullmatch, found) if part)
 
 
-def test_a_function_is_shown_whole_with_its_numbers_without_its_docstring():
+def test_a_function_is_shown_whole_with_its_numbers():
     assert function_rows(at(SHORT), marked=15, ran=[13, 14]) == [
         "```python",
         "    8 def total(cart):",
+        "    9     '''The sum.",
+        "   11     Of all lines.",
+        "   12     '''",
         "   13     price = 0",
         "   14     for item in cart:",
         ">  15         price += item.price",
@@ -225,3 +228,10 @@ def test_the_statement_of_a_line_ends_what_is_shown_of_its_test(words, expected)
     assert found[-len(expected) :] == expected
     assert len(found) <= 8
     assert "@given(1)" not in found
+
+
+def test_what_is_shown_of_a_test_has_no_docstring_and_begins_with_its_name():
+    body = "    if cart:\n        assert total(cart)\n"
+    text = f"@given(1)\ndef test_total(cart):\n    '''Long.\n\n    Longer.\n    '''\n{body}"
+    found = statement_rows(at(text), line(text, "assert"))
+    assert found == ["def test_total(cart):", "    if cart:", "        assert total(cart)"]

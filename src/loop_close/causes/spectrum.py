@@ -88,8 +88,9 @@ _Key = tuple[str, str, str, int]
 def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Calls:
     """This run's calls with the passing counts of an earlier run, if more tests passed in that one.
 
-    The counts are taken for functions that did not change since. A test that passed then and fails now is in them. It
-    is taken out by the lines that it runs now, because its earlier lines are not known.
+    A test that passed then and fails now is in the counts. It is taken out by the lines that it runs now, because its
+    earlier lines are not known. Of a function that changed since, each line is as if all that ran the function had run
+    it: how many would now is not known, and it is not none.
 
     :param not_passed: node ids of tests that fail now and did not pass then: they failed, or were not there.
     :returns: ``now`` as it is if it has at least as many passing tests.
@@ -99,7 +100,7 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
     if passed <= now.passed:
         return now
     then, own = _unambiguous(before.functions), _unambiguous(now.functions)
-    names = {(each.file, each.function) for each in before.functions}
+    names = {(each.file, each.function): each.passed for each in before.functions}
     less: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for ran in traces:
         for index, line in {*ran, *((index, 0) for index, _ in ran)}:
@@ -110,8 +111,10 @@ def merge_baseline(now: Calls, before: Calls, not_passed: Collection[str]) -> Ca
         if key in own and key in then:
             guards = each.guards or tuple(test for test in then[key].guards if test not in now.failed)
             each = _with_counts(each, then[key], less[index], passed)._replace(guards=guards)
-        elif (each.file, each.function) in names and not each.passed:
-            each = each._replace(is_changed=True)
+        elif (ran_then := names.get((each.file, each.function), 0)) and not each.passed:
+            number = max(0, min(ran_then - less[index][0], passed))
+            lines = dict.fromkeys(range(each.line, each.end_line + 1), number) if number else {}
+            each = each._replace(is_changed=True, passed=number, lines=lines)
         functions.append(each)
     return now._replace(passed=passed, functions=tuple(functions), remembered=passed)
 

@@ -173,12 +173,10 @@ def _why(cause: RootCause, subject: str) -> Iterator[str]:
 
 
 def _guards(cause: RootCause) -> Iterator[str]:
-    """Passing tests that run the first suspect; those in the file of the first by their names alone."""
+    """Passing tests that run the first suspect."""
     for suspect in cause.suspects[:1]:
         if suspect.guards:
-            first = f"{file_of(suspect.guards[0])}::"
-            others = [test.removeprefix(first) for test in suspect.guards[1:]]
-            guards = [suspect.guards[0], *others, *[""] * (suspect.passed[0] - len(suspect.guards))]
+            guards = [*_by_file(suspect.guards), *[""] * (suspect.passed[0] - len(suspect.guards))]
             yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
 
 
@@ -352,10 +350,15 @@ def _tests(failures: Sequence[Failure]) -> Iterator[str]:
     ids = {test_function(nodeid): nodeid for nodeid, _ in others}
     counts = Counter(test_function(nodeid) for nodeid, _ in others)
     few = sorted(counts.items())[:_MAX_NAMED]
-    start = f"{file_of(failures[0].nodeid)}::"  # the test that is shown has the file
-    shown = [(name if n > 1 else ids[name]).removeprefix(start) for name, n in few]
+    shown = _by_file([failures[0].nodeid, *(name if n > 1 else ids[name] for name, n in few)])[1:]
     cases = [f" ({n} cases)" * (n > 1) for _, n in few]
     named = [f"{span(name, 160)}{number}" for name, number in zip(shown, cases, strict=True)]
     more = len(others) - sum(number for _, number in few)
     if named:
         yield f"{len(others):,} more failing: {', '.join(named)}{f' and {more:,} more' if more else ''}"
+
+
+def _by_file(tests: Sequence[str]) -> list[str]:
+    """Node ids; after one in the same file without the file."""
+    pairs = zip(["", *map(file_of, tests)], tests, strict=False)
+    return [test.removeprefix(f"{before}::") if before else test for before, test in pairs]

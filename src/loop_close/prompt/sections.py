@@ -177,6 +177,8 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
         yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."
+    if calls is not None and calls.remembered:
+        yield "Passing tests that ran a function were counted in an earlier run."
     yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
 
 

@@ -48,10 +48,10 @@ def _parsed(source: SourceLines) -> _Parsed | None:
 def function_rows(
     source: SourceLines, *, marked: int = 0, ran: Collection[int] = (), most: int = MOST_ROWS, column: int = 0
 ) -> list[str]:
-    """A fenced block of a function, each line with its number: without the docstring, whole up to ``most`` lines.
+    """A fenced block of a function, each line with its number: whole up to ``most`` lines.
 
-    Of a longer one as many lines around the marked one, and the headers of the blocks that they are in. Each omission
-    is a row that counts its lines.
+    Of a longer one, without the docstring, as many lines around the marked one, and the headers of the blocks that they
+    are in. Each omission is a row that counts its lines.
 
     :param marked: the line to mark, 0 for none.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
@@ -59,14 +59,12 @@ def function_rows(
     :returns: rows of markdown; none if there is nothing to show.
     """
     parsed = _parsed(source) if source.lines else None
-    docstring = _docstring(parsed)
     texts = dict(zip(source.numbers, _safe_lines(source), strict=True))
-    lines = [number for number, text in texts.items() if text.strip() and number not in docstring]
-    kept = (
-        lines
-        if len(lines) <= most
-        else _around(texts, lines, max(_begin(parsed, source), lines[0]), marked, most)
-    )
+    kept = lines = [number for number, text in texts.items() if text.strip()]
+    if len(lines) > most:
+        docstring = _docstring(parsed)
+        lines = [number for number in lines if number not in docstring]
+        kept = _around(texts, lines, max(_begin(parsed, source), lines[0]), marked, most)
     skipped = _not_run(parsed, ran) - {marked}
     rows = []
     for before, number in pairwise([source.start - 1, *kept, source.numbers.stop]):
@@ -112,9 +110,11 @@ def statement_rows(source: SourceLines, line: int) -> list[str]:
     parsed = _parsed(source)
     is_module = parsed is not None and parsed.node is None  # one line of it says little of the next
     begin = first if is_module else _begin(parsed, source)
-    above = [number for number in lines if begin <= number < first and lines[number].strip()]
+    docstring = _docstring(parsed)
+    above = [n for n, text in lines.items() if begin <= n < first and text.strip() and n not in docstring]
     own = [number for number in range(first, last + 1) if lines[number].strip()]
-    kept = [*above[len(above) - max(0, _MOST_OF_TEST - len(own)) :], *own[:_MOST_OF_TEST]]
+    room = max(0, _MOST_OF_TEST - len(own))
+    kept = [*above[max(0, len(above) - room) :], *own[:_MOST_OF_TEST]]
     indent = min((_indent(lines[number]) for number in kept), default=0)
     rows = [short(lines[number][indent:].rstrip()) for number in kept]
     more = len(own) - _MOST_OF_TEST

@@ -53,19 +53,19 @@ def test_tests_of_which_nothing_was_kept_are_taken_for_passed():
     assert merge_baseline(now, calls(3, called(line=0, passed=3)), {"t"}) is now
 
 
-def test_function_that_is_not_as_it_was_keeps_its_counts():
-    before = called(line=0, passed=4, lines={1: 4})
-    others = [
-        before._replace(digest="other"),
-        before._replace(function="g"),
-        before._replace(file="other.py"),
-        before._replace(end_line=8),
-        before._replace(digest=""),
-    ]
-    for other in others:
-        assert counts(merge_baseline(ALONE, calls(5, other), {"t"})) == counts(ALONE)
-    unknown = ALONE._replace(functions=(called(digest=""),))
-    assert counts(merge_baseline(unknown, calls(5, before._replace(digest="")), {"t"})) == counts(unknown)
+@pytest.mark.parametrize("change", [{"digest": "other"}, {"end_line": 8}, {"digest": ""}])
+def test_each_line_of_a_changed_function_is_as_if_all_that_ran_it_had_run_it(change):
+    before = called(line=0, passed=4, lines={1: 4})._replace(**change)
+    (found,) = merge_baseline(ALONE, calls(5, before), {"t"}).functions
+    (own,) = ALONE.functions
+    assert found.is_changed
+    assert (found.passed, found.lines) == (4, dict.fromkeys(range(own.line, own.end_line + 1), 4))
+
+
+@pytest.mark.parametrize("change", [{"function": "g"}, {"file": "other.py"}])
+def test_function_that_was_not_there_keeps_its_counts(change):
+    before = called(line=0, passed=4, lines={1: 4})._replace(**change)
+    assert counts(merge_baseline(ALONE, calls(5, before), {"t"})) == counts(ALONE)
 
 
 def counts(found):
@@ -82,11 +82,15 @@ def test_a_function_that_was_counted_otherwise_is_marked(change, is_changed):
     assert found.is_changed == is_changed
 
 
-def test_functions_that_cannot_be_told_apart_keep_their_counts():
+def test_functions_that_cannot_be_told_apart_are_marked():
     before = called(line=0, passed=4, lines={1: 4})
-    assert counts(merge_baseline(ALONE, calls(5, before, before), {"t"})) == counts(ALONE)
+    assert [each.is_changed for each in merge_baseline(ALONE, calls(5, before, before), {"t"}).functions] == [
+        True
+    ]
     twins = ALONE._replace(functions=(called(), called(line=30)))
-    assert counts(merge_baseline(twins, calls(5, before), {"t"})) == counts(twins)
+    assert [each.is_changed for each in merge_baseline(twins, calls(5, before), {"t"}).functions] == [
+        True
+    ] * 2
 
 
 COUNTS = st.integers(0, 6)
@@ -124,9 +128,9 @@ NOT_PASSED = st.sets(st.sampled_from(["t1", "t2", "t3"]))
 def test_counts_stay_within_those_of_the_two_runs(now, before, not_passed):
     found = merge_baseline(now, before, not_passed)
     assert now.passed <= found.passed <= max(now.passed, before.passed)
-    then = {(each.function, each.digest): each for each in before.functions}
+    then = {each.function: each for each in before.functions}
     for own, each in zip(now.functions, found.functions, strict=True):
-        old = then.get((own.function, own.digest))
+        old = then.get(own.function)
         assert each._replace(passed=own.passed, lines=own.lines, is_changed=False) == own
         assert own.passed <= each.passed <= max(own.passed, old.passed if old else 0)
         assert all(count <= each.lines[line] for line, count in own.lines.items())
