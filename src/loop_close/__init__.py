@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # for type checkers, which read no table
         Standing as Standing,
         parse_strategy as parse_strategy,
     )
-    from loop_close.seeds.supervisor import Supervisor as Supervisor, ToolResult as ToolResult, Trip as Trip
+    from loop_close.seeds.supervisor import Supervisor as Supervisor, ToolResult as ToolResult
 
     __version__: str
 
@@ -88,7 +88,7 @@ _NAMES = {
     ),
     "loop_close.seeds.guard": "LimitReached Limits SafetyGuard",
     "loop_close.seeds.strategies": "Decision ExitStrategy FixPlan FixStep Standing parse_strategy",
-    "loop_close.seeds.supervisor": "Supervisor ToolResult Trip",
+    "loop_close.seeds.supervisor": "Supervisor ToolResult",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -262,8 +262,8 @@ def test_state_is_gone_on_from():
         ("responses", "x"),
         ("spent", {"iterations": -1}),
         ("spent", {"outputs": [None]}),
-        ("tools", {"tests": {"row": ["a", 2]}}),
-        ("tools", {"tests": {"infrastructure": -1}}),
+        ("tools", {"tests": {"mark": 2}}),
+        ("tools", {"tests": {"count": -1}}),
     ],
 )
 def test_damaged_state_is_no_state(field, value):

@@ -36,13 +36,6 @@ def test_trips_exactly_at_the_threshold(repeats, value, content, is_error):
     assert told([result] * repeats, repeats=repeats) == ["."] * (repeats - 1) + [f"repeated {repeats}"]
 
 
-@given(st.integers(3, 5), st.integers(2, 4), st.integers(0, 7))
-def test_cycle_trips_exactly_when_it_closes(length, rounds, before):
-    row = [ok(f"before {n}") for n in range(before)] + [ok(f"page {n}") for n in range(length)] * rounds
-    expected = ["."] * (len(row) - 1) + [f"cycle {length * rounds}"]
-    assert told(row, repeats=rounds) == expected
-
-
 @given(st.dictionaries(hostile, json_values, min_size=2, max_size=4))
 def test_order_of_keys_does_not_matter(value):
     backwards = dict(reversed(value.items()))

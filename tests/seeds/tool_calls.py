@@ -1,5 +1,7 @@
 """Results of tools, short to write, and what a supervisor answers to them."""
 
+import re
+
 from loop_close.seeds.supervisor import Supervisor, ToolResult
 
 STALLED = {"ai.nimblebrain/non-advancing": True}
@@ -40,5 +42,9 @@ def edited(results):
 def told(results, **options):
     """Of each result what the supervisor answers: ``.`` for nothing, else kind and count."""
     supervisor = Supervisor(**options)
-    trips = [supervisor.observe(result) for result in results]
-    return ["." if t is None else f"{t.kind} {t.count}" for t in trips]
+    return [kind_of(supervisor.observe(result)) for result in results]
+
+
+def kind_of(trip):
+    found = re.search(r" made no progress (\d+) times in a row: (each result was marked)?", trip)
+    return f"{'non-advancing' if found[2] else 'repeated'} {found[1]}" if found else "."

@@ -161,8 +161,8 @@ class AgentLoop:
         has_more = self._task or state.steps.steps or self.analysis.completion_signal.qualifiers
         if not against and not has_more:
             return decision if decision.action == "done" else _GREEN
-        if decision.action == "continue" and trip is not None:
-            reason = f"{trip.text.partition(chr(10))[0]} {outcome.objection}".strip()
+        if decision.action == "continue" and trip:
+            reason = f"{trip.partition(chr(10))[0]} {outcome.objection}".strip()
             decision = Decision(action="stuck", reason=reason, strategy="supervisor")
         elif decision.action == "continue" and self._is_repeating(outcome):
             _LOG.warning("Breaking loop due to repetitive agent outputs")

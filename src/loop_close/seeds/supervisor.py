@@ -6,8 +6,8 @@ After nimblebrain's loop brake.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,15 +21,9 @@ from loop_close.text.redact import clean
 #: Our own with the value false: it made progress.
 NON_ADVANCING_KEYS = ("ai.nimblebrain/non-advancing", "dev.loop-close/non-advancing")
 OWN_KEY = NON_ADVANCING_KEYS[1]
-#: True: an infrastructure failure, which says nothing about the tool.
+#: True: an infrastructure failure, which says nothing about the tool and does not count.
 INFRASTRUCTURE_KEYS = ("ai.nimblebrain/infra-error", "dev.loop-close/infrastructure")
 
-TripKind = Literal["repeated", "cycle", "non-advancing", "infrastructure"]
-#: The same two results in turn, so often: ``A, B, A, B`` is twice.
-ALTERNATIONS = 2
-LONGEST_CYCLE = 5
-#: Infrastructure failures in a row, whatever their text.
-INFRASTRUCTURE_FAILURES = 10
 #: The text of a trip stays below it.
 MAX_TEXT = 1_000
 _MAX_NAME, _MAX_SHOWN = 80, 300
@@ -51,30 +45,16 @@ class ToolResult(Record, frozen=True, kw_only=True):
     meta: Mapping[str, Any] | None = None
 
 
-class Trip(Record, frozen=True, kw_only=True):
-    """Why a tool is stuck.
-
-    :ivar count: results in a row that show it.
-    :ivar text: replaces the tool's result for the model: facts, safe to show, below 1,000 characters.
-    """
-
-    tool: str
-    kind: TripKind
-    count: int
-    text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
-
-
 class ToolState(msgspec.Struct, kw_only=True):
     """The results of one tool: digests and texts that JSON can hold.
 
-    :ivar row: marks of the last results: equal for equal results.
-    :ivar infrastructure: infrastructure failures in a row.
-    :ivar trip: why the tool is stuck; None while it is not.
+    :ivar mark: of the last result: equal for equal results. ``count``: so many in a row have it.
+    :ivar trip: why the tool is stuck, for the model; empty while it is not.
     """
 
-    row: list[str] = []
-    infrastructure: Annotated[int, msgspec.Meta(ge=0)] = 0
-    trip: Trip | None = None
+    mark: str = ""
+    count: Annotated[int, msgspec.Meta(ge=0)] = 0
+    trip: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
 
 
 class Supervisor:
@@ -83,7 +63,7 @@ class Supervisor:
     Each tool is watched by itself, so that calls of others in between hide nothing.
 
     :ivar tools: the state of each tool, by its name; another supervisor, also of another process, can go on from it.
-    :param repeats: so often the same result, or the same cycle of three or more results, makes a tool stuck.
+    :param repeats: so often the same result in a row makes a tool stuck.
     :raises ValueError: for fewer than two.
     """
 
@@ -94,34 +74,28 @@ class Supervisor:
         self._repeats = repeats
 
     @property
-    def trips(self) -> Mapping[str, Trip]:
+    def trips(self) -> Mapping[str, str]:
         """The tools that are stuck, and so disabled, and why."""
-        return {name: tool.trip for name, tool in self.tools.items() if tool.trip is not None}
+        return {name: tool.trip for name, tool in self.tools.items() if tool.trip}
 
-    def observe(self, result: ToolResult) -> Trip | None:
+    def observe(self, result: ToolResult) -> str:
         """Record a result.
 
-        :returns: None if the model should get the result as it is; else the trip, whose text replaces the result. The
-            same trip is returned until the tool has a result that is marked as progress.
+        :returns: empty if the model should get the result as it is; else a text that replaces the result: facts, safe
+            to show, below 1,000 characters. It is the same until the tool has a result that is marked as progress.
         """
         meta = result.meta or {}
         if meta.get(OWN_KEY) is False:
             self.forget(result.tool)
-            return None
+            return ""
         tool = self.tools.setdefault(result.tool, ToolState())
-        if tool.trip is not None:
+        if tool.trip or any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS):
             return tool.trip
-        if any(meta.get(key) is True for key in INFRASTRUCTURE_KEYS):
-            tool.infrastructure += 1
-            if tool.infrastructure >= INFRASTRUCTURE_FAILURES:
-                tool.trip = _trip(result, "infrastructure", tool.infrastructure, 0)
-            return tool.trip
-        tool.infrastructure = 0
-        tool.row = [*tool.row, _mark(result)][-self._repeats * LONGEST_CYCLE :]
-        if length := cycle_length(tool.row, self._repeats):
-            count = length * (ALTERNATIONS if length == 2 else self._repeats)
-            same: TripKind = "non-advancing" if tool.row[-1] == _STALLED else "repeated"
-            tool.trip = _trip(result, same if length == 1 else "cycle", count, length)
+        mark = _mark(result)
+        tool.count = tool.count + 1 if mark == tool.mark else 1
+        tool.mark = mark
+        if tool.count >= self._repeats:
+            tool.trip = _trip(result, tool.count, is_marked=mark == _STALLED)
         return tool.trip
 
     def forget(self, tool: str) -> None:
@@ -131,17 +105,6 @@ class Supervisor:
     def reset(self) -> None:
         """Forget all results, as for another run."""
         self.tools = {}
-
-
-def cycle_length(row: Sequence[str], repeats: int) -> int:
-    """Length of the cycle at the end of the row, the shortest: 1 for the same value again and again; 0 for none."""
-    for length in range(1, LONGEST_CYCLE + 1):
-        rounds = ALTERNATIONS if length == 2 else repeats
-        end = list(row[-length * rounds :])
-        is_whole = len(end) == length * rounds and end == end[:length] * rounds
-        if is_whole and len(set(end)) >= min(length, 2):
-            return length
-    return 0
 
 
 # --- what results are compared by
@@ -188,16 +151,10 @@ def _json(value: Any) -> str:
         return f"a {type(value).__name__} that JSON cannot hold"
 
 
-_WHAT: Mapping[TripKind, str] = {
-    "cycle": "the same {length} results repeated in a cycle, {rounds} times",
-    "infrastructure": "each call failed for its infrastructure (time limit, network, rate limit)",
-    "non-advancing": "each result was marked as no progress, whatever the input",
-}
-
-
-def _trip(result: ToolResult, kind: TripKind, count: int, length: int) -> Trip:
-    same = "the same error, whatever the input" if result.is_error else "the same result for the same input"
-    what = _WHAT.get(kind, same).format(length=length, rounds=count // max(length, 1))
+def _trip(result: ToolResult, count: int, *, is_marked: bool) -> str:
+    what = "the same error, whatever the input" if result.is_error else "the same result for the same input"
+    if is_marked:
+        what = "each result was marked as no progress, whatever the input"
     lines = [
         f"{code(result.tool, _MAX_NAME)} made no progress {count} times in a row: {what}.",
         "It counts as disabled for the rest of this run. Other tools are not affected.",
@@ -208,7 +165,7 @@ def _trip(result: ToolResult, kind: TripKind, count: int, length: int) -> Trip:
     # Runs of backticks make a code span longer than what it shows.
     if last.strip() and len("\n".join((*lines, shown))) < MAX_TEXT:
         lines.append(shown)
-    return Trip(tool=result.tool, kind=kind, count=count, text="\n".join(lines))
+    return "\n".join(lines)
 
 
 # --- results of our own tools
