@@ -1,42 +1,8 @@
 import pytest
-from hypothesis import given, settings
-from records import SRC, TEST, exceptions, failure, failures, frame, in_test, origin, raised, source
+from records import SRC, TEST, failure, frame, in_test, raised
 
 from loop_close import facts
-from loop_close.model import Raised, Site
-
-
-@pytest.mark.parametrize(
-    ("exc", "names", "expected"),
-    [
-        (None, ("ValueError",), False),
-        (raised("ValueError"), (), False),
-        (raised("ValueError"), ("KeyError",), False),
-        (raised("ValueErrors"), ("ValueError",), False),
-        (raised("pkg.ValueError"), ("ValueError",), False),
-        (raised("ValueError"), ("KeyError", "ValueError"), True),
-        (raised("JSONDecodeError", bases=("ValueError", "Exception")), ("ValueError",), True),
-    ],
-)
-def test_is_a(exc, names, expected):
-    assert facts.is_a(exc, *names) is expected
-
-
-@pytest.mark.parametrize(
-    ("exc", "expected"),
-    [
-        (None, False),
-        (raised("ValueError"), False),
-        (raised("Failed", module="shop.jobs"), False),
-        (raised("JobFailed", bases=("Failed", "Exception")), False),
-        (raised("AssertionError"), True),
-        (raised("AssertionError", module="pkg"), True),
-        (raised("NotEqual", module="pkg", bases=("AssertionError", "Exception")), True),
-        (raised("Failed", bases=("OutcomeException", "BaseException")), True),
-    ],
-)
-def test_is_assertion(exc, expected):
-    assert facts.is_assertion(exc) is expected
+from loop_close.model import Site
 
 
 @pytest.mark.parametrize(
@@ -57,29 +23,6 @@ def test_is_assertion(exc, expected):
 )
 def test_no_exception_where_one_was_expected(type, message, expected):
     assert facts.is_about_no_exception(raised(type, message)) is expected
-
-
-def test_links():
-    last = raised("C")
-    first = raised("A", cause=raised("B", context=last))
-    assert [link.type for link in facts.links(first)] == ["A", "B", "C"]
-    assert list(facts.links(None)) == []
-    assert list(facts.links(last)) == [last]
-
-
-def test_leaves():
-    group = raised("G", members=(raised("A"), raised("H", members=(raised("B"), raised("C"))), raised("D")))
-    assert [leaf.type for leaf in facts.leaves(group)] == ["A", "B", "C", "D"]
-    assert list(facts.leaves(raised("A"))) == []
-
-
-@pytest.mark.parametrize(
-    ("hidden", "expected"), [((), None), ((0,), 0), ((1,), 0), ((0, 0), 1), ((0, 1, 1), 0), ((1, 1), 1)]
-)
-def test_innermost(hidden, expected):
-    frames = [frame(line=n, is_hidden=bool(h)) for n, h in enumerate(hidden)]
-    found = facts.innermost(raised(frames=frames))
-    assert (found.line if found else None) == expected
 
 
 def test_a_frame_that_only_hands_on_is_not_the_innermost():
@@ -166,63 +109,6 @@ def test_place(exc, expected):
 )
 def test_test_function(nodeid, expected):
     assert facts.test_function(nodeid) == expected
-
-
-@pytest.mark.parametrize(
-    ("nodeid", "file", "qualname"),
-    [
-        ("a.py::test_x", "a.py", "test_x"),
-        ("a.py::TestX::test_y[1::2]", "a.py", "TestX.test_y"),
-        ("a[1]/b.py::TestX::test_y", "a[1]/b.py", "TestX.test_y"),
-        ("a.py", "a.py", ""),
-        ("", "", ""),
-    ],
-)
-def test_parts_of_a_node_id(nodeid, file, qualname):
-    assert (facts.file_of(nodeid), facts.qualname(nodeid)) == (file, qualname)
-
-
-def test_origins_of_every_link():
-    a, b = origin("a"), origin("b")
-    exc = raised(
-        site=Site(frame=frame(), origins=(a,)),
-        cause=raised(site=None, context=raised(site=Site(frame=frame(), origins=(b,)))),
-    )
-    assert list(facts.origins(failure(exc))) == [a, b]
-    assert list(facts.origins(failure())) == []
-
-
-def test_reached():
-    one, two = source("one"), source("two")
-    exc = raised(
-        frames=[in_test(source=source("no")), frame(function="f", source=one), frame(source=None)],
-        site=Site(
-            frame=frame(),
-            origins=(
-                origin("g", source=two),
-                origin("t", TEST, source=source("no")),
-                origin("h"),
-            ),
-        ),
-    )
-    assert list(facts.reached(failure(exc))) == [(SRC, "f", one), (SRC, "g", two)]
-
-
-@settings(max_examples=50)
-@given(failures)
-def test_any_failure_can_be_asked(found):
-    file, line, function = facts.failure_place(found)
-    assert (type(file), type(line), type(function)) == (str, int, str)
-    assert len(list(facts.reached(found))) >= 0
-    assert facts.test_function(facts.test_function(found.nodeid)) == facts.test_function(found.nodeid)
-
-
-@settings(max_examples=50)
-@given(exceptions)
-def test_every_link_is_told_once(exc):
-    found = [id(link) for link in facts.links(exc)]
-    assert len(found) == len(set(found)) >= 1
-    assert isinstance(exc, Raised)
 
 
 @pytest.mark.parametrize(
