@@ -35,7 +35,7 @@ ORDINARY = set(
     re.findall(
         r"\w+",
         "after analysis analyzer async budget call ci code combine context count default detect emit error failure"
-        " file fixme frame functions history ids implemented json limit list log marker missing module names"
+        " file fixme frame functions history ids implemented json limit list log marker missing module"
         " no not number of output parse raised reached response run schema shared since stack step"
         " summary syntax test text todo tool trace typecheck unhandled unread version",
     )

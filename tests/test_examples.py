@@ -1,8 +1,6 @@
 """The example is the demo, and a test: its nine faults are nine root causes, each shown where its README says."""
 
-import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -58,50 +56,3 @@ def test_the_terminal_says_what_fails_and_where_to_look_first(shop):
     counts = "19 tests fail, 3 files cannot be collected, 12 errors, 67 pass"
     assert first.startswith(f"loop-close: {counts}; look first at src/shop/receipts.py:21: SyntaxError: ")
     assert re.fullmatch(r"loop-close: next prompt: nextprompt\.md \(about [\d,]+ tokens\)", second)
-
-
-with_dask = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None,
-    reason="Dask is not installed: pip install 'pytest-loop-close[big]'",
-)
-
-
-def by_dask(logs, **changed):
-    """Run the example on a directory, with workers on this machine."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    words = [sys.executable, ROOT / "examples" / "big" / "summarize_with_dask.py", logs]
-    return subprocess.run(words, cwd=logs.parent, env={**kept, **changed}, capture_output=True, timeout=300)
-
-
-@pytest.mark.slow
-@with_dask
-@pytest.mark.parametrize("kind", ["logs", "empty"])
-def test_dask_and_the_command_print_the_same_bytes(tmp_path, kind):
-    logs = tmp_path / kind
-    logs.mkdir()
-    samples = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", ".xml"))
-    for number, sample in enumerate(samples if kind == "logs" else []):
-        shutil.copy(sample, logs / f"run-{number}")
-    found = by_dask(logs)
-    command = [sys.executable, "-m", "loop_close", "analyze", "--json", logs]
-    expected = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300)
-    assert found.stdout == expected.stdout, found.stderr
-    assert found.returncode == expected.returncode == 1
-    assert json.loads(found.stdout)["logs"]["number"] == (len(samples) if kind == "logs" else 0)
-
-
-@pytest.mark.slow
-@with_dask
-def test_dask_names_the_logs_of_a_chunk_at_which_workers_die(tmp_path):
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "patch").mkdir()
-    for number in range(60):
-        (tmp_path / "logs" / f"{number}.log").write_text("Success: no issues found in 3 source files\n")
-    (tmp_path / "patch" / "sitecustomize.py").write_text(
-        "import os, loop_close.log_files as files\nread = files.read_log\n"
-        "files.read_log = lambda path: os._exit(9) if path.endswith('/7.log') else read(path)\n"
-    )
-    found = by_dask(tmp_path / "logs", PYTHONPATH=str(tmp_path / "patch"))
-    logs = json.loads(found.stdout)["logs"]
-    assert logs["number"] == 60
-    assert logs["unread"] in (10, 50)  # the order of names in a directory is not known

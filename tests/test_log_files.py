@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from loop_close import log_files, summary_of_file
+from loop_close import log_files
+from loop_close.log_files import summary_of_file
 
 GREEN = "Success: no issues found in 3 source files\n"
 RED = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'

@@ -22,9 +22,8 @@ from loop_close import (
     summary_json,
     summary_of_log,
     summary_text,
-    unread_log,
 )
-from loop_close.library import CauseSummary, summary_document
+from loop_close.library import CauseSummary, summary_document, unread_log
 from loop_close.prompt import safe
 from loop_close.readers.logs import XML
 

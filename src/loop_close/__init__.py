@@ -33,9 +33,7 @@ if TYPE_CHECKING:  # for type checkers, which read no table
         summary_json as summary_json,
         summary_of_log as summary_of_log,
         summary_text as summary_text,
-        unread_log as unread_log,
     )
-    from loop_close.log_files import log_names as log_names, summary_of_file as summary_of_file
     from loop_close.model import (
         Evidence as Evidence,
         Failure as Failure,
@@ -78,9 +76,8 @@ _NAMES = {
         "detect_incomplete_functions detect_missing_modules detect_not_implemented detect_stack_traces "
         "detect_syntax_errors detect_test_failures detect_todo_markers detect_typecheck_errors "
         "detect_unhandled_async emit_no_stall_report emit_report list_detector_ids observe run_detectors "
-        "summary_json summary_of_log summary_text unread_log"
+        "summary_json summary_of_log summary_text"
     ),
-    "loop_close.log_files": "log_names summary_of_file",
     "loop_close.model": "Evidence Failure Frame Observation Raised Report RootCause",
     "loop_close.records": "Loop Signal State",
     "loop_close.seeds.analyzer": (
