@@ -29,14 +29,14 @@ _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
 # linear.
 _ESCAPES = r"""(?x) \x1b (?:
         \[ [0-?]*+ [\ -/]*+ [@-~]?+
-      | [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?: \x07 | \x1b\\ | \x9c )?+
+      | [\]PX^_] [^\x07\x1b\x9c\n\r\v\f\x85\u2028\u2029]*+ (?> (?: \x07 | \x1b\\ | \x9c )? )
       | [\ -/]*+ [0-~]?+
     )
     # The 8-bit CSI only with parameters: U+009B alone is more often UTF-8 that was read as Latin-1.
-    | \x9b (?: [0-?]++ [\ -/]*+ [@-~] )?+"""
+    | \x9b (?> (?: [0-?]++ [\ -/]*+ [@-~] )? )"""
 
 # junitxml of pytest writes characters that XML 1.0 forbids as "#x1B" (``bin_xml_escape``).
-_SPELLED = r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?:(?!#x1B|#x07)[^\n])*+(?:#x07|#x1B\\?)?+)"
+_SPELLED = r"#x1B(?:\[[0-?]*+[ -/]*+[@-~]?+|\](?>(?:(?!#x1B|#x07)[^\n])*)(?>(?:#x07|#x1B\\?)?))"
 
 _CONTROLS = "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]+"  # C0 without tab and line breaks, DEL, C1
 # Format, private use, surrogate, unassigned: characters that show nothing, or nothing that others know.

@@ -37,12 +37,12 @@ _BEFORE_NAME = 250
 #: Names of these kinds count within a longer word, too.
 _WITHIN_WORDS = frozenset(("strong", "weak", "session", "none"))
 # What a name may go on with.
-_TAIL = r"(?:s|[kK]ey|KEY)?[0-9]{0,4}(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?+(?!\w)"
+_TAIL = r"(?:s|[kK]ey|KEY)?[0-9]{0,4}(?>(?:[_-][\w-]{0,40}|(?<=[a-z0-9])[A-Z]\w{0,40}|ID|id)?)(?!\w)"
 # pprint and formatters wrap a long string over literals of several lines.
 _BETWEEN_LITERALS = r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}['\"]"
 _NEXT_LITERAL = (
     r"['\"][ \t]{0,3}\\?\n[ \tE>+|-]{0,200}[bBuUrRfF]{0,2}(?P<quote>['\"])"
-    r"(?P<more>(?:(?!(?P=quote)|<redacted )(?:\\[^\n]|[^\\\n]))++)(?=(?P=quote)(?![ \t]{0,3}[:=]))"
+    r"(?P<more>(?>(?:(?!(?P=quote)|<redacted )(?:\\[^\n]|[^\\\n]))+))(?=(?P=quote)(?![ \t]{0,3}[:=]))"
 )
 # What pytest and unittest write for the middle of a long value. So few characters beside it are hidden at least, so
 # many outside of quotes, so many of the middle of a value; so many are looked at.
@@ -148,7 +148,7 @@ def _token(shapes: str, prefixes: str, rest: str) -> Form:
 
 # --- what a value looks like: random, a word, a sentence, a placeholder, or what tests use for any credential
 
-_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?:[_.-][A-Za-z]++)++[_.-]?[0-9]*|[0-9]{0,3})"
+_WORDS_THEN_NUMBER = r"[A-Za-z]++(?:(?>(?:[_.-][A-Za-z]++)+)[_.-]?[0-9]*|[0-9]{0,3})"
 
 
 @cache
