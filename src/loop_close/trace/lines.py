@@ -26,7 +26,7 @@ _LONGEST_TABLE = 16_384
 # Python 3.13.0 reports no line for ``def f(): return 1``; there its return is asked for as well.
 _HIDES_LINES = sys.version_info[:3] == (3, 13, 0)
 # Functions that make a repr for a failure message: a ``__repr__`` that they call is not under test. Where a pytest
-# version lacks one, what its reprs run counts.
+# version lacks one, or the call ends by an exception, what its reprs run counts.
 _REPRS = (
     ("pytest", "ExceptionInfo.getrepr"),
     ("_pytest.assertion.rewrite", "_saferepr"),
@@ -55,7 +55,8 @@ class LineTracker:
     :param budget: gets the CPU time that it takes.
     :ivar functions: the first code object of each function, by its ``id``. Functions with the same file, first line
         and qualified name are one function, such as those of a module that tests reload.
-    :ivar modules: files whose modules ran; ``in_imports`` are the functions that ran while these were imported.
+    :ivar modules: files whose modules ran.
+    :ivar outside: the functions that ran while modules were imported, or for the repr of a failure message.
     :ivar is_on: whether what runs is tracked.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     """
@@ -63,7 +64,7 @@ class LineTracker:
     def __init__(self, ownership: Ownership, budget: Budget) -> None:
         self.functions: dict[int, CodeType] = {}
         self.modules: set[str] = set()
-        self.in_imports: set[int] = set()
+        self.outside: set[int] = set()
         self.is_on = True
         self.fault = ""
         self._ownership = ownership
@@ -79,11 +80,9 @@ class LineTracker:
         self._places: dict[Place, int] = {}
         # Code objects with lines that are not reported again until they are armed.
         self._due: set[int] = set()
-        # The modules that are being imported, each with the number of hits before.
-        self._imports: dict[int, int] = {}
-        # Functions that make a repr; the outermost call of these, with the number of hits before.
+        # Functions that make a repr. Of these and of modules that are being imported the number of hits before.
         self._reprs = _repr_functions()
-        self._repr: tuple[FrameType, int] | None = None
+        self._marks: dict[int, int] = {}
 
     def start(self) -> str:
         """Start tracking; functions are found when their module runs, or when they are first called.
@@ -107,8 +106,8 @@ class LineTracker:
 
     def _callbacks(self) -> Mapping[int, Callable[..., Any]]:
         events, disable = self._monitoring.events, self._monitoring.DISABLE
-        append, id, files = self._hits.append, _ID, self._ownership.files
-        reprs, imports = self._reprs, self._imports
+        append, id, files, owners = self._hits.append, _ID, self._ownership.files, self._owners
+        hits, reprs, marks = self._hits, self._reprs, self._marks
 
         def on_line(code: CodeType, line: int) -> Any:
             append((code, line))
@@ -117,7 +116,8 @@ class LineTracker:
         def on_start(code: CodeType, offset: int) -> Any:
             try:
                 if id(code) in reprs:
-                    return self._begin_repr(_FRAME(1))
+                    marks[id(code)] = len(hits)
+                    return None
                 if files.get(code.co_filename, "") is not None:
                     self._discover(code, _FRAME(1))
             except RecursionError:  # the program has used up its stack; the next call will do
@@ -128,11 +128,11 @@ class LineTracker:
 
         def on_return(code: CodeType, offset: int, value: object) -> Any:
             try:
+                if id(code) in marks:
+                    self.outside |= self.cut(marks.pop(id(code))).keys()
                 if id(code) in reprs:
-                    return self._end_repr(_FRAME(1))
-                if id(code) in imports:
-                    self._end_import(code)
-                else:
+                    return None
+                if id(code) in owners:
                     append((code, code.co_firstlineno))
             except RecursionError:  # the next return will do
                 return None
@@ -162,9 +162,11 @@ class LineTracker:
             return
         if code.co_name == "<module>":
             self.modules.add(file)
+            # What a module runs does not belong to the test that imported it first. A failing import does not return:
+            # what it ran counts for the test that fails by it.
             if _is_import(frame.f_globals):
                 self._codes[_ID(code)] = code
-                self._imports[_ID(code)] = len(self._hits)
+                self._marks[_ID(code)] = len(self._hits)
                 self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_RETURN)
         # As a list: after a RecursionError either all of it is tracked, or nothing.
         for inner, owner in list(codes_in(code)):
@@ -188,26 +190,6 @@ class LineTracker:
             self._events[number] = events.LINE
         self._monitoring.set_local_events(self._tool, code, self._events[number])
 
-    def _end_import(self, code: CodeType) -> None:
-        """What a module ran does not belong to the test that imported it first.
-
-        A failing import does not return. What it ran counts for the test that fails by it.
-        """
-        before = self._imports.pop(_ID(code))
-        self._monitoring.set_local_events(self._tool, code, 0)
-        self.in_imports |= self.cut(before).keys()
-
-    # --- reprs for failure messages: a call that ends by an exception does not return, and what it ran counts
-
-    def _begin_repr(self, frame: FrameType) -> None:
-        if self._repr is None:
-            self._repr = frame, len(self._hits)
-
-    def _end_repr(self, frame: FrameType) -> None:
-        if self._repr is not None and self._repr[0] is frame:
-            (_, before), self._repr = self._repr, None
-            self.cut(before)
-
     # --- what ran
 
     def turn(self, *, is_on: bool) -> None:
@@ -225,7 +207,6 @@ class LineTracker:
 
         :raises TakenError: when the program took our tool id.
         """
-        self._repr = None
         return self.cut(0)
 
     def cut(self, mark: int) -> Ran:

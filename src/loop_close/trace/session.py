@@ -233,7 +233,7 @@ class Monitor:
             return None
         try:
             self._add_outside(self._tracker.take())
-            self._counts.outside |= self._tracker.in_imports
+            self._counts.outside |= self._tracker.outside
             return self._counts.calls(self._ownership, self._tracker.modules)
         except Exception as fault:
             self._give_up(fault)
