@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from loop_close.capture import ProjectCode
-from loop_close.capture.exceptions import MAX_LINKS, MAX_MEMBERS, describe, message_of
+from loop_close.capture.exceptions import MAX_MEMBERS, describe, message_of
 from loop_close.facts import links
 from loop_close.text import MAX_MESSAGE
 
@@ -143,20 +143,15 @@ class Thing:
     ("fail", "expected"),
     [
         (lambda: {}["x"], {}),
-        (lambda: [].pop(), {}),
-        (lambda: int("x"), {}),
         (AttributeError("x"), {}),
         (NameError("x"), {}),
         (ImportError("x"), {}),
         (OSError("x"), {}),
-        (OSError(5, "x"), {}),
         (SyntaxError("x"), {}),
         (lambda: None.x, {"name": "x", "owner": "NoneType"}),
-        (lambda: (1).x, {"name": "x", "owner": "int"}),
         (lambda: os.x, {"name": "x", "owner": "module os"}),
         (lambda: Thing.x, {"name": "x", "owner": "Thing"}),
         (lambda: Thing().x, {"name": "x", "owner": "Thing"}),
-        (lambda: Thing().__class__.x, {"name": "x", "owner": "Thing"}),
         (lambda: no_such_name, {"name": "no_such_name"}),  # noqa: F821
         (import_missing, {"name": "no_such_module"}),
         (import_from, {"name": "no_such_name", "owner": "json"}),
@@ -164,13 +159,10 @@ class Thing:
             ImportError("cannot import name 'A' from partially initialized module 'b.c' (most likely …)"),
             {"name": "A", "owner": "b.c"},
         ),
-        (ImportError("x", name="numpy"), {"name": "numpy"}),
         (ImportError("x", name=Thing()), {}),
         (missing_file, {"path": "/no/such/file"}),
         (OSError(2, "x", b"/a/b"), {"path": "/a/b"}),
-        (OSError(2, "x", 7), {}),
         (lambda: os.environ["NO_SUCH"], {"environment": "NO_SUCH"}),
-        (lambda: os.environ.copy()["NO_SUCH"], {}),
         (
             lambda: compile("x = (\n", "a.py", "exec"),
             {"path": "a.py", "line": "1", "text": "x = (\n", "column": "5"},
@@ -235,12 +227,6 @@ def test_context(read):
 
     found = read(fail)
     assert (found.cause, found.context.type) == (None, "KeyError")
-
-
-def test_long_chain_is_bounded(read):
-    found = list(links(read(chained(500))))
-    assert len(found) == MAX_LINKS + 1
-    assert found[0].message == "499"
 
 
 @pytest.mark.parametrize("attribute", ["__cause__", "__context__"])
@@ -314,10 +300,6 @@ def test_helper_that_fails_the_test_is_not_the_place(written):
     lines = "import pytest\ndef judge(x): return x\n"
     lines += "def helper(x):\n    if x:\n        pytest.fail('no')\ndef test_it():\n    helper(judge(5))\n"
     assert written.fail(lines).site.statement == "helper(judge(5))"
-
-
-def test_of_a_long_line_only_the_position_is_kept(read):
-    assert read(syntax_error("<string>", 1, 5, "a" * 1_000_000)).details == {"path": "<string>", "line": "1"}
 
 
 def test_syntax_error_without_a_file_is_placed_where_it_was_compiled(written):

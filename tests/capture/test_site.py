@@ -98,18 +98,14 @@ test.__test__ = False
         # nothing of the project
         (["assert False"], []),
         (["x = 1", "assert x == 2"], []),
-        (["assert len([1]) == 2"], []),
-        (["raise ValueError"], []),
         (["pytest.fail('no')"], []),
         # the call in the assertion
         (["assert same(1) == 2"], ["same"]),
-        (["assert cart_site.same(1) == 2"], ["same"]),
         (["assert make().total() == 2"], ["make"]),
         (["assert Cart().total() == 2"], ["Cart.total"]),
         (["assert not same(1) and make()"], ["same", "make"]),
         (["assert sorted([same(1)]) == [2]"], ["same"]),
         (["assert Line(1).gross == 2"], ["Line.gross"]),
-        (["assert Line(1).net == 2"], ["Line.__init__"]),
         # by way of a variable
         (["x = same(1)", "assert x == 2"], ["same"]),
         (["cart = make()", "assert cart.total() == 2"], ["Cart.total"]),
@@ -120,7 +116,6 @@ test.__test__ = False
         (["x, y = same((1, 2))", "assert y == 3"], ["same"]),
         (["for x in same([1]):", "    assert x == 2"], ["same"]),
         (["assert all(x == 2 for x in same([1]))"], ["same"]),
-        (["assert [x for x in same([1])] == []"], ["same"]),
         (["if (x := same(1)):", "    assert x == 2"], ["same"]),
         # what should have raised
         (["with pytest.raises(KeyError):", "    same(1)"], ["same"]),
@@ -131,13 +126,8 @@ test.__test__ = False
         (["find('x').net"], ["find"]),
         (["x = find('x')", "assert x.net == 1"], ["find"]),
         (["make().first().net"], ["make"]),
-        (["cart = make()", "cart.first().net"], ["Cart.first"]),
         (["cart = make()", "cart.customer.name"], ["make"]),
         (["cart = Cart()", "cart.customer.name"], ["Cart.__init__"]),
-        (["x = find('x')", "x['a']"], ["find"]),
-        (["a, b = find('x')"], ["find"]),
-        (["same(1)['a']"], ["same"]),
-        (["same(1)()"], ["same"]),
         (["same(1) + 'a'"], ["same"]),
         (["make(1, 2, 3)"], ["make"]),
     ],
@@ -197,9 +187,6 @@ class Wrong(Exception):
 def unrelated(value):
     assert find("x") is not None
 
-def unrelated_accident(value):
-    return value.gone
-
 class Base:
     def equal(self, a, b):
         assert a == b
@@ -212,11 +199,8 @@ class Base:
         # the helper has an origin of its own, or what fails there was not handed in
         (["check_total(make(), 2)"], "assert actual == expected", ["Cart.total"]),
         (["unrelated(1)"], "assert find('x') is not None", ["find"]),
-        (["unrelated_accident(1)"], "return value.gone", []),
         # it judges what it is given: the call is what matters
         (["equal(same(1), 2)"], "equal(same(1), 2)", ["same"]),
-        (["x = same(1)", "equal(x, 2)"], "equal(x, 2)", ["same"]),
-        (["equal(1, 2)"], "equal(1, 2)", []),
         (["equal_two_deep(same(1), 2)"], "equal_two_deep(same(1), 2)", ["same"]),
         (["expect(find('x'))"], "expect(find('x'))", ["find"]),
         (["assert_positive(same(-1))"], "assert_positive(same(-1))", ["same"]),
@@ -290,34 +274,15 @@ def fail(error):
 def fail_deep(error):
     fail(error)
 
-class Future:
-    def __init__(self, error):
-        self._error = error
-    def result(self):
-        raise self._error
-
 def caught(value):
     try:
         price(value)
     except AttributeError as error:
         raise error
 
-def kept(value):
-    try:
-        price(value)
-    except AttributeError as error:
-        found = error
-    fail(found)
-
 def made(value):
     error = ValueError(value)
     raise error
-
-def parsed(value):
-    try:
-        int(value)
-    except ValueError as error:
-        fail(error)
 """
 
 
@@ -327,11 +292,8 @@ def parsed(value):
         ("made(1)", "raise error", "made"),
         ("fail(ValueError(1))", "fail(ValueError(1))", "test_it"),
         ("fail_deep(ValueError(1))", "fail(error)", "fail_deep"),
-        ("Future(ValueError(1)).result()", "Future(ValueError(1)).result()", "test_it"),
         # the traceback is kept: the place where it was raised first
         ("caught(1)", "return find(name).net", "price"),
-        ("kept(1)", "return find(name).net", "price"),
-        ("parsed('x')", "int(value)", "parsed"),
         (
             "concurrent.futures.ThreadPoolExecutor().submit(price, 1).result()",
             "return find(name).net",
