@@ -74,13 +74,13 @@ class Site(Record, frozen=True, kw_only=True):
 
 
 class Difference(Record, frozen=True, kw_only=True):
-    r"""A place where two compared values differ.
+    """A place where two compared values differ.
 
     :ivar path: the Python expression that leads there from either value: ``["lines"][17].qty``. Empty for the values
-        themselves. A line of a long string is ``.split("\n")[3]``, a part of one ``[120:180]``.
+        themselves.
     :ivar left: the text of the left value there, ``right`` of the right value; bounded and redacted. Empty for a part
-        that is missing on that side. For lists of unequal length it can be ``3 items``, for sets the items of only
-        that side. Unequal objects with the same text are ``Cart()`` and ``another Cart()``.
+        that is missing on that side. For sets it has the items of only that side. Unequal objects with the same text
+        are ``Cart()`` and ``another Cart()``.
     """
 
     path: str

@@ -6,6 +6,7 @@ import decimal
 import enum
 import fractions
 import io
+import sys
 import types
 import unittest.mock
 import zoneinfo
@@ -182,8 +183,9 @@ def test_text_is_safe(value, label, text):
 @pytest.mark.parametrize("kind", [*hostile.instances()])
 def test_no_code_of_the_program_runs(kind):
     found = hostile.instances()
-    value = found[kind]
-    names = Names({"x": value}, {})
+    x = value = found[kind]
+    names = Names(sys._getframe())
+    assert names.value(ast.Name("x")) is x
     for each in (value, [value], {"a": value}, (value, 1), types.SimpleNamespace(a=value), Cart([value])):
         assert TEXTS.of(each)
     for text in (

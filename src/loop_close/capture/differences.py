@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, zip_longest
+from itertools import islice
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -29,7 +29,7 @@ from loop_close.capture.objects import (
 from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, is_plain
 from loop_close.model import Difference
 from loop_close.text import cut_apart, first_difference
-from loop_close.text.redact import MARK, clean, name_of_result
+from loop_close.text.redact import clean, name_of_result
 
 MAX_DIFFERENCES = 3
 _MAX_PATH = 200
@@ -134,11 +134,11 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def differences(left: Any, right: Any, texts: Texts, labels: Sequence[str] = ()) -> tuple[Difference, ...]:
-    r"""The first differences of two values, at most :data:`MAX_DIFFERENCES`.
+    """The first differences of two values, at most :data:`MAX_DIFFERENCES`.
 
     A path is an expression relative to the value: ``["lines"][17].qty``. The text of a side without the part is
-    empty. For two sets each text has the items that only this set contains. Strings of several lines are reported by
-    the first line that differs, ``.split("\n")[3]``. Long texts are cut around what differs in them.
+    empty. For two sets each text has the items that only this set contains. Long texts are cut around what differs in
+    them.
 
     :param labels: names of credentials that the values may have.
     """
@@ -152,11 +152,6 @@ def _difference(path: str, left: Any, right: Any, texts: Texts, labels: Sequence
     parts = [side[start : start + 2 * _AROUND] for side in sides] if is_text else sides
     labels = [f"{label}{path}" for label in labels] or [path]
     shown = ["" if side is MISSING else texts.of(side, *labels) for side in parts]
-    if is_text and any("\n" in side for side in parts) and not any(map(MARK.search, shown)):
-        pairs = zip_longest(*(side.split("\n") for side in sides), fillvalue=MISSING)
-        number, lines = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])
-        path += f'.split("\\n")[{number}]'
-        shown = ["" if line is MISSING else texts.of(line) for line in lines]
     one, two = cut_apart(shown, MAX_TEXT)
     return Difference(
         path=_shortened(path, _MAX_PATH), left=one, right=f"another {two}" if one == two else two

@@ -134,19 +134,10 @@ def global_names(frame: FrameType) -> Mapping[str, Any]:
 
 
 class Names:
-    """The names that the code of a frame sees, and what expressions made of them stand for.
+    """The names that the code of a frame sees, and what expressions made of them stand for."""
 
-    :ivar local: the local names.
-    """
-
-    def __init__(self, local: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
-        self.local = local
-        self._namespaces = (local, outer, vars(builtins))
-
-    @classmethod
-    def of(cls, frame: FrameType) -> Names:
-        """Those of a frame."""
-        return cls(local_names(frame), global_names(frame))
+    def __init__(self, frame: FrameType) -> None:
+        self._namespaces = (local_names(frame), global_names(frame), vars(builtins))
 
     def value(self, node: ast.expr) -> Any:
         """The object of a literal, a name, or a chain of attributes and items; or :data:`MISSING`."""

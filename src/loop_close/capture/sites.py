@@ -132,7 +132,7 @@ def _site(
     statement, scope = statement_of(trace), scope_of(code, frame.line)
     if statement is None or scope is None:
         return Site(frame=frame)
-    names = Names.of(trace.tb_frame)
+    names = Names(trace.tb_frame)
     # What a lambda or a comprehension was given comes from a caller that is not known.
     is_expression = code.co_name.startswith("<") and code.co_name != "<module>"
 

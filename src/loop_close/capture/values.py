@@ -68,8 +68,8 @@ _BRACKETS = {list: "[|]", tuple: "(|)", dict: "{|}", set: "{|}", frozenset: "{|}
 _SETS = (set, frozenset)
 _BASES = {id(base): base for base in (*SCALARS, *_BRACKETS)}
 _ARGUMENTS = vars(BaseException)["args"].__get__
-# Those at the end of a path: an item of a list has the name of the list, and a part of a string that of the string.
-_INDEXES = re.compile(r"(?:\[[0-9:-]{1,20}\]|\.split\(\"\\n\"\))+\Z")
+# Those at the end of a path: an item of a list has the name of the list.
+_INDEXES = re.compile(r"(?:\[[0-9:-]{1,20}\])+\Z")
 
 
 def is_plain(value: Any) -> bool:
