@@ -24,7 +24,6 @@ from loop_close.capture.objects import (
     declared_fields,
     fields_of,
     is_atom,
-    tuple_names,
 )
 from loop_close.capture.values import MAX_TEXT, SCALARS, Texts, is_plain
 from loop_close.model import Difference
@@ -73,11 +72,9 @@ def _leaves(left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
             yield path, one - two or MISSING, two - one or MISSING
         elif isinstance(one, dict):
             steps -= (len(one) + len(two)) // _PER_STEP
-            names = tuple_names(type(left)) if tuple_names(type(left)) == tuple_names(type(right)) else ()
             parts = []
             for key in islice({**one, **two}, max(steps, 0)):
-                is_field = family.startswith("class")
-                step = f".{names[key] if names else key}" if names or is_field else _subscript(key)
+                step = f".{key}" if family.startswith("class") else _subscript(key)
                 parts.append((path + step, one.get(key, MISSING), two.get(key, MISSING), depth + 1))
             stack += reversed(parts)
 

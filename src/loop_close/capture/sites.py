@@ -25,7 +25,7 @@ from loop_close.capture.differences import credentials_in
 from loop_close.capture.objects import Names, namespace_of, unwrap
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
-from loop_close.model import Frame, Site
+from loop_close.model import Frame, Origin, Site
 from loop_close.syntax import (
     Function,
     checked_expressions,
@@ -38,7 +38,7 @@ _MAX_STATEMENT = 300
 _LINES = 40
 
 
-def origin_of(found: Any, project: ProjectCode) -> Frame | None:
+def origin_of(found: Any, project: ProjectCode) -> Origin | None:
     """The definition of a function of the project, of a class that of its ``__init__``; None for anything else."""
     function = unwrap(found)
     if issubclass(type(function), type):
@@ -51,7 +51,7 @@ def origin_of(found: Any, project: ProjectCode) -> Frame | None:
         return None
     line, node = code.co_firstlineno, function_of(code)
     last = node.end_lineno if node is not None and node.end_lineno else line + _LINES
-    return Frame(
+    return Origin(
         file=file,
         line=line,
         function=code.co_qualname,
@@ -62,24 +62,18 @@ def origin_of(found: Any, project: ProjectCode) -> Frame | None:
 
 
 def _origins_in(
-    nodes: Sequence[ast.AST],
-    scope: ast.AST,
-    line: int,
-    find: Callable[[ast.expr], Frame | None],
-    *,
-    is_expression: bool,
-) -> list[Frame]:
+    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None]
+) -> list[Origin]:
     """What expressions call or read, and what made the values that were assigned to their names last; each once.
 
     Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
 
     :param scope: the function or module around it; only assignments above ``line`` count.
     :param find: the definition in the project that an expression names.
-    :param is_expression: the code is a lambda or a comprehension, whose names are not those of the scope.
     """
-    found: dict[Frame, None] = {}
+    found: dict[Origin, None] = {}
     seen: set[int] = set()
-    stack = [(node, not is_expression) for node in reversed(nodes)]
+    stack = [(node, True) for node in reversed(nodes)]
     while stack:
         node, is_followed = stack.pop()
         named = node.func if isinstance(node, ast.Call) else node
@@ -133,19 +127,16 @@ def _site(
     if statement is None or scope is None:
         return Site(frame=frame)
     names = Names(trace.tb_frame)
-    # What a lambda or a comprehension was given comes from a caller that is not known.
-    is_expression = code.co_name.startswith("<") and code.co_name != "<module>"
 
-    def origin(node: ast.expr) -> Frame | None:
+    def origin(node: ast.expr) -> Origin | None:
         found = origin_of(names.value(node), project)
         return None if found is not None and (found.file, found.function) in helpers else found
 
-    found = _origins_in(
-        checked_expressions(statement), scope, statement.lineno, origin, is_expression=is_expression
-    )
+    found = _origins_in(checked_expressions(statement), scope, statement.lineno, origin)
     origins = tuple(origin for origin in found if not origin.is_test) or tuple(found)
     values: tuple[tuple[str, str], ...] = ()
     labels = credentials_in(statement) if is_verdict else ()
+    is_expression = code.co_name.startswith("<") and code.co_name != "<module>"
     with contextlib.suppress(Exception):  # what cannot be read must not cost the site
         values = named_values(
             statement, names, texts, labels, is_test=frame.is_test, is_expression=is_expression

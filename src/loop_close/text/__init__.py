@@ -287,10 +287,7 @@ def listed(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = st
 
 def digest(*parts: str, size: int = 8) -> str:
     """Hexadecimal digits, two for each byte of ``size``, that tell these texts from others."""
-    try:
-        from _blake2 import blake2b  # what hashlib returns, without loading OpenSSL
-    except ImportError:
-        from hashlib import blake2b
+    from hashlib import blake2b  # late: it loads OpenSSL
 
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
