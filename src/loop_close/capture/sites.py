@@ -25,7 +25,7 @@ from loop_close.capture.differences import credentials_in
 from loop_close.capture.objects import Names, namespace_of, unwrap
 from loop_close.capture.values import Texts, named_values
 from loop_close.conventions import is_test_file
-from loop_close.model import Frame, Origin, Site
+from loop_close.model import Frame, Site
 from loop_close.syntax import (
     Function,
     checked_expressions,
@@ -38,7 +38,7 @@ _MAX_STATEMENT = 300
 _LINES = 40
 
 
-def origin_of(found: Any, project: ProjectCode) -> Origin | None:
+def origin_of(found: Any, project: ProjectCode) -> Frame | None:
     """The definition of a function of the project, of a class that of its ``__init__``; None for anything else."""
     function = unwrap(found)
     if issubclass(type(function), type):
@@ -51,7 +51,7 @@ def origin_of(found: Any, project: ProjectCode) -> Origin | None:
         return None
     line, node = code.co_firstlineno, function_of(code)
     last = node.end_lineno if node is not None and node.end_lineno else line + _LINES
-    return Origin(
+    return Frame(
         file=file,
         line=line,
         function=code.co_qualname,
@@ -62,8 +62,8 @@ def origin_of(found: Any, project: ProjectCode) -> Origin | None:
 
 
 def _origins_in(
-    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Origin | None]
-) -> list[Origin]:
+    nodes: Sequence[ast.AST], scope: ast.AST, line: int, find: Callable[[ast.expr], Frame | None]
+) -> list[Frame]:
     """What expressions call or read, and what made the values that were assigned to their names last; each once.
 
     Behind a function of the code under test its arguments do not count; behind a helper of the tests they do.
@@ -71,7 +71,7 @@ def _origins_in(
     :param scope: the function or module around it; only assignments above ``line`` count.
     :param find: the definition in the project that an expression names.
     """
-    found: dict[Origin, None] = {}
+    found: dict[Frame, None] = {}
     seen: set[int] = set()
     stack = [(node, True) for node in reversed(nodes)]
     while stack:
@@ -128,7 +128,7 @@ def _site(
         return Site(frame=frame)
     names = Names(trace.tb_frame)
 
-    def origin(node: ast.expr) -> Origin | None:
+    def origin(node: ast.expr) -> Frame | None:
         found = origin_of(names.value(node), project)
         return None if found is not None and (found.file, found.function) in helpers else found
 
