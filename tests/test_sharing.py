@@ -14,9 +14,9 @@ import pytest
 from loop_close.keys import records_of
 from loop_close.model import Evidence, Failure, RootCause
 from loop_close.records import Edit, Edits, FailureRecord, Run
-from loop_close.sharing import Sharing, agent_of, edit_key, within
+from loop_close.sharing import FORMAT, SharedError, SharedStore, Sharing, agent_of, edit_key, within
 from loop_close.store import Store
-from loop_close.store.shared import FORMAT, SharedError, SharedStore
+from loop_close.store.database import pack, unpack
 
 psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
 
@@ -48,7 +48,7 @@ class Agent:
 
     def share(self):
         sharing = Sharing(self.url, self.root)
-        sharing.agent = msgspec.structs.replace(sharing.agent, **self.names)
+        sharing.agent = sharing.agent._replace(**self.names)
         return sharing
 
     def store(self):
@@ -64,13 +64,13 @@ class Agent:
             run = msgspec.structs.replace(run, number=store.begin(run))
             store.finish(run, share=sharing.entry(run, before))
             if send:
-                sharing.learn(store, run, [])
+                sharing.learn(store, [])
         return run
 
     def learn(self, edits=()):
         self.sharing = self.share()
         with self.store() as store:
-            return self.sharing.learn(store, Run(id="now", failures=(FAILED,)), [CAUSE], edits)
+            return self.sharing.learn(store, [CAUSE], edits)
 
     def waiting(self):
         with self.store() as store:
@@ -86,73 +86,51 @@ def test_what_another_agent_tried_for_the_cause(agents):
     there, here = agents("there"), agents("here")
     there.run(FAILED)
     tried = there.run(FAILED, before=[FAILED], edits=EDIT)
-    (found,) = here.learn().attempts
+    (found,) = here.learn()
     assert (found.cause, found.machine, found.run, found.failing) == (CAUSE.id, "there", tried.number, 1)
     assert found.edits == (("a.py", "f", "1", "2"),)
     assert (found.is_cleared, found.is_same) == (False, False)
     there.run(before=[FAILED], edits=EDIT, later=1)
-    found = here.learn([EDIT]).attempts
+    found = here.learn([EDIT])
     assert [(each.is_cleared, each.is_same, each.failing) for each in found] == [
         (True, True, 0),
         (False, True, 1),
     ]
-    assert there.learn().attempts == ()
+    assert there.learn() == ()
 
 
 def test_run_of_some_tests_does_not_say_that_a_cause_is_gone(agents):
     agents("there").run(before=[FAILED], edits=EDIT, scope="-k other")
-    assert [each.is_cleared for each in agents("here").learn().attempts] == [False]
+    assert [each.is_cleared for each in agents("here").learn()] == [False]
 
 
 def test_run_without_an_edit_is_no_attempt(agents):
     agents("there").run(FAILED, before=[FAILED], edits=Edits(kind="ineffective", edits=EDIT.edits))
-    assert agents("here").learn().attempts == ()
-
-
-def test_on_how_many_machines_it_fails(agents):
-    assert agents("here").learn().machines == ()
-    red, green = agents("red"), agents("green")
-    red.run()
-    red.run(FAILED, later=1)
-    green.run(FAILED)
-    green.run(later=1)
-    green.run(FAILED, scope="-k a", later=2)
-    agents("linter").run(FailureRecord(source="mypy", test="x", cause="other"), later=1)
-    agents("elsewhere", project="other").run(FAILED)
-    agents("here").run()
-    found = agents("here").learn().machines
-    assert found == {CAUSE.id: (2, 4)}
-
-
-def test_outcomes_stay_at_home(agents, database):
-    agents("there").run(FAILED)
-    ((record,),) = ask(database, "SELECT record FROM loop_close.runs")
-    assert b"secret" not in record
+    assert agents("here").learn() == ()
 
 
 def test_runs_wait_until_the_server_is_there_and_are_sent_once(agents, tmp_path, database):
     offline = Agent(tmp_path, "postgresql://nobody@/none?host=/nowhere", "a")
-    offline.run(FAILED)
+    offline.run(FAILED, before=[FAILED], edits=EDIT)
     assert offline.sharing.note == "shared history: cannot connect; runs are sent later"
-    assert offline.learn().attempts == ()
+    assert offline.learn() == ()
     assert offline.waiting() == 1
     online = agents("a")
-    online.run(FAILED, send=False)
+    online.run(FAILED, before=[FAILED], edits=EDIT, send=False)
     with online.store() as store:
         waiting = store.unsent(9)
-        online.sharing.learn(store, Run(id="now"), [])
+        online.sharing.learn(store, [])
         assert (store.unsent(9), online.sharing.note) == ([], "")
         store.finish(Run(id=waiting[0][0]), share=waiting[0][1])
-        online.sharing.learn(store, Run(id="now"), [])
-    assert ask(database, "SELECT count(*) FROM loop_close.runs") == [(2,)]
-    assert ask(database, "SELECT count(*) FROM loop_close.causes") == [(2,)]
+        online.sharing.learn(store, [])
+    assert ask(database, "SELECT count(*) FROM loop_close.attempts") == [(2,)]
 
 
 def test_server_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr("loop_close.sharing.SECONDS", 0.3)
     server = socket.create_server(("127.0.0.1", 0))
     silent = Agent(tmp_path, f"postgresql://me:hunter2@127.0.0.1:{server.getsockname()[1]}/x", "a")
-    silent.run(FAILED)
+    silent.run(FAILED, before=[FAILED], edits=EDIT)
     assert silent.sharing.note == "shared history: no answer within 0.3 seconds; runs are sent later"
     assert silent.waiting() == 1
     server.close()
@@ -217,7 +195,7 @@ def test_grant_of_the_documentation_is_enough(agents, database, tmp_path):
         ask(database, "GRANT USAGE ON SCHEMA loop_close TO agents")
         ask(database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA loop_close TO agents")
         agent = Agent(tmp_path, database.replace("loop@", "agents@"), "a")
-        agent.run(FAILED)
+        agent.run(FAILED, before=[FAILED], edits=EDIT)
         assert (agent.waiting(), agent.sharing.note) == (0, "")
     finally:
         ask(database, "DROP OWNED BY agents")
@@ -229,26 +207,31 @@ def test_rows_that_are_not_ours_are_left_out(agents, database, record):
     bad, good = agents("bad"), agents("good")
     bad.run(FAILED, before=[FAILED], edits=EDIT)
     good.run(FAILED, before=[FAILED], edits=EDIT)
-    ask(database, "UPDATE loop_close.runs SET record = %s WHERE machine = 'bad'", (record,))
-    assert [each.machine for each in agents("here").learn().attempts] == ["good"]
+    ask(
+        database,
+        "UPDATE loop_close.attempts SET record = %s WHERE worktree = %s",
+        (record, bad.sharing.agent.worktree),
+    )
+    assert [each.machine for each in agents("here").learn()] == ["good"]
 
 
 def test_names_of_others_are_bounded_lines(agents, database):
     agents("there").run(FAILED, before=[FAILED], edits=EDIT)
-    ask(
-        database,
-        "UPDATE loop_close.runs SET machine = 'two' || chr(10) || 'lines', branch = repeat('x', 5000)",
-    )
-    (found,) = agents("here").learn().attempts
+    ((record,),) = ask(database, "SELECT record FROM loop_close.attempts")
+    sent = msgspec.msgpack.decode(unpack(record))
+    sent |= {"machine": "two\nlines", "branch": "x" * 5_000}
+    ask(database, "UPDATE loop_close.attempts SET record = %s", (pack(msgspec.msgpack.encode(sent)),))
+    (found,) = agents("here").learn()
     assert (found.machine, len(found.branch)) == ("two lines", 200)
 
 
 @pytest.mark.parametrize("odd", ["\0", "\\x41", "ä\t'\"", "𝄞", "%s", "\ud800"])
 def test_any_text_can_be_sent(agents, odd):
     there = agents("there", project=f"p{odd}")
-    there.run(FailureRecord(source=odd, test=odd, cause=f"k{odd}"), FAILED, before=[FAILED], edits=EDIT)
+    other = FailureRecord(source=odd, test=odd, cause=f"k{odd}")
+    there.run(FAILED, before=[other, FAILED], edits=EDIT)
     assert (there.sharing.note, there.waiting()) == ("", 0)
-    assert len(agents("here", project=f"p{odd}").learn().attempts) == 1
+    assert len(agents("here", project=f"p{odd}").learn()) == 1
 
 
 def test_edits_are_the_same_wherever_they_are_made():

@@ -223,7 +223,7 @@ def _recorded(
     notes = [*report.notes, *store.notes]
     if sharing is not None:
         tried = [step.edits for step in loop.steps]
-        report = replace(report, shared=sharing.learn(store, run, report.causes, tried))
+        report = replace(report, shared=sharing.learn(store, report.causes, tried))
         notes += [sharing.note] if sharing.note else []
     sides = _base_and_now(runs, loop, run, store)
     return replace(

@@ -319,18 +319,6 @@ class OtherAttempt(Record, frozen=True, kw_only=True):
     is_same: bool = False
 
 
-class SharedFacts(Record, frozen=True, kw_only=True):
-    """What the shared history knows about the root causes of a run.
-
-    :ivar machine: this machine's name in it.
-    :ivar machines: by the id of a root cause, on how many machines it fails, and of how many that ran the tests lately.
-    """
-
-    machine: str
-    attempts: tuple[OtherAttempt, ...] = ()
-    machines: Mapping[str, tuple[int, int]] = {}
-
-
 class Report(Record, frozen=True, kw_only=True):
     """The result of one run: everything that the prompt and the JSON report are made from.
 
@@ -339,7 +327,7 @@ class Report(Record, frozen=True, kw_only=True):
     :ivar edited: after a green run, the functions of the code under test that were edited in the loop, each as (file,
         qualified name, whether a test ran it), sorted; None if unknown. Changes to comments, formatting and docstrings
         do not count.
-    :ivar shared: what other agents' runs say of the root causes; None without a shared history.
+    :ivar shared: what other agents tried for the root causes; None without a shared history.
     :ivar rejected: the inputs of a merged report that took no part, each with the reason.
     :ivar run: the number of the run in the store, 0 without one.
     :ivar loop: the runs since the project was last done, with this one; None without a history.
@@ -358,7 +346,7 @@ class Report(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     edited: tuple[tuple[str, str, bool], ...] | None = None
     sources: tuple[SourceResult, ...] = ()
-    shared: SharedFacts | None = None
+    shared: tuple[OtherAttempt, ...] | None = None
     rejected: tuple[tuple[str, str], ...] = ()
     run: int = 0
     loop: Loop | None = None

@@ -1,7 +1,8 @@
-"""What a run sends to the shared history, and what it learns from it. Whatever goes wrong costs one note.
+"""The history that agents on several machines share: a PostgreSQL database with what each tried for which root cause.
 
-A server may be slow, or not there: each exchange runs in a thread that is given up after some seconds. What could not
-be sent stays in the store of this machine, and is sent by a later run.
+SQLite stays the history of this machine, and keeps what is to be sent. Whatever goes wrong costs one note: a server may
+be slow, or not there, so each exchange runs in a thread that is given up after some seconds. What others wrote is
+untrusted: it is bounded here, and made safe by who shows it.
 """
 
 from __future__ import annotations
@@ -9,26 +10,17 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from loop_close.keys import records_of
-from loop_close.model import OtherAttempt, RootCause, SharedFacts
+from loop_close.model import OtherAttempt, RootCause
 from loop_close.process import host
-from loop_close.records import Edits, FailureRecord, Run
-from loop_close.store.database import encode
-from loop_close.store.shared import (
-    Agent,
-    AttemptRow,
-    SharedError,
-    SharedRun,
-    SharedStore,
-)
+from loop_close.records import Edits, FailureRecord, Record, Run
+from loop_close.store.database import ColumnError, StoreError, encode, pack, plain, unpack
 from loop_close.text import cut, digest, one_line
 
 if TYPE_CHECKING:
@@ -38,14 +30,62 @@ _Result = TypeVar("_Result")
 
 #: Seconds that the exchange of a run with the server may take.
 SECONDS = 3.0
-_AT_ONCE = 50  # runs that are sent
+_AT_ONCE = 50  # attempts that are sent
 _MOST_CAUSES = 5  # that are asked about
 _MOST_EDITS = 5
 _MOST_LINE = 120
-_MOST_FAILURES = 50
 _MACHINE_ID = "/etc/machine-id"
 #: Variables of CI systems that name the branch: they check out a commit.
 _BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "CIRCLE_BRANCH", "BUILDKITE_BRANCH")
+
+#: The format of the tables. A database of another one is neither read nor written.
+FORMAT = 4
+_MOST_ATTEMPTS = 10
+_MOST_RECORD = 50_000  # in bytes, packed
+# Any number that other programs do not lock.
+_LOCK = 0x6C6F6F70636C6F73
+_LONGEST_STATEMENT = 2_000  # in ms
+_CONNECT = 2  # in seconds: libpq takes no less
+_TABLES = (
+    "CREATE TABLE loop_close.format(number integer NOT NULL)",
+    # began: by the machine's clock, in seconds. edit: see edit_key. record: an OtherAttempt in MessagePack, packed.
+    "CREATE TABLE loop_close.attempts(run uuid NOT NULL, cause text NOT NULL, project text NOT NULL,"
+    " worktree text NOT NULL, began double precision NOT NULL, edit text NOT NULL, record bytea NOT NULL,"
+    " PRIMARY KEY(run, cause))",
+    "CREATE INDEX attempts_by_cause ON loop_close.attempts(project, cause, began)",
+)
+
+
+class SharedError(StoreError):
+    """The shared history cannot be used; the text says why, in one line for a user, without any part of the URL."""
+
+
+class Agent(NamedTuple):
+    """Who runs tests of which project; two agents differ in the worktree.
+
+    :ivar project: the same for all clones of a project.
+    :ivar worktree: a digest of the machine and of where the files are.
+    """
+
+    project: str
+    machine: str
+    worktree: str
+    branch: str
+
+
+class Sent(Record, frozen=True):
+    """A run after an edit, as it waits in the store and is sent.
+
+    :ivar run: its id. :ivar edit: :func:`edit_key` of what was edited.
+    :ivar attempts: one for each root cause that failed before the run; of each ``cause`` is its key.
+    """
+
+    run: str
+    began: float
+    project: str
+    worktree: str
+    edit: str
+    attempts: tuple[OtherAttempt, ...]
 
 
 def agent_of(root: Path, environ: Mapping[str, str]) -> Agent:
@@ -97,6 +137,9 @@ def _same_address(address: str) -> str:
     return f"{host_part.rpartition('@')[2].partition(':')[0].lower()}/{path.strip('/').removesuffix('.git')}"
 
 
+# --- what is sent, and what is asked
+
+
 class Sharing:
     """One run's part in the shared history.
 
@@ -109,67 +152,63 @@ class Sharing:
         self.agent = agent_of(root, os.environ)
 
     def entry(self, run: Run, before: Iterable[FailureRecord]) -> bytes:
-        """What is to be sent of a run, for :meth:`loop_close.store.Store.finish`.
+        """What is to be sent of a run, for :meth:`loop_close.store.Store.finish`; empty if it was no attempt.
 
         :param before: the failures that were known before the run.
         """
-        sources = (*run.outcomes, *(record.source for record in run.failures))
-        omitted = run.omitted + max(len(run.failures) - _MOST_FAILURES, 0)
-        sent = msgspec.structs.replace(
-            run, outcomes={}, failures=run.failures[:_MOST_FAILURES], omitted=omitted, objection=None
+        if run.edits.kind != "effective" or not (causes := _causes(before)):
+            return b""
+        is_whole = not run.scope and not run.incomplete and run.exit_code is not None
+        attempts = (
+            OtherAttempt(
+                cause=cause,
+                machine=self.agent.machine,
+                branch=self.agent.branch,
+                run=run.number,
+                edits=tuple(_short(run.edits)),
+                failing=len(run.failures) + run.omitted,
+                is_cleared=is_whole and cause not in _causes(run.failures),
+            )
+            for cause in causes
         )
-        row = SharedRun(
-            agent=self.agent,
-            run=sent,
-            before=_causes(before),
-            after=_causes(run.failures),
-            tools=tuple(sorted({*map(tool_of, sources)})),
-            is_whole=not run.scope and not run.incomplete and run.exit_code is not None,
+        return encode(
+            Sent(
+                run=run.id,
+                began=run.began,
+                project=self.agent.project,
+                worktree=self.agent.worktree,
+                edit=edit_key(run.edits),
+                attempts=tuple(attempts),
+            )
         )
-        return encode(row)
 
     def learn(
-        self, store: Store, run: Run, causes: Sequence[RootCause], edits: Iterable[Edits] = ()
-    ) -> SharedFacts:
-        """Send what waits in the store, then ask what others know of these root causes.
+        self, store: Store, causes: Sequence[RootCause], edits: Iterable[Edits] = ()
+    ) -> tuple[OtherAttempt, ...]:
+        """Send what waits in the store, then ask what others tried for these root causes.
 
-        :param run: this run, which waits there. :param edits: those of this loop: others may have tried the same.
-        :returns: no more than the machine's name if the server does not answer.
+        :param edits: those of this loop: others may have tried the same.
+        :returns: the same edits first, then what cleared the cause; nothing if the server does not answer.
         :raises StoreError: if the store cannot be used.
         """
         ids = {key: cause.id for cause in causes for key in _causes(records_of((cause,), ""))}
-        tools = {record.cause: tool_of(record.source) for record in run.failures if record.cause in ids}
-        asked = dict(islice(tools.items(), _MOST_CAUSES))
+        asked = [*ids][:_MOST_CAUSES]
+        own = [key for key in map(edit_key, edits) if key]
         waiting = store.unsent(_AT_ONCE)
-        nothing = SharedFacts(machine=self.agent.machine)
 
-        def work() -> SharedFacts:
+        def work() -> list[OtherAttempt]:
             with SharedStore(self._url) as shared:
-                shared.send([*_rows(waiting)])
-                return self._facts(shared, ids, asked, edits) if asked else nothing
+                shared.send([*_sent(waiting)])
+                return shared.attempts(self.agent, asked, own) if asked else []
 
         try:
-            facts = within(SECONDS, work)
+            found = within(SECONDS, work)
         except SharedError as error:
             self.note = f"shared history: {error}; runs are sent later"
-            return nothing
+            return ()
         store.forget_sent(name for name, _ in waiting)
-        return facts
-
-    def _facts(
-        self, shared: SharedStore, ids: Mapping[str, str], tools: Mapping[str, str], edits: Iterable[Edits]
-    ) -> SharedFacts:
-        own = {*map(edit_key, edits)} - {""}
-        attempts = [_attempt(ids[row.cause], row, own) for row in shared.attempts(self.agent, [*tools])]
-        machines: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-        for key, machine, is_failing in shared.machines(self.agent, tools):
-            known = machines[ids[key]]
-            known[machine] = known.get(machine, False) or is_failing
-        return SharedFacts(
-            machine=self.agent.machine,
-            attempts=tuple(sorted(attempts, key=lambda each: (not each.is_same, not each.is_cleared))),
-            machines={cause: (sum(known.values()) + 1, len(known) + 1) for cause, known in machines.items()},
-        )
+        named = [msgspec.structs.replace(each, cause=ids[each.cause]) for each in found]
+        return tuple(sorted(named, key=lambda each: (not each.is_same, not each.is_cleared)))
 
 
 def within(seconds: float, work: Callable[[], _Result]) -> _Result:
@@ -196,16 +235,11 @@ def within(seconds: float, work: Callable[[], _Result]) -> _Result:
     return found[0]
 
 
-def _rows(waiting: Iterable[tuple[str, bytes]]) -> Iterator[SharedRun]:
+def _sent(waiting: Iterable[tuple[str, bytes]]) -> Iterator[Sent]:
     """What waits, without that of another version, which need not wait any longer."""
     for _, data in waiting:
         with contextlib.suppress(msgspec.DecodeError):
-            yield msgspec.msgpack.decode(data, type=SharedRun)
-
-
-def tool_of(source: str) -> str:
-    """The tool of a source: machines with other interpreters are compared."""
-    return source.partition("@")[0].partition(":")[0]
+            yield msgspec.msgpack.decode(data, type=Sent)
 
 
 def _causes(records: Iterable[FailureRecord]) -> tuple[str, ...]:
@@ -225,20 +259,6 @@ def _changed_lines(diff: str) -> list[str]:
     return [line.rstrip() for line in diff.split("\n") if line[:1] in ("-", "+")]
 
 
-def _attempt(cause: str, row: AttemptRow, own: Collection[str]) -> OtherAttempt:
-    run = row.run
-    return OtherAttempt(
-        cause=cause,
-        machine=one_line(row.machine),
-        branch=one_line(row.branch),
-        run=run.number,
-        edits=tuple(_short(run.edits)),
-        failing=len(run.failures) + max(run.omitted, 0),
-        is_cleared=row.is_cleared,
-        is_same=edit_key(run.edits) in own,
-    )
-
-
 def _short(edits: Edits) -> Iterator[tuple[str, str, str, str]]:
     """The edits: file, function, and the line before and after if a single line was replaced."""
     for edit in [edit for edit in edits.edits if edit.is_effective][:_MOST_EDITS]:
@@ -246,3 +266,135 @@ def _short(edits: Edits) -> Iterator[tuple[str, str, str, str]]:
         is_short = [line[:1] for line in lines] == ["-", "+"]
         before, after = (cut(line[1:].strip(), _MOST_LINE) for line in lines) if is_short else ("", "")
         yield edit.file, edit.function, before, after
+
+
+# --- the database
+
+
+class SharedStore:
+    """A connection to the shared history; its tables are made if needed. Each method is a transaction.
+
+    It is not to be used across a fork.
+
+    :param url: of the database; libpq reads what it leaves out from its environment, service and password files.
+    :raises SharedError: if it cannot be used; so do all methods.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise SharedError("it needs psycopg: pip install 'pytest-loop-close[postgres]'") from None
+        self._errors: tuple[type[Exception], ...] = (psycopg.Error, OSError)
+        # A pooler may hand each transaction to another connection: no prepared statements.
+        options: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "client_encoding": "utf8"}
+        options |= {"connect_timeout": _CONNECT, "fallback_application_name": "loop-close"}
+        try:
+            self._connection: Any = psycopg.connect(url, **options)
+        except self._errors:  # its text names hosts and users
+            raise SharedError("cannot connect") from None
+        try:
+            with self._transaction():
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; more than once is fine."""
+        with contextlib.suppress(*self._errors):
+            self._connection.close()
+
+    def send(self, rows: Sequence[Sent]) -> None:
+        """Add the attempts, all or none; what is there already stays as it is."""
+        with self._transaction():
+            for row in rows:
+                for each in row.attempts:
+                    self._execute(
+                        "INSERT INTO loop_close.attempts(run, cause, project, worktree, began, edit, record)"
+                        " VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                        *(row.run, *_texts((each.cause, row.project, row.worktree)), row.began, row.edit),
+                        pack(encode(each)),
+                    )
+
+    def attempts(self, agent: Agent, causes: Sequence[str], edits: Sequence[str]) -> list[OtherAttempt]:
+        """The last attempts of other agents at these causes; damaged rows are left out.
+
+        :param causes: their keys; ``edits``: keys of edits that are the same as one here.
+        """
+        with self._transaction():
+            rows = self._execute(
+                "SELECT k.number, a.edit = ANY(%s), a.record"
+                " FROM unnest(%s::text[]) WITH ORDINALITY AS k(cause, number)"
+                " CROSS JOIN LATERAL (SELECT * FROM loop_close.attempts"
+                " WHERE project = %s AND cause = k.cause AND worktree <> %s"
+                f" AND octet_length(record) <= {_MOST_RECORD} ORDER BY began DESC LIMIT {_MOST_ATTEMPTS}) a"
+                " ORDER BY a.began DESC",
+                *(list(edits), _texts(causes), *_texts((agent.project, agent.worktree))),
+            ).fetchall()
+        found = []
+        for number, is_same, record in rows:
+            with contextlib.suppress(ColumnError, msgspec.DecodeError):
+                each = msgspec.msgpack.decode(unpack(bytes(record)), type=OtherAttempt)
+                found.append(
+                    msgspec.structs.replace(
+                        each,
+                        cause=causes[number - 1],
+                        machine=one_line(each.machine),
+                        branch=one_line(each.branch),
+                        is_same=is_same,
+                    )
+                )
+        return found
+
+    def _prepare(self) -> None:
+        """Make the tables, where they are missing."""
+        # IF NOT EXISTS does not help where others create them at the same time; a session's lock fails behind a pooler.
+        self._execute("SELECT pg_advisory_xact_lock(%s)", _LOCK)
+        # Not by to_regclass: it may not see yet what another process has just made.
+        if not self._has(
+            "SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'loop_close' AND c.relname = 'format'"
+        ):
+            # Not by IF NOT EXISTS, which asks for the right to make one even where an administrator made it.
+            if not self._has("SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'loop_close'"):
+                self._execute("CREATE SCHEMA loop_close")
+            for statement in _TABLES:
+                self._execute(statement)
+            self._execute("INSERT INTO loop_close.format VALUES (%s)", FORMAT)
+        (found,) = self._execute("SELECT max(number) FROM loop_close.format").fetchone()
+        if found != FORMAT:
+            raise SharedError(
+                f"it was written by another version of loop-close (format {found}, not {FORMAT})"
+            )
+
+    def _has(self, query: str) -> bool:
+        return self._execute(query).fetchone() is not None
+
+    def _execute(self, statement: str, *values: Any) -> Any:
+        return self._connection.execute(statement.encode(), values)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """One transaction, whose errors are named by their kind: their texts name hosts and users."""
+        try:
+            with self._connection.transaction():
+                # One that is stopped here, as a laptop that is closed, must not keep what others wait for.
+                self._execute(
+                    f"SET LOCAL statement_timeout = {_LONGEST_STATEMENT};"
+                    f" SET LOCAL idle_in_transaction_session_timeout = {5 * _LONGEST_STATEMENT}"
+                )
+                yield
+        except self._errors as error:
+            raise SharedError(f"the server reports {type(error).__name__}") from None
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    """Texts for columns: PostgreSQL takes no NUL either."""
+    return [plain(text).replace("\0", "\\0") for text in texts]

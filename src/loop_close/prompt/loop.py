@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from loop_close.conventions import PYTHON, is_test_file
 from loop_close.keys import test_key
 from loop_close.loop import is_stuck
-from loop_close.model import OtherAttempt, Report, RootCause, SharedFacts
+from loop_close.model import OtherAttempt, Report, RootCause
 from loop_close.prompt import line_of, number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
@@ -329,21 +329,11 @@ def _oldest(tests: Sequence[FailingTest]) -> FailingTest:
 
 
 def shared_lines(report: Report, tokens: int) -> Iterator[str]:
-    """The section of the prompt: what other agents' runs say of each root cause, a line each."""
-    shared = report.shared
-    if shared is None:
-        return
+    """The section of the prompt: what other agents tried for each root cause, a line each."""
     for number, cause in enumerate(report.causes, 1):
         which = f"{number}. " if len(report.causes) > 1 else ""
-        yield from (f"- {which}{line}" for line in _of_others(cause, shared))
-
-
-def _of_others(cause: RootCause, shared: SharedFacts) -> Iterator[str]:
-    if cause.id in shared.machines:
-        failing, machines = shared.machines[cause.id]
-        yield f"Fails on {failing} of {machines} machines."
-    attempts = [each for each in shared.attempts if each.cause == cause.id]
-    yield from (f"{_of_other(each)}." for each in attempts[:_MOST_OTHERS])
+        attempts = [each for each in report.shared or () if each.cause == cause.id]
+        yield from (f"- {which}{_of_other(each)}." for each in attempts[:_MOST_OTHERS])
 
 
 def _of_other(found: OtherAttempt) -> str:

@@ -232,21 +232,15 @@ def _loop_in_short(loop: Loop) -> dict[str, Any]:
 # --- what only a shared history can say of a root cause
 
 
-def _shared(report: Report) -> dict[str, Any] | None:
-    """What other agents' runs say of each root cause; None without a shared history."""
-    shared = report.shared
-    if shared is None:
+def _shared(report: Report) -> list[dict[str, Any]] | None:
+    """What other agents tried for each root cause; None without a shared history."""
+    if report.shared is None:
         return None
     names = ("file", "function", "before", "after")
-    attempts = [
+    return [
         {
             **{name.removeprefix("is_"): value for name, value in asdict(each).items()},
             "edits": [dict(zip(names, edit, strict=True)) for edit in each.edits],
         }
-        for each in shared.attempts
+        for each in report.shared
     ]
-    machines = [
-        {"cause": cause, "failing": failing, "machines": number}
-        for cause, (failing, number) in shared.machines.items()
-    ]
-    return {"machine": shared.machine, "attempts": attempts, "machines": machines}
