@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import io
 import re
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -22,9 +20,8 @@ Content = Callable[[str], bytes | None]
 MAX_EDITS = 40
 MAX_DIFFS = 12
 _PROSE = (".md", ".rst")
-_ABSTRACT = {"@abstractmethod", "@abc.abstractmethod"}
-# To parse a million characters takes 0.5 s, 1 s if they are dense: if a whole branch changed, files are named.
-_MAX_PARSED = 1_000_000
+# To parse a million characters takes 0.3 s, 1 s if they are dense: if a whole branch changed, files are named.
+_MAX_PARSED = 1_500_000
 # A comment for a checker or for coverage has an effect.
 _DIRECTIVE = re.compile(r"#[ \t]*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
@@ -39,7 +36,7 @@ def between(before: Mapping[str, str], after: Mapping[str, str], content: Conten
     :returns: at most 40 edits: effective ones first; of these code under test, then other files, then tests. Never
         ``unknown``.
     """
-    found = sorted(_with_moves(_differences(before, after, content)), key=_order)
+    found = sorted(_differences(before, after, content), key=_order)
     kind: EditKind = "none"
     if found:
         kind = "effective" if found[0].is_effective else "ineffective"
@@ -50,43 +47,33 @@ def between(before: Mapping[str, str], after: Mapping[str, str], content: Conten
 def edited_functions(
     before: Mapping[str, str], after: Mapping[str, str], content: Content
 ) -> set[tuple[str, str]] | None:
-    """The functions of the code under test that were edited, added or moved, and still exist.
-
-    Left out are functions without a body (``...``, an abstract method), and the bodies of classes and modules.
+    """The functions of the code under test that were edited or added, without the bodies of classes and modules.
 
     :returns: as (file, qualified name); None if a file could not be compared function by function.
     """
     old, new = ({path: side[path] for path in side if is_under_test(path)} for side in (before, after))
     found = set()
-    for each in _with_moves(_differences(old, new, content)):
+    for each in _differences(old, new, content):
         part = each.new
         if part is None or not each.is_effective:
             continue
         if not part.name and part.size:
             return None
-        if part.is_function and not _is_abstract(part):
-            found.add((each.path_after or each.path, part.name))
+        if part.is_function:
+            found.add((each.path, part.name))
     return found
-
-
-def _is_abstract(part: CodePart) -> bool:
-    lines = [line.strip() for line in part.source if line.strip()]
-    last = lines[-1] if lines else ""
-    return last == "..." or last.endswith(": ...") or not _ABSTRACT.isdisjoint(lines)
 
 
 class _Difference(NamedTuple):
     """A part of a file that differs, or a whole file, which has an empty name.
 
     :ivar old: None if it was added; ``new``: None if it was removed.
-    :ivar path_after: the file of the new part if it was moved.
     """
 
     path: str
     old: CodePart | None
     new: CodePart | None
     is_effective: bool = True
-    path_after: str = ""
 
     @property
     def part(self) -> CodePart:
@@ -97,8 +84,6 @@ class _Difference(NamedTuple):
 
     @property
     def change(self) -> Change:
-        if self.path_after:
-            return "moved"
         if self.old is None:
             return "added"
         return "removed" if self.new is None else "edited"
@@ -111,16 +96,14 @@ def _order(each: _Difference) -> tuple[bool, int, str, int, str]:
 
 def _edit(each: _Difference, *, has_diff: bool) -> Edit:
     old, new = each.old, each.new
-    is_moved = each.change == "moved"
     diff = ""
-    if has_diff and each.is_effective and not is_moved:
+    if has_diff and each.is_effective:
         diff = diff_of(old.source if old else (), new.source if new else ())
     return Edit(
         file=each.path,
-        function=(old or each.part).name,
+        function=each.part.name,
         change=each.change,
         is_effective=each.is_effective,
-        moved_to=(each.path_after, each.part.name) if is_moved else ("", ""),
         diff=diff,
     )
 
@@ -148,22 +131,14 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str], content: C
 
 
 def _text(digest: str | None, content: Content) -> str | None:
-    """The text of one side; empty if there is no file, None if it is not kept."""
-    data = b"" if digest is None else content(digest)
-    return None if data is None else decoded(data)
+    """The text of one side; empty if there is no file, None if it is not kept.
 
-
-def decoded(content: bytes) -> str:
-    r"""The text, by its BOM or coding cookie, else as UTF-8; what cannot be decoded becomes ``U+FFFD``.
-
-    Every line ends in ``\n``, as for the parser: other line breaks are formatting.
+    Lines end as for the parser: other line breaks are formatting. It refuses what is not UTF-8.
     """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        text = content.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        text = content.decode("utf-8", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    data = b"" if digest is None else content(digest)
+    if data is None:
+        return None
+    return data.decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _by_part(
@@ -182,17 +157,13 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Differe
     difference = _Difference(path, old, new)
     if old is None or new is None:
         return difference if difference.part.size or difference.part.name != MODULE else None
-    # Where parts inside it are new or gone, these are listed; else they have other places.
-    is_other_order = old.inner != new.inner and dict(old.inner).keys() == dict(new.inner).keys()
-    if old.meaning != new.meaning or is_other_order:
-        return difference
-    if _remarks(old) == _remarks(new):
+    if old.meaning != new.meaning:
+        # If only the parts inside differ, they are listed; if they are the same, their order differs.
+        is_inner = old.statements == new.statements and old.inner != new.inner
+        return None if is_inner else difference
+    if old.source == new.source:
         return None
     return difference._replace(is_effective=_directives(old) != _directives(new))
-
-
-def _remarks(part: CodePart) -> list[str]:
-    return [line.strip() for line in part.source if line.strip()]
 
 
 def _directives(part: CodePart) -> list[str]:
@@ -217,8 +188,7 @@ def _file(digest: str | None, text: str | None) -> CodePart | None:
     if digest is None:
         return None
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
-    size = 0 if text == "" else _SMALLEST  # no file with a content is like another one by chance
-    return CodePart(name="", start=1, end=len(lines), meaning=digest, size=size, source=lines)
+    return CodePart(name="", start=1, end=len(lines), meaning=digest, size=int(text != ""), source=lines)
 
 
 # --- a diff that is short, redacted, and made in bounded time
@@ -268,38 +238,3 @@ def _cut(lines: list[str]) -> str:
     return "\n".join(
         line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines
     )
-
-
-# --- what was moved: gone in one place, and there again with the same meaning in another
-
-# Smaller ones are alike by chance: a function that passes has 2 nodes, one that returns an attribute 4.
-_SMALLEST = 10
-
-
-def _with_moves(differences: Sequence[_Difference]) -> list[_Difference]:
-    """Join each removed part with the added part that replaced it, if there is only one."""
-    kept = dict(enumerate(differences))
-    for tier in range(4):
-        groups: dict[tuple[str, str], list[int]] = {}
-        for at, each in kept.items():
-            if each.change in ("added", "removed"):
-                groups.setdefault((each.part.meaning, _keys(each)[tier]), []).append(at)
-        for group in groups.values():
-            removed = [at for at in group if kept[at].new is None]
-            added = [at for at in group if kept[at].old is None]
-            if len(removed) == len(added) == 1:
-                gone, found = kept[removed[0]], kept.pop(added[0])
-                is_effective = gone.is_effective or found.is_effective
-                moved = gone._replace(new=found.new, path_after=found.path, is_effective=is_effective)
-                kept[removed[0]] = moved
-    return [*kept.values()]
-
-
-def _keys(each: _Difference) -> tuple[str, str, str, str]:
-    """What a part and the one that replaced it share, the most telling first: file name and name, name, last name.
-
-    Then nothing but the meaning, which says little of a tiny function.
-    """
-    part, file = each.part, each.path.rpartition("/")[2]
-    is_tiny = part.is_function and part.size < _SMALLEST
-    return f"{file}:{part.name}", part.name, part.name.rpartition(".")[2], part.name if is_tiny else ""

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 Outcome = Literal["passed", "failed", "skipped", "xfailed", "xpassed"]
-Change = Literal["added", "removed", "edited", "moved"]
+Change = Literal["added", "removed", "edited"]
 EditKind = Literal["unknown", "none", "ineffective", "effective"]
 Advance = Literal["", "fewest", "collected", "changed"]
 Verdict = Literal["done", "failing", "unknown", "stuck", "objected"]
@@ -62,7 +62,6 @@ class Edit(Record, frozen=True):
     :ivar function: qualified name; ``<module>`` for statements outside of functions and classes; empty for a whole
         file, such as one that is not Python or cannot be parsed.
     :ivar is_effective: more than comments, formatting, docstrings or prose changed.
-    :ivar moved_to: for ``moved``, the new (file, function).
     :ivar diff: a unified diff without its header, bounded and redacted; empty if the content is not kept.
     """
 
@@ -70,7 +69,6 @@ class Edit(Record, frozen=True):
     function: str = ""
     change: Change = "edited"
     is_effective: bool = True
-    moved_to: tuple[str, str] = ("", "")
     diff: str = ""
 
 

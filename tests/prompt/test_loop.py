@@ -74,7 +74,6 @@ def test_what_was_edited_is_named_and_counted(found, omitted, expected):
         (Edit(file="a.py", function="<module>"), "`a.py`"),
         (Edit(file="data.json", change="removed"), "`data.json` (removed)"),
         (Edit(file="a.py", function="f", change="added"), "`f` in `a.py` (added)"),
-        (Edit(file="a.py", function="f", change="moved", moved_to=("b.py", "g")), "`f` (now `b.py:g`)"),
         (Edit(file="`\n# h.py", function="\x1b[1mf"), "`f` in `` ` # h.py ``"),
     ],
 )

@@ -62,7 +62,7 @@ OUTCOMES = st.dictionaries(
                 st.builds(FailureRecord, source=st.text(max_size=5), test=st.text(max_size=9)), max_size=3
             ).map(tuple),
             edits=st.builds(
-                Edits, kind=st.just("effective"), edits=st.just((Edit(file="a.py", moved_to=("b.py", "f")),))
+                Edits, kind=st.just("effective"), edits=st.just((Edit(file="a.py", function="f"),))
             ),
         ),
         max_size=4,

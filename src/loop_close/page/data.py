@@ -223,8 +223,7 @@ def edit_words(edit: Edit) -> str:
     """``edited total() in src/cart.py``, as plain text of one line."""
     what = f"{edit.function}() in " if edit.function not in ("", MODULE) else ""
     change = edit.change if edit.is_effective else "comments or formatting of"
-    to = f" to {edit.moved_to[1]}() in {edit.moved_to[0]}" if edit.change == "moved" else ""
-    return _line(f"{change} {what}{edit.file}{to}", 160)
+    return _line(f"{change} {what}{edit.file}", 160)
 
 
 def _line(text: str, limit: int = _MAX_LINE) -> str:

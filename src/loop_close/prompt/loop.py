@@ -81,9 +81,6 @@ def since_done(report: Report, tokens: int) -> Iterator[str]:
 
 def place_of_edit(edit: Edit) -> str:
     """`` `total` in `src/cart.py` ``, with its fate if it was not edited in place."""
-    if edit.change == "moved":
-        file, function = edit.moved_to
-        return f"{span(edit.function, 60)} (now {span(f'{file}:{function}', 100)})"
     change = f" ({edit.change})" if edit.change in ("added", "removed") else ""
     is_part = edit.function not in ("", MODULE)
     where = f"{span(edit.function, 60)} in {span(edit.file, 100)}" if is_part else span(edit.file, 100)

@@ -80,8 +80,6 @@ def test_new_test_code_counts_on_the_traceback_and_in_conftests(frames, function
     [
         ("Cart.tax", "'Cart' object has no attribute 'tax'", {"change": "removed"}, {"Cart.tax": 4}),
         ("Cart.tax", "'Cart' object has no attribute 'taxes'", {"change": "removed"}, {}),
-        ("tax", "name 'tax' is not defined", {"change": "moved", "moved_to": (SRC, "vat")}, {"vat": 4}),
-        ("tax", "no rate", {"change": "moved", "moved_to": (SRC, "vat")}, {}),
     ],
 )
 def test_a_function_that_is_gone_counts_if_the_failure_names_it(function, message, fields, expected):
