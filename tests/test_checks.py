@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.checks import Check, checks_of, digests_of, root_of, variables, words_of
+from loop_close.checks import Check, checks_of, environment_of, root_of, variables, words_of
 from loop_close.settings import Settings, SettingsError, parse_settings
 
 
@@ -104,7 +104,7 @@ class TestEnvironment:
     """Equal as long as the interpreter and the installed distributions are."""
 
     def digest(self, path: Path) -> str:
-        return digests_of([str(path)])[str(path)]
+        return environment_of([str(path)])
 
     def test_a_distribution_and_an_interpreter_change_it(self, tmp_path: Path) -> None:
         python = tmp_path / "env" / "bin" / "python"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +12,13 @@ import pytest
 
 from loop_close import gate
 from loop_close.checks import Check
+from loop_close.gate import Facts
 from loop_close.records import Objection, OldOutcome, Run, State
 from loop_close.store import Store
 from loop_close.tree import Tree
 
 CHECKS = (Check(name="tests", command=("pytest",)), Check(name="types", command=("mypy",)))
 NOW = Tree(digest="now", files={}, stamps={})
-ENVIRONMENTS = {"/py": "env"}
 
 
 def result(number: int, check: str = "tests", **more: Any) -> Run:
@@ -38,6 +39,11 @@ def result(number: int, check: str = "tests", **more: Any) -> Run:
     return msgspec.structs.replace(run, **more)
 
 
+def judged(runs: Sequence[Run], checks: tuple[Check, ...], against: Any) -> State:
+    facts = Facts(None, checks, NOW, runs, against)  # type: ignore[arg-type]
+    return gate.judge(facts, lambda programs: "env" if [*programs] == ["/py"] else "")
+
+
 def baseline(digest: str = "old", **functions: tuple[str, ...]) -> Any:
     return SimpleNamespace(digest=digest, functions=functions, accepted=())
 
@@ -55,7 +61,7 @@ class TestJudge:
     """By the newest result of each check on the present tree and environment."""
 
     def judge(self, *runs: Run, checks: tuple[Check, ...] = CHECKS[:1], against: Any = None) -> State:
-        return gate.judge(checks, runs, NOW, ENVIRONMENTS, against or baseline())
+        return judged(runs, checks, against or baseline())
 
     def test_done_if_every_check_is_green(self) -> None:
         runs = (result(1), result(2, "types"))
@@ -119,7 +125,7 @@ class TestJudge:
         assert self.judge(*runs, against=baseline("new")).verdict == "unknown"
 
     def test_a_baseline_that_is_gone_is_unknown(self) -> None:
-        assert gate.judge(CHECKS[:1], [result(1)], NOW, ENVIRONMENTS, None).verdict == "unknown"
+        assert judged([result(1)], CHECKS[:1], None).verdict == "unknown"
 
 
 class TestState:

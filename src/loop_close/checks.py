@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from loop_close import files
@@ -46,8 +46,7 @@ _SITES = (
     *("lib*/python3*/*-packages", "lib*/pypy3*/*-packages", "lib*/*-packages", "Lib/*-packages"),
     "local/lib/python3*/*-packages",
 )
-# Of pyvenv.cfg: whether packages outside of the environment are imported too, and where the interpreter is from.
-_SHARES_PACKAGES = re.compile(r"^include-system-site-packages\s*=\s*true\s*$", re.M)
+# Of pyvenv.cfg: where the interpreter is from.
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.M)
 
 
@@ -99,10 +98,7 @@ def is_ours(folder: Path) -> bool:
     """Whether it has a state folder or our settings, so that somebody uses loop-close there."""
     try:
         return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
-    except (
-        files.UnusablePathError,
-        OSError,
-    ):  # of the root it is reported later; other folders do not matter
+    except (files.UnusablePathError, OSError):  # of the root it is reported later; others do not matter
         return False
 
 
@@ -145,42 +141,33 @@ def words_of(check: Check, variables: Mapping[str, str]) -> tuple[str, ...]:
 # --- the environment
 
 
-def environment_of(program: str) -> str:
-    """A digest of the environment of an interpreter, or of a program that is installed beside one.
+def environment_of(programs: Iterable[str]) -> str:
+    """A digest of the environments of interpreters, or of programs that are installed beside one.
 
     Nothing is started, and the answer does not depend on the process that asks: the names of installed distributions
-    have their versions.
+    have their versions. Those of the system and of the user count, too: an environment may share them.
 
-    :param program: its absolute path; links on it are what makes a virtual environment, and are not followed.
+    :param programs: their absolute paths; links on them are what makes a virtual environment, and are not followed.
     """
-    prefixes = [Path(program).parent.parent]
-    real = os.path.realpath(program)
-    try:
-        said = (prefixes[0] / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        said = ""
-        prefixes = [Path(real).parent.parent, _user()]
-    if _SHARES_PACKAGES.search(said):
-        home = _HOME.search(said)
-        prefixes += [Path(home[1]).parent if home else Path(), _user()]
-    site = _site_folders(prefixes)
-    names = [name for folder in site for name in _names(folder) if name.endswith(_INSTALLED)]
-    try:
-        status = os.stat(real)
-        build = f"{status.st_size} {status.st_mtime_ns}"
-    except OSError:
-        build = "missing"
-    known = (program, real, said, build, sys.platform, *site, *names)
+    known = [sys.platform]
+    for program in programs:
+        real = os.path.realpath(program)
+        known += [program, real]
+        with contextlib.suppress(OSError):
+            status = os.stat(real)
+            known.append(f"{status.st_size} {status.st_mtime_ns}")
+        prefixes = [
+            Path(program).parent.parent,
+            Path(real).parent.parent,
+            Path(os.path.expanduser("~"), ".local"),
+        ]
+        with contextlib.suppress(OSError):
+            known.append((prefixes[0] / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))
+            prefixes += [Path(home).parent for home in _HOME.findall(known[-1])]
+        sites = [str(site) for prefix in prefixes for pattern in _SITES for site in prefix.glob(pattern)]
+        for site in sorted({*sites}):
+            known += [site, *(name for name in _names(site) if name.endswith(_INSTALLED))]
     return content_digest("\n".join(known).encode("utf-8", "surrogateescape"))
-
-
-def _user() -> Path:
-    return Path(os.path.expanduser("~"), ".local")
-
-
-def _site_folders(prefixes: Sequence[Path]) -> list[str]:
-    places = [prefix.glob(pattern) for prefix in dict.fromkeys(prefixes) for pattern in _SITES]
-    return [str(folder) for found in places for folder in sorted(found)]
 
 
 def _names(folder: str) -> list[str]:
@@ -188,13 +175,3 @@ def _names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
-
-
-def digests_of(programs: Iterable[str]) -> dict[str, str]:
-    """The digest of the environment of each program."""
-    return {each: environment_of(each) for each in dict.fromkeys(programs)}
-
-
-def joined(programs: Iterable[str], digests: Mapping[str, str]) -> str:
-    """What a run keeps of its environments, see :attr:`loop_close.records.Run.environment`."""
-    return "+".join(digests.get(each, "") for each in programs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from loop_close import baseline as baselines
 from loop_close import files
-from loop_close.checks import Check, checks_of, digests_of, joined
+from loop_close.checks import Check, checks_of, environment_of
 from loop_close.conventions import PYTHON
 from loop_close.records import CheckState, Loop, Objection, Run, State, Verdict
 from loop_close.settings import OFF, SettingsError, parse_settings
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 CHECK = "loop-close check"
 #: What SQLite writes beside a database.
 _OF_SQLITE = ("-wal", "-shm", "-journal")
-#: So many of the last runs are looked at for the reason why there is no result.
-_RECENT = 20
 _MOST_NAMED = 5
 #: What a person can do about tests that write data.
 _REMEDY = (
@@ -37,13 +35,13 @@ _ORDER: tuple[Verdict, ...] = ("failing", "unknown", "objected", "done")
 class Facts(NamedTuple):
     """What the gate looks at.
 
-    :ivar runs: the results on this tree and the last runs, oldest first.
+    :ivar runs: those on this tree, and the last one of each check, oldest first.
     """
 
     targets: Targets
     checks: tuple[Check, ...]
     tree: Tree
-    runs: list[Run]
+    runs: Sequence[Run]
     baseline: Baseline | None
 
     @property
@@ -65,8 +63,11 @@ def look(root: Path) -> tuple[State, Facts | None]:
     """The same, with what it was read from; None where something of that is missing."""
     try:
         facts = facts_of(root)
-        return judge_facts(facts), facts
-    except UnknownError as error:
+        found = judge(facts)
+        if found.verdict == "failing":  # without a failure nothing of the loop is read
+            found = with_loop(found, loop_of(facts.targets.history), facts.targets.settings.stuck_after)
+        return found, facts
+    except (UnknownError, TreeError, StoreError, OSError) as error:
         reason = str(error)
     except Exception as fault:  # a door must not fall over, and "done" must not be the answer
         from loop_close.text import fault_text
@@ -116,39 +117,20 @@ def take_tree(targets: Targets) -> Tree:
 def facts_of(root: Path) -> Facts:
     """What the gate looks at.
 
-    :raises UnknownError: when something of it is missing.
+    :raises UnknownError: when something of it is missing; TreeError, StoreError and OSError when it cannot be read.
     """
     targets = targets_of(root)
     history = targets.history
     if history is None:
         raise UnknownError(f"no result can be kept: [tool.loop-close] history is '{OFF}'")
-    checks = checks_of(targets.settings)
-    try:
-        tree = take_tree(targets)
-        if not history.is_file():
-            raise UnknownError("no check has run in this project")
-        with Store.open(history, readonly=True, timeout=0.5) as store:
-            runs = store.results(tree.digest)
-            found = {run.check for run in runs if is_result(run)}
-            if not all(check.name in found for check in checks):
-                runs = [*store.runs(_RECENT), *runs]  # they say why there is no result
-            if store.state != "ok":
-                raise UnknownError("the history is damaged")
-    except TreeError as error:
-        raise UnknownError(str(error)) from None
-    except (StoreError, OSError) as error:
-        raise UnknownError(f"the history cannot be read: {error}") from None
-    ordered = sorted({run.number: run for run in runs}.values(), key=lambda run: run.number)
-    return Facts(targets, checks, tree, ordered, baselines.load(root))
-
-
-def judge_facts(facts: Facts) -> State:
-    """The state by these facts. Reads the loop only if a check fails."""
-    environments = digests_of(program for run in facts.runs for program in run.programs)
-    found = judge(facts.checks, facts.runs, facts.tree, environments, facts.baseline)
-    if found.verdict != "failing":
-        return found
-    return with_loop(found, loop_of(facts.targets.history), facts.targets.settings.stuck_after)
+    checks, tree = checks_of(targets.settings), take_tree(targets)
+    if not history.is_file():
+        raise UnknownError("no check has run in this project")
+    with Store.open(history, readonly=True, timeout=0.5) as store:
+        runs = store.results(tree.digest)
+        if store.state != "ok":
+            raise UnknownError("the history is damaged")
+    return Facts(targets, checks, tree, runs, baselines.load(root))
 
 
 def loop_of(history: Path | None) -> Loop:
@@ -174,22 +156,15 @@ def with_loop(found: State, loop: Loop, stuck_after: int) -> State:
     return State(verdict="stuck", reason=reason, checks=found.checks, accepted=found.accepted)
 
 
-# --- pure: the verdict from the runs
+# --- the verdict from the runs
 
 
-def judge(
-    checks: Sequence[Check],
-    runs: Sequence[Run],
-    tree: Tree,
-    environments: Mapping[str, str],
-    baseline: Baseline | None,
-) -> State:
+def judge(facts: Facts, environment: Callable[[Iterable[str]], str] = environment_of) -> State:
     """The state by the newest result of each check on the present files and environment.
 
-    :param runs: oldest first.
-    :param environments: the digest of the present environment, by program.
+    :param environment: returns the digest of the present environment of some programs.
     """
-    states = tuple(_state_of(check, runs, tree, environments, baseline) for check in checks)
+    states = tuple(_state_of(check, facts, environment) for check in facts.checks)
     verdict = min((each.verdict for each in states), key=_ORDER.index)
     named = [each for each in states if each.verdict == verdict]
     if verdict == "done":
@@ -201,32 +176,25 @@ def judge(
         reason=reason,
         command=CHECK if verdict in ("failing", "unknown") else "",
         checks=states,
-        accepted=baseline.accepted if baseline is not None else (),
+        accepted=facts.baseline.accepted if facts.baseline is not None else (),
     )
 
 
-def _state_of(
-    check: Check,
-    runs: Sequence[Run],
-    tree: Tree,
-    environments: Mapping[str, str],
-    baseline: Baseline | None,
-) -> CheckState:
-    own = [run for run in runs if run.check == check.name]
-    results = [run for run in own if is_result(run) and run.tree == tree.digest]
+def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]], str]) -> CheckState:
+    own = [run for run in facts.runs if run.check == check.name]
+    results = [run for run in own if is_result(run) and run.tree == facts.tree.digest]
+    verdict: Verdict = "unknown"
     if not results:
         reason = _why_no_result(own[-1]) if own else "loop-close check has not run it"
-        return CheckState(name=check.name, command=check.command, verdict="unknown", reason=reason)
-    run = results[-1]
-    others = [each for each in runs if each.check != check.name and each.tree == tree.digest]
-    is_asked = asks(baseline, tree, run, others)
-    verdict: Verdict
-    if joined(run.programs, environments) != run.environment:
-        verdict, reason = "unknown", "the environment changed since it ran"
+        return CheckState(name=check.name, command=check.command, verdict=verdict, reason=reason)
+    run, baseline = results[-1], facts.baseline
+    is_asked = asks(baseline, facts.tree, run)
+    if environment(run.programs) != run.environment:
+        reason = "the environment changed since it ran"
     elif not run.is_green:
         verdict, reason = "failing", _why_failing(run)
     elif is_asked and (baseline is None or run.baseline != baseline.digest):
-        verdict, reason = "unknown", "the tests are to be compared with another baseline than when it ran"
+        reason = "the tests were not compared with those of the baseline"
     elif is_asked and run.objection is not None:  # otherwise a person accepted the tests since
         verdict, reason = "objected", _why_objected(run.objection)
     else:
@@ -246,25 +214,11 @@ def is_result(run: Run) -> bool:
     return run.is_finished and run.exit_code is not None and not run.changed and run.tree == run.tree_after
 
 
-def asks(baseline: Baseline | None, tree: Tree, run: Run, others: Sequence[Run] = ()) -> bool:
-    """Whether a green run asks the tests as they were: files differ, or tests no longer run.
-
-    Of a check that runs no tests, such as a type checker beside pytest, only whether the checks themselves changed.
-
-    :param others: results of other checks on these files.
-    """
-    if baseline is None:  # if there was one, it is gone
-        return bool(run.baseline)
-    differing = baselines.differing(baseline, tree)
-    if not runs_tests(baseline, run, others):
-        return "pyproject.toml" in differing
-    return bool(differing) or any(baselines.missing(baseline, run))
-
-
-def runs_tests(baseline: Baseline, run: Run, others: Sequence[Run]) -> bool:
-    """Whether the check is one of those that run tests: pytest reported in it, now or before, or in no other."""
-    is_known = run.is_reported or run.check in baseline.functions
-    return is_known or not (baseline.functions or any(each.is_reported for each in others))
+def asks(baseline: Baseline | None, tree: Tree, run: Run) -> bool:
+    """Whether a green run asks the tests as they were: files differ, or tests no longer run, or they are lost."""
+    if baseline is None:
+        return True
+    return bool(baselines.differing(baseline, tree)) or any(baselines.missing(baseline, run))
 
 
 def _why_no_result(last: Run) -> str:

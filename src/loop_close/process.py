@@ -1,4 +1,4 @@
-"""Processes: which one this is, whether another still runs, and a lock between them."""
+"""Processes: which one this is, and a lock between them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,6 @@ def birth_of(pid: int) -> str:
         )  # the second field is a name, which may hold spaces
         return fields[19].decode("ascii", "replace")
     return ""
-
-
-def is_alive(pid: int, birth: str) -> bool:
-    """Whether the process of that number and birth runs on this machine; when in doubt, it does."""
-    now = birth_of(pid)
-    if birth and now:
-        return birth == now
-    try:
-        os.kill(pid, 0) if os.name == "posix" else None
-    except OSError as error:  # of another kind for another user's process
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def host() -> str:

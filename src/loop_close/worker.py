@@ -17,21 +17,21 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from loop_close import app, files, gate
 from loop_close import baseline as baselines
-from loop_close.checks import VARIABLE, Check, checks_of, digests_of, joined, variables, words_of
-from loop_close.child import Child, InterruptionError, Stop, code_of, end_leftover
+from loop_close.checks import VARIABLE, Check, checks_of, environment_of, variables, words_of
+from loop_close.child import Child, InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part, PytestContext
-from loop_close.process import birth_of, is_alive, locked
-from loop_close.readers import sum_of
+from loop_close.process import locked
+from loop_close.provenance import agent_of
 from loop_close.readers.streams import observe_texts
-from loop_close.records import Objection, Record, Run
+from loop_close.records import Outcome, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
 from loop_close.tree import Tree, changed, remove_stale_bytecode
@@ -50,29 +50,21 @@ POLL = 0.05
 _MOST_OUTPUT = 4_000_000
 _PYTEST = ("pytest", "py.test")
 
-_Kind = TypeVar("_Kind", bound=Record)
 
+class Work(Record, frozen=True):
+    """What a worker does, and what came of it.
 
-class Running(Record, frozen=True):
-    """What a worker is doing.
-
-    :ivar tree: the digest of the files that it began on.
-    :ivar pid: its process, ``group`` that of the command; with their births, as numbers come round again.
+    :ivar id: of the worker; empty as long as it has not said what it does.
+    :ivar names: the checks that it runs; ``tree`` the digest of the files that it began on.
+    :ivar pid: its process.
+    :ivar lines: what to show at its end; None before. ``fault``: one of ours.
     """
 
-    id: str
+    id: str = ""
     names: tuple[str, ...] = ()
     tree: str = ""
     pid: int = 0
-    birth: str = ""
-    group: int = 0
-    group_birth: str = ""
-
-
-class Answer(Record, frozen=True):
-    """What came of it: lines to show, and a fault of ours."""
-
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] | None = None
     fault: str = ""
 
 
@@ -109,38 +101,39 @@ def start(root: Path, names: Sequence[str]) -> str:
     return name
 
 
-def running(root: Path) -> Running | None:
-    """The worker that is at work, without an id as long as it has not said what it does; None for none."""
+def running(root: Path) -> Work | None:
+    """What the worker does that is at work; None for none."""
     folder = root / _FOLDER
     if not (folder / "lock").exists():
         return None
     with locked(folder / "lock", 0.0) as is_free:
         if is_free is not False:
             return None
-    now = _read(folder / "running", Running)  # perhaps of the one before
-    if now is None or (folder / now.id / "answer").exists() or not is_alive(now.pid, now.birth):
-        return Running(id="")
-    return now
+    now = _read(folder, _name(folder))
+    return now if now is not None and now.lines is None else Work()  # otherwise it is the one before
 
 
-def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Answer | None:
+def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Work | None:
     """Wait for the end of a worker, and pass on what it prints. Ctrl-C stops the worker, and is waited for.
 
     :returns: None if it was killed.
     """
-    folder = root / _FOLDER / name
+    folder = root / _FOLDER
     with contextlib.ExitStack() as stack:
-        output = stack.enter_context(open(folder / "output", "rb")) if (folder / "output").exists() else None
+        path = folder / name / "output"
+        output = stack.enter_context(open(path, "rb")) if path.exists() else None
         while True:
             try:
                 # Asked first: what it wrote until then is there to be read.
-                found = _read(folder / "answer", Answer)
-                now = running(root) if found is None else None
+                now = running(root)
                 has_ended = now is None or now.id not in ("", name)
+                found = _read(folder, name)
                 while output is not None and (chunk := output.read(65_536)):
                     show(chunk)
+                if found is not None and found.lines is not None:
+                    return found
                 if has_ended:
-                    return found or _read(folder / "answer", Answer)
+                    return None
                 time.sleep(POLL)
             except KeyboardInterrupt:
                 stop(root, name)
@@ -166,51 +159,47 @@ def work(root: Path, name: str, checks: Sequence[str]) -> int:
     with locked(folder / "lock", _WAIT) as is_held:
         if is_held is False:
             return BUSY
-        before = _read(folder / "running", Running)
-        _write(folder / "running", Running(id=name))
+        files.write_bytes(folder / "running", name.encode())
         # Whoever ends the processes that a shell started, by their parents, does not find the worker.
         if hasattr(os, "fork") and os.fork():
             os._exit(0)
+        now = Work(id=name, names=tuple(checks), pid=os.getpid(), lines=())
         try:
-            answer = Answer(lines=tuple(_Worker(root, folder, name).run(checks, before)))
+            lines = _Worker(root, folder / name, now).run(checks)
+            now = msgspec.structs.replace(now, lines=tuple(lines))
         except Exception as fault:
-            answer = Answer(fault=fault_text(fault))
-        _write(folder / name / "answer", answer)
+            now = msgspec.structs.replace(now, fault=fault_text(fault))
+        _write(folder, now)
     return 0
 
 
 class _Worker:
     """What one worker does, from the request to the answer."""
 
-    def __init__(self, root: Path, folder: Path, name: str) -> None:
+    def __init__(self, root: Path, folder: Path, now: Work) -> None:
         self._root = root
-        self._top = folder
-        self._folder = folder / name
+        self._folder = folder
         self._targets = gate.targets_of(root)
-        self._now = Running(id=name, pid=os.getpid(), birth=birth_of(os.getpid()))
+        self._now = now
 
-    def run(self, names: Sequence[str], before: Running | None) -> list[str]:
-        """Run the checks, write the prompt.
+    def run(self, names: Sequence[str]) -> list[str]:
+        """Run the checks, then the tests as they were; write the prompt.
 
-        :param before: what the last worker did, whose command may still run if it was killed.
         :returns: lines to show.
         """
-        if before is not None and before.group:
-            end_leftover(before.group, before.group_birth)
         tree = gate.take_tree(self._targets)
-        self._now = msgspec.structs.replace(self._now, names=tuple(names), tree=tree.digest)
-        _write(self._top / "running", self._now)
+        _write(self._folder.parent, msgspec.structs.replace(self._now, tree=tree.digest, lines=None))
         self._forget_others()
-        every = checks_of(self._targets.settings)
-        checks = [check for check in every if check.name in names]
         base = baselines.load(self._root) or baselines.take(self._root, tree, ())
         former = self._targets.announce()
         ran: list[app.Ran] = []
         if self._targets.history is None:
             raise ValueError("there is no history to keep results in")
         with Stop() as stop, Store.open(self._targets.history) as store:
-            for check in checks:
-                done, tree = self._one(check, base, store, stop)
+            for check in checks_of(self._targets.settings):
+                if check.name not in names:
+                    continue
+                done, tree = self._one(check, store, stop)
                 store.finish(done.run)
                 if done.run.exit_code is None:
                     break
@@ -220,9 +209,9 @@ class _Worker:
             if not ran:
                 files.restore(former)
                 return ["interrupted"]
-            last = {each.run.number: each.run for each in ran}  # of a void one the reason is said
-            runs = [*({each.number: each for each in store.results(tree.digest)} | last).values()]
-            found = gate.judge(every, runs, tree, digests_of(p for run in runs for p in run.programs), base)
+            ran = [app.Ran(self._compared(each, base, tree, store, stop), each.parts) for each in ran]
+            facts = gate.facts_of(self._root)
+            found = gate.judge(facts)
             if found.verdict == "done":
                 ran[-1] = app.Ran(msgspec.structs.replace(ran[-1].run, is_done=True), ran[-1].parts)
             saved = app.conclude(ran, self._targets, store, state=found)
@@ -230,16 +219,16 @@ class _Worker:
             base = baselines.note_objection(self._root, base, is_open=True)
         elif found.verdict == "done":
             base = baselines.note_objection(self._root, base, is_open=False)
-        if found.verdict == "done" and not base.is_held:
-            baselines.take(self._root, tree, runs)
+            if not base.is_held:
+                baselines.take(self._root, tree, facts.results)
         return app.terminal_lines(saved, self._targets)
 
     def _forget_others(self) -> None:
-        for each in self._top.iterdir():
+        for each in self._folder.parent.iterdir():
             if each.is_dir() and not each.is_symlink() and each != self._folder:
                 shutil.rmtree(each, ignore_errors=True)
 
-    def _one(self, check: Check, base: Baseline, store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
+    def _one(self, check: Check, store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
         """Run a check; its row, with what its processes reported, and the files after it."""
         root = self._root
         before = gate.take_tree(self._targets)
@@ -255,7 +244,7 @@ class _Worker:
             command=words,
             began=time.time(),
             tree=before.digest,
-            baseline=base.digest,
+            agent=agent_of(os.environ)[0],
         )
         run = msgspec.structs.replace(run, number=store.begin(run))
         _say(f"loop-close: {check.name}: {shlex.join(check.command)}")
@@ -268,27 +257,17 @@ class _Worker:
         if exit_code is not None and not app.is_explained(parts, exit_code):
             seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
             parts.append(Part(observation=seen))
-        run = result_of(run, check, exit_code, parts, lost)
         run = msgspec.structs.replace(
-            run,
+            result_of(run, check, exit_code, parts, lost),
             seconds=time.time() - run.began,
             tree_after=after.digest,
             changed=changed(before, after),
-            environment=joined(run.programs, digests_of(run.programs)),
         )
-        if run.is_green and gate.is_result(run):
-            others = [each for each in store.results(after.digest) if each.check != check.name]
-            try:
-                objection = self._objection(base, after, run, parts, others, stop)
-                later = gate.take_tree(self._targets)  # what the old tests ran on
-                run = msgspec.structs.replace(run, objection=objection, changed=changed(after, later))
-            except InterruptionError:
-                run = msgspec.structs.replace(run, exit_code=None, is_green=False)
         return app.Ran(run, tuple(parts)), after
 
     def _exit_code(self, words: Sequence[str], environ: dict[str, str], stop: Stop) -> int | None:
         """Run a command to its end; None if we had to stop it."""
-        child = Child(words=words, root=self._root, environment=environ, started=self._started)
+        child = Child(words=words, root=self._root, environment=environ)
         try:
             return run_child(child, stop).exit_code
         except InterruptionError:
@@ -297,50 +276,72 @@ class _Worker:
             _say(f"loop-close: cannot run {words[0]}: {error.strerror or error}")
             return code_of(error)
 
-    def _started(self, process: subprocess.Popen[bytes]) -> None:
-        self._now = msgspec.structs.replace(self._now, group=process.pid, group_birth=birth_of(process.pid))
-        _write(self._top / "running", self._now)
+    def _compared(self, ran: app.Ran, base: Baseline, tree: Tree, store: Store, stop: Stop) -> Run:
+        """The row of a green run with what the tests as they were say, if they are asked. It is written down.
 
-    def _objection(
-        self, base: Baseline, tree: Tree, run: Run, parts: Sequence[Part], others: Sequence[Run], stop: Stop
-    ) -> Objection | None:
-        """What the tests as they were say, if a test file differs or a test of theirs did not run."""
-        if not gate.asks(base, tree, run, others):
-            return None
-        _say("loop-close: what the tests demand may differ; running those of the baseline")
-        contexts: list[PytestContext | None] = [part.context for part in parts if part.context is not None]
-        runs_tests = gate.runs_tests(base, run, others)
-        found = (
-            baselines.objection(self._root, base, tree, run, context, stop, runs_tests=runs_tests)
-            for context in contexts or [None]
+        Without the digest of the baseline it says nothing of changed tests: until then, and if this is interrupted.
+
+        :param tree: the files after the last check.
+        """
+        run = ran.run
+        if not run.is_green or not gate.is_result(run) or run.tree != tree.digest:
+            return run
+        objection, later = None, tree
+        if gate.asks(base, tree, run):
+            reporting = {each.check for each in store.results(tree.digest) if each.is_reported}
+            reporting |= base.functions.keys()
+            runs_tests = run.check in reporting or not reporting
+            if runs_tests:
+                _say("loop-close: what the tests demand may differ; running those of the baseline")
+            contexts: list[PytestContext | None] = [
+                each.context for each in ran.parts if each.context is not None
+            ]
+            try:
+                found = (
+                    baselines.objection(self._root, base, tree, run, context, stop, runs_tests=runs_tests)
+                    for context in contexts or [None]
+                )
+                objection = next(filter(None, found), None)
+            except InterruptionError:
+                return run
+            later = gate.take_tree(self._targets)  # what the old tests ran on
+        run = msgspec.structs.replace(
+            run, baseline=base.digest, objection=objection, changed=changed(tree, later)
         )
-        return next(filter(None, found), None)
+        store.finish(run)
+        return run
 
 
 def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Part], lost: str = "") -> Run:
-    """The row of a run that ended. Pure.
+    """The row of a run that ended.
 
     :param parts: what pytest reported, else what was read from the output.
     :param lost: why a report is missing; empty if none is.
     """
     contexts = [part.context for part in parts if part.context is not None]
+    outcomes: dict[str, dict[str, str]] = {}
+    for part in parts:
+        outcomes.setdefault(part.observation.source, {}).update(part.outcomes)
     why = [lost, *(part.observation.incomplete for part in parts)]
     if not contexts and exit_code == 0 and _is_pytest(check.command) and not any(map(_ran, parts)):
         why.append("pytest ended without a report and without a summary")
     if any(context.is_optimized for context in contexts):
         why.append("Python left out the assertions (-O or PYTHONOPTIMIZE)")
     incomplete = next(filter(None, why), "")
+    programs = tuple(dict.fromkeys((run.command[0], *(context.executable for context in contexts))))
     is_green = exit_code == 0 and not incomplete and bool(parts) and all(map(_is_green, parts))
     return msgspec.structs.replace(
         run,
-        programs=tuple(dict.fromkeys((run.command[0], *(context.executable for context in contexts)))),
+        programs=programs,
+        environment=environment_of(programs),
         exit_code=exit_code,
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
+        is_reported=bool(contexts),
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
-        counts=sum_of([part.observation.counts for part in parts]),
-        outcomes=app.outcomes_of(parts),
+        counts=app.counts_of(parts),
+        outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )
 
 
@@ -374,12 +375,20 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _write(path: Path, record: Record) -> None:
-    files.write_bytes(path, msgspec.json.encode(record))
+def _write(folder: Path, work: Work) -> None:
+    files.write_bytes(folder / work.id / "work", msgspec.json.encode(work))
 
 
-def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
+def _read(folder: Path, name: str) -> Work | None:
+    """What a worker does; None if it has not said so."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode((folder / name / "work").read_bytes(), type=Work)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
+
+
+def _name(folder: Path) -> str:
+    """The worker that had the lock last; empty for none."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (folder / "running").read_text(encoding="utf-8")
+    return ""

@@ -104,11 +104,11 @@ def test_loop_is_of_the_newest_run_that_was_done_and_those_since(store):
     assert [run.number for run in store.loop_runs()] == [done, *since]
 
 
-def test_results_are_finished_runs_of_checks_on_a_tree(store):
-    store.begin(a_run(check="tests", tree="a"))
+def test_results_are_runs_of_checks_on_a_tree_and_the_last_of_each(store):
     added(store, tree="a")
     found = [added(store, check="tests", tree="a"), added(store, check="lint", tree="a")]
     added(store, check="tests", tree="b")
+    found.append(store.begin(a_run(check="tests", tree="b")))
     assert [run.number for run in store.results("a")] == found
 
 

@@ -47,7 +47,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
 
     is_agent = bool(agent_of(os.environ)[1])
     is_quiet = is_agent or not (streams.output.isatty() or os.environ.get("CI"))
-    answer: worker.Answer | None = None
+    answer: worker.Work | None = None
     has_run = False
     while not has_run:
         state, facts = gate.look(root)
@@ -80,7 +80,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
     if has_run and is_agent and state.verdict in ("failing", "stuck"):
         _show_prompt(root, streams)
     elif has_run:
-        for line in answer.lines if answer is not None else ("the check was killed",):
+        for line in (answer.lines or ()) if answer is not None else ("the check was killed",):
             streams.say(line)
     return _said(state, streams)
 

@@ -96,8 +96,9 @@ class Store(Database):
         return self._runs(f"WHERE number >= {newest} ORDER BY number DESC LIMIT ?", KEPT_RUNS)
 
     def results(self, tree: str) -> list[Run]:
-        """The finished runs of checks that began on this tree, oldest first."""
-        where = "WHERE tree = ? AND check_name <> '' AND is_finished"
+        """The runs of checks that began on this tree, and the last one of each check, oldest first."""
+        last = "SELECT max(number) FROM runs GROUP BY check_name"
+        where = f"WHERE check_name <> '' AND (tree = ? OR number IN ({last}))"
         return self._runs(f"{where} ORDER BY number DESC", plain(tree))
 
     def _runs(self, condition: str, *values: Any) -> list[Run]:
