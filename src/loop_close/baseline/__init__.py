@@ -9,7 +9,7 @@ import difflib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from loop_close.baseline import keep
 from loop_close.baseline.keep import (
@@ -35,50 +35,51 @@ if TYPE_CHECKING:
     from loop_close.parts import PytestContext
 
 __all__ = ["Baseline", "accept", "changed", "differing", "hold", "learn", "load", "missing", "take"]
-__all__ += ["Pending", "note_objection", "objection", "pending"]
+__all__ += ["at_head", "lines_of", "note_objection", "objection", "pending"]
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
 _MOST_TESTS, _MOST_LINES, _MOST_TEXT = 50, 200, 1_000_000
 
 
-class Pending(NamedTuple):
-    """What a person may accept.
-
-    :ivar files: test files that differ from the baseline; ``diff`` of them, bounded and redacted.
-    :ivar at_head: how many of the files equal the last commit.
-    :ivar functions: test functions of the baseline that did not run in the newest results on these files.
-    """
-
-    files: tuple[str, ...] = ()
-    diff: str = ""
-    at_head: int = 0
-    functions: tuple[str, ...] = ()
-
-
-def pending(root: Path, tree: Tree, runs: Sequence[Run] = ()) -> Pending:
-    """What differs from the baseline; nothing where there is none.
+def pending(root: Path, tree: Tree, runs: Sequence[Run] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a person may accept; nothing where there is no baseline.
 
     :param tree: the present files.
     :param runs: the newest results on the present files, oldest first.
+    :returns: the test files that differ, and the test functions of the baseline that did not run.
     """
     baseline = load(root)
     if baseline is None:
-        return Pending()
-    names = changed(root, baseline, tree)
+        return (), ()
     functions = {each for run in {run.check: run for run in runs}.values() for each in missing(baseline, run)}
-    return Pending(names, _diff(root, baseline, names), _at_head(root, names), tuple(sorted(functions)))
+    return changed(root, baseline, tree), tuple(sorted(functions))
 
 
-def lines_of(pending: Pending) -> list[str]:
-    """What a person reads before accepting."""
-    if not pending.files and not pending.functions:
+def lines_of(root: Path, names: Sequence[str], functions: Sequence[str]) -> list[str]:
+    """What a person reads before accepting what :func:`pending` returned."""
+    baseline = load(root)
+    if baseline is None or not (names or functions):
         return ["the tests are as they were"]
-    lines = [f"differs from the baseline: {one_line(path, 300)}" for path in pending.files]
-    lines += [f"did not run: {one_line(test, 300)}" for test in pending.functions[:_MOST_TESTS]]
-    if pending.files:
-        lines.append(f"{pending.at_head} of {len(pending.files)} equal the last commit")
-    return [*lines, *pending.diff.splitlines(), "to accept: loop-close accept FILE..., or --all"]
+    lines = [f"differs from the baseline: {one_line(path, 300)}" for path in names]
+    lines += [f"did not run: {one_line(test, 300)}" for test in functions[:_MOST_TESTS]]
+    if names:
+        lines.append(f"{at_head(root, names)} of {len(names)} equal the last commit")
+    return [
+        *lines,
+        *_diff(root, baseline, names).splitlines(),
+        "to accept: loop-close accept FILE..., or --all",
+    ]
+
+
+def at_head(root: Path, names: Collection[str]) -> int:
+    """How many of the files are as in the last commit; 0 without git."""
+    asked = (
+        ("ls-tree", "-r", "--name-only", "-z", "HEAD"),
+        ("diff", "--name-only", "--relative", "-z", "HEAD"),
+    )
+    known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
+    return sum(name not in differ and (name in known) == (root / name).exists() for name in names)
 
 
 # --- the objection
@@ -139,7 +140,7 @@ def _tests(
     stop: Stop | None,
 ) -> list[OldOutcome]:
     """The old tests that do not pass."""
-    from loop_close.baseline.run import run as run_copy
+    from loop_close.baseline.copy import run as run_copy
 
     seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
     known = baseline.functions.get(run.check)
@@ -234,13 +235,3 @@ def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
         lines += difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="", n=2)
     text = _clean("\n".join(lines[: _MOST_LINES + 1]))
     return text if len(lines) <= _MOST_LINES else f"{text}\n… more lines differ"
-
-
-def _at_head(root: Path, names: Collection[str]) -> int:
-    """How many of the files are as in the last commit; 0 without git."""
-    asked = (
-        ("ls-tree", "-r", "--name-only", "-z", "HEAD"),
-        ("diff", "--name-only", "--relative", "-z", "HEAD"),
-    )
-    known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
-    return sum(name not in differ and (name in known) == (root / name).exists() for name in names)

@@ -1,27 +1,187 @@
-"""A copy of the project in which the tests are as they were."""
+"""A copy of the project in which the tests are as they were, and a run of pytest in it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from loop_close.baseline import tables
-from loop_close.baseline.keep import Baseline, is_of_tests, old_content, read, real, text_of
+import msgspec
+
+from loop_close.baseline.keep import Baseline, is_of_tests, is_shared, old_content, read, tables_of
+from loop_close.checks import VARIABLE, variables
+from loop_close.child import Channel, Child, Stop
+from loop_close.child import run as run_child
+from loop_close.parts import PytestContext
+from loop_close.records import Record
+from loop_close.text import one_line
 from loop_close.tree import Tree, is_loaded
 
+_BOOT = Path(__file__).parent / "boot"
 #: A file that is larger than this is linked: data, and not what tests write.
 _LARGE = 64_000_000
 _MOST = 300_000
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", ".jj", ".loop-close", "__pycache__"))
+#: Names of folders that are linked, as environments are.
+_LINKED = ("node_modules", ".tox", ".nox")
 
 
 class CannotIsolateError(Exception):
     """The tests as they were cannot be run apart from the present ones; the text says why."""
 
 
-def make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> list[str]:
+class Found(NamedTuple):
+    """What a run in a copy says.
+
+    :ivar outcomes: by node id: the outcome and why. A module that could not be collected has its path as the id.
+    :ivar collected: node ids of the tests that were to run.
+    """
+
+    outcomes: Mapping[str, tuple[str, str]]
+    collected: Collection[str]
+
+
+class _Note(Record, frozen=True):
+    """What a process of the run noted: its pytest, or what it read and wrote in the project."""
+
+    outcomes: Mapping[str, tuple[str, str]] = {}
+    collected: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    is_main: bool = False
+    read: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+
+def run(
+    root: Path,
+    baseline: Baseline | None,
+    tree: Tree,
+    context: PytestContext,
+    *,
+    changed: Collection[str],
+    seconds: float,
+    functions: Collection[str] | None = None,
+    stop: Stop | None = None,
+) -> Found:
+    """Run pytest as the check did, in a copy of the project.
+
+    :param baseline: whose test files are there; None for the present ones.
+    :param changed: files that must not be read where they are.
+    :param functions: the test functions and modules to run; None for all.
+    :raises CannotIsolateError: when the run says nothing, or the copy was left.
+    """
+    top = Path(os.path.realpath(root))
+    # The name stays: the root may be a package.
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="loop-close-")))
+    try:
+        copy = folder / "copy" / top.name
+        environments = _make(top, baseline, tree, copy)
+        (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
+        child, channel = _child(root, top, folder, copy, environments, context, seconds)
+        ended = run_child(child, stop or Stop())
+        if ended.is_late:
+            raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
+        return _found(folder, top, changed, channel.tail.text())
+    except OSError as error:
+        raise CannotIsolateError(f"they cannot be run: {error}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _child(
+    root: Path,
+    top: Path,
+    folder: Path,
+    copy: Path,
+    environments: list[str],
+    context: PytestContext,
+    seconds: float,
+) -> tuple[Child, Channel]:
+    names = "|".join(re.escape(each) for each in sorted({str(root), str(top)}, key=len, reverse=True))
+    places = [re.sub(rf"^(?:{names})", "", each) for each in environments]
+    inside = "".join(f"(?!{re.escape(each)}(?:/|$))" for each in places)
+    pattern = re.compile(rf"(?<![^=:])(?:{names})(?=/|$|:){inside}")
+
+    def moved(text: str) -> str:
+        return pattern.sub(lambda _: str(copy), text)
+
+    cwd = Path(os.path.realpath(context.cwd or root))
+    for name, each in (("folder", cwd), ("root", Path(os.path.realpath(context.rootdir or root)))):
+        if not each.is_relative_to(top):
+            raise CannotIsolateError(f"the {name} of pytest, {each}, is not in the project")
+    environ = variables(root, os.environ)
+    environ = {name: value if name == "PATH" else moved(value) for name, value in environ.items()}
+    paths = [moved(each) for each in context.pythonpath.split(os.pathsep) if each]
+    environ |= {
+        "PYTHONPATH": os.pathsep.join((str(_BOOT), *paths)),
+        "LOOP_CLOSE_ROOT": os.pathsep.join(dict.fromkeys((os.path.abspath(root), str(top)))),
+        "LOOP_CLOSE_COPY": str(copy),
+        "LOOP_CLOSE_RUN": str(folder),
+        "LOOP_CLOSE_ENVIRONMENTS": os.pathsep.join(environments),
+        VARIABLE: str(folder / "parts"),  # where the plugin may report, and nowhere else
+    }
+    environ.pop("PYTHONPYCACHEPREFIX", None)  # where bytecode of the present files is
+    words = [moved(each) for each in context.words or ("-m", "pytest") if each not in ("-O", "-OO")]
+    args = [moved(each) for each in context.args]
+    channel = Channel()
+    child = Child(
+        words=(context.executable or sys.executable, *words, "-p", "loop_close_copy", *args, "--maxfail=0"),
+        root=copy / cwd.relative_to(top),
+        environment=environ,
+        channels=(channel,),
+        seconds=seconds,
+    )
+    return child, channel
+
+
+def _found(folder: Path, top: Path, changed: Collection[str], output: str) -> Found:
+    """Join what the processes of the run noted.
+
+    :raises CannotIsolateError: when the copy was left, or pytest did not report its end.
+    """
+    notes = [*map(_read, sorted(folder.glob("note-*.json")))]
+    files = {str(top / path) for path in changed}
+    outside = [
+        name for each in notes for name in (*each.outside, *(name for name in each.read if name in files))
+    ]
+    if outside:
+        raise CannotIsolateError(f"a test file was read outside of the copy: {outside[0]}")
+    if written := [name for each in notes for name in each.written]:
+        raise CannotIsolateError(f"they write into the project: {os.path.relpath(written[0], top)}")
+    if not any(each.is_main for each in notes):
+        raise CannotIsolateError(f"pytest did not report its end: {_why(output)}")
+    outcomes: dict[str, tuple[str, str]] = {}
+    for each in notes:
+        for test, outcome in each.outcomes.items():
+            if outcomes.get(test, ("",))[0] != "failed":
+                outcomes[test] = outcome
+    return Found(outcomes, {test for each in notes for test in each.collected})
+
+
+def _read(path: Path) -> _Note:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Note)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise CannotIsolateError(f"the report of pytest cannot be read: {error}") from None
+
+
+def _why(output: str) -> str:
+    """The last error that pytest printed, else the last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"E  |ERROR|\w*Error\b", line)]
+    return one_line(((errors or lines)[-1:] or ["it printed nothing"])[0], 300)
+
+
+# --- the copy
+
+
+def _make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> list[str]:
     """Copy the project, with what git ignores, but without caches and bytecode. Environments are linked.
 
     :param baseline: its test files take the place of the present ones; None for the present ones.
@@ -33,11 +193,9 @@ def make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> lis
         if baseline is None:
             return environments
         for path in sorted({*tree.files, *baseline.files}):
-            if tables.is_shared(path):
-                _put_back(root, baseline, path, target)
-            elif path in baseline.files:
+            if path in baseline.files or is_shared(path):
                 _restore(root, baseline, tree, path, target)
-    except (OSError, shutil.Error, tables.SpliceError) as error:
+    except (OSError, shutil.Error) as error:
         raise CannotIsolateError(str(error)) from None
     return environments
 
@@ -60,9 +218,7 @@ def _copy(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> li
                 if path not in of_project and _is_environment(entry.path):
                     environments.append(entry.path)
                     (target / path).symlink_to(entry.path)
-                elif os.path.exists(os.path.join(entry.path, "CACHEDIR.TAG")):
-                    environments += _link_environments(entry.path, target / path)
-                elif entry.name not in _LEFT_OUT:
+                elif entry.name not in _LEFT_OUT and not os.path.exists(f"{entry.path}/CACHEDIR.TAG"):
                     folders.append(f"{path}/")
             elif not _is_replaced(path, baseline, tree):
                 _put(Path(entry.path), target / path, root)
@@ -77,18 +233,9 @@ def _folders(path: str) -> Iterator[str]:
         yield path
 
 
-def _link_environments(folder: str, target: Path) -> list[str]:
-    """Link the environments in a cache, such as those of tox; its other content is left out."""
-    found = [entry.path for entry in os.scandir(folder) if entry.is_dir() and _is_environment(entry.path)]
-    for path in found:
-        target.mkdir(exist_ok=True)
-        (target / os.path.basename(path)).symlink_to(path)
-    return found
-
-
 def _is_environment(path: str) -> bool:
-    is_node = os.path.basename(path) == "node_modules"
-    return is_node or any(os.path.exists(os.path.join(path, name)) for name in ("pyvenv.cfg", "conda-meta"))
+    names = ("pyvenv.cfg", "conda-meta")
+    return os.path.basename(path) in _LINKED or any(os.path.exists(f"{path}/{name}") for name in names)
 
 
 def _is_replaced(path: str, baseline: Baseline | None, tree: Tree) -> bool:
@@ -112,31 +259,18 @@ def _put(source: Path, target: Path, root: Path) -> None:
 
 
 def _restore(root: Path, baseline: Baseline, tree: Tree, path: str, target: Path) -> None:
-    digest, place = baseline.files[path], real(target, path)
+    """Put a file there as the baseline has it; one that others share if the tables of pytest in it differ."""
+    digest, place = baseline.files.get(path), target / path
+    is_same, content = tree.files.get(path) == digest, old_content(root, baseline, path)
+    if content is None and digest is not None and not is_same:
+        raise CannotIsolateError(f"the content that {path} had is not kept")
+    if is_shared(path) and not is_same:
+        is_same = tables_of(path, content) == tables_of(path, read(root, path))
     if any(parent.is_symlink() for parent in place.parents if parent.is_relative_to(target)):
         raise CannotIsolateError(f"{path} lies in a folder that is linked")
     place.parent.mkdir(parents=True, exist_ok=True)
-    if tree.files.get(path) == digest:
-        _put(real(root, path), place, root)
-    else:
-        place.write_bytes(_old(root, baseline, path))
+    if is_same:
+        _put(root / path, place, root)
+    elif content is not None and digest is not None:
+        place.write_bytes(content)
         place.chmod(0o755 if digest.endswith("+x") else 0o644)
-
-
-def _old(root: Path, baseline: Baseline, path: str) -> bytes:
-    content = old_content(root, baseline, path)
-    if content is None and path in baseline.files:
-        raise CannotIsolateError(f"the content that {path} had is not kept")
-    return content or b""
-
-
-def _put_back(root: Path, baseline: Baseline, path: str, target: Path) -> None:
-    present, old = read(root, path), text_of(_old(root, baseline, path))
-    content = present or b""
-    if tables.of(path, text_of(present)) != tables.of(path, old):
-        content = tables.put_back(path, text_of(present), old).encode()
-    elif present is None:
-        return
-    place = real(target, path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(content)

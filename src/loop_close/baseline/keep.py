@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from loop_close import files
-from loop_close.baseline import tables
 from loop_close.checks import DEFAULT
-from loop_close.conventions import is_test_module
+from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS, is_test_module
 from loop_close.facts import file_of
 from loop_close.process import locked
 from loop_close.records import Record, Run
@@ -27,16 +29,20 @@ LARGEST = 16_000_000
 _MOST_KEYS, _MOST_ACCEPTED = 100, 1_000
 _INDEX = "baseline"
 _RAN = ("passed", "failed")
+_INI_HEADER = re.compile(r"^(?=\[)", re.M)
+_INI_OURS = re.compile(r"\[(?:tool:)?pytest\]")
+# Up to the next key or table.
+_FILES = re.compile(r"^\s*python_files\s*=((?:.*\n(?!\s*[\w.-]+\s*=|\[[\w.:]+\]\s*$))*.*)", re.M)
+_PATTERN = re.compile(r"[\w*?-]+\.py\b|[\w?-]+\*")
 
 
 class Baseline(Record, frozen=True):
     """The tests as they were.
 
-    :ivar digest: of the files and the checks, and of nothing else here.
+    :ivar digest: of the files, and of nothing else here.
     :ivar files: digest of the content by path, as :attr:`loop_close.tree.Tree.files` has it: test files, configuration
         of pytest, and what Python or pytest loads by itself.
     :ivar patterns: how else test modules are named, by the setting ``python_files`` of pytest.
-    :ivar checks: the commands of the checks by name, as the settings had them.
     :ivar functions: of each check the test functions that ran, as node ids without parameters, and the command line
         of each pytest: started otherwise, it may leave out cases, or load what changes results. A check that is
         missing has not run on these files.
@@ -49,7 +55,6 @@ class Baseline(Record, frozen=True):
     digest: str
     files: Mapping[str, str] = {}
     patterns: tuple[str, ...] = ()
-    checks: Mapping[str, str] = {}
     functions: Mapping[str, tuple[str, ...]] = {}
     accepted: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -93,25 +98,66 @@ def changed(root: Path, baseline: Baseline, tree: Tree) -> tuple[str, ...]:
 
 
 def _counts(root: Path, baseline: Baseline, path: str) -> bool:
-    if not tables.is_shared(path):
+    if not is_shared(path):
         return True
-    before, after = (text_of(each) for each in (old_content(root, baseline, path), read(root, path)))
-    is_same = tables.of(path, before) == tables.of(path, after)
+    before, after = old_content(root, baseline, path), read(root, path)
+    is_same = tables_of(path, before) == tables_of(path, after)
     return not is_same or (path == "pyproject.toml" and bool(checks_changed(root, baseline)))
 
 
 def checks_changed(root: Path, baseline: Baseline) -> str:
     """What changed in the commands of the checks of the baseline; empty for nothing. More checks may be there."""
-    try:
-        table = files.settings_table(root).get("checks", {})
-    except files.UnusablePathError as error:
-        return str(error)
-    now, before = dict(table or DEFAULT), baseline.checks or DEFAULT
-    for name, command in before.items():
+    now = _checks_of(read(root, "pyproject.toml"))
+    for name, command in _checks_of(old_content(root, baseline, "pyproject.toml")).items():
         if now.get(name) != command:
             said = f"is now {str(now[name])!r}" if name in now else "is gone"
             return f"the checks changed: {name}, which was {command!r}, {said}"
     return ""
+
+
+def is_shared(path: str) -> bool:
+    """Whether only the tables of pytest and of the checks count of the file. Below test folders it is data of tests."""
+    *folders, name = path.split("/")
+    return name in SHARED and TEST_FOLDERS.isdisjoint(folders)
+
+
+def tables_of(path: str, content: bytes | None) -> str:
+    """The tables of pytest in a file that others share, as text to compare; all of it if it cannot be read."""
+    text = text_of(content)
+    if not path.endswith(".toml"):
+        return "\n".join(part.strip() for part in _INI_HEADER.split(text) if _INI_OURS.match(part))
+    document = _toml(text)
+    return (
+        text if document is None else json.dumps(_at(document, "tool", "pytest"), default=str, sort_keys=True)
+    )
+
+
+def _checks_of(content: bytes | None) -> Mapping[str, Any]:
+    """The checks that a ``pyproject.toml`` names, as the settings have them."""
+    return _at(_toml(text_of(content)), "tool", "loop-close", "checks") or DEFAULT
+
+
+def _toml(text: str) -> object:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _at(table: object, *keys: str) -> Mapping[str, Any]:
+    """The table below these keys; an empty one where there is none."""
+    for key in keys:
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _patterns(texts: Iterable[str]) -> tuple[str, ...]:
+    """How pytest is told that test modules are named, in INI or TOML; not a pattern that matches every module."""
+    found = [word for text in texts for match in _FILES.finditer(text) for word in _PATTERN.findall(match[1])]
+    return tuple(dict.fromkeys(each for each in found if each != "*.py"))
+
+
+# --- contents
 
 
 def text_of(content: bytes | None) -> str:
@@ -122,17 +168,10 @@ def text_of(content: bytes | None) -> str:
 def read(root: Path, path: str) -> bytes | None:
     """The present content of a regular file; None if there is none, or one that is too large to be kept."""
     with contextlib.suppress(OSError, ValueError):
-        status = os.stat(real(root, path))
+        status = os.stat(root / path)
         if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
-            return real(root, path).read_bytes()
+            return (root / path).read_bytes()
     return None
-
-
-def real(root: Path, path: str) -> Path:
-    r"""Where a file of a tree is: its name may have ``\udcNN`` for bytes that are invalid UTF-8."""
-    if "\\udc" in path:
-        path = path.encode("ascii", "backslashreplace").decode("unicode_escape")
-    return root / path
 
 
 # --- taking
@@ -207,8 +246,7 @@ def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] =
             check: (*functions, *(each for each in ran.get(check, ()) if file_of(each) in accepted))
             for check, functions in others.items()
         }
-        checks = new.checks if "pyproject.toml" in accepted else baseline.checks
-        new = msgspec.structs.replace(baseline, files=listing, checks=checks)
+        new = msgspec.structs.replace(baseline, files=listing)
     once = tuple(dict.fromkeys((*baseline.accepted, *accepted)))[-_MOST_ACCEPTED:]
     of_session = {"accepted": once, "keys": baseline.keys, "is_held": baseline.is_held}
     _keep(root, msgspec.structs.replace(new, functions=ran, **of_session))
@@ -239,13 +277,12 @@ def _of_other_files(baseline: Baseline, paths: Collection[str]) -> dict[str, tup
 
 
 def _of_tree(root: Path, tree: Tree) -> Baseline:
-    configured = [path for path in tree.files if tables.is_shared(path) or tables.is_own(path)]
-    patterns = tables.patterns(text_of(read(root, path)) for path in configured)
+    configured = [path for path in tree.files if path.rpartition("/")[2] in (*OF_PYTEST, *SHARED)]
+    patterns = _patterns(text_of(read(root, path)) for path in configured)
     return Baseline(
         digest="",
         files={path: digest for path, digest in tree.files.items() if is_of_tests(path, patterns)},
         patterns=patterns,
-        checks=tables.checks(text_of(read(root, "pyproject.toml"))),
     )
 
 
@@ -294,7 +331,7 @@ def _keep(root: Path, baseline: Baseline) -> Baseline:
     if folder.is_relative_to(root):
         files.state_folder(root)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    content = msgspec.msgpack.encode((baseline.files, baseline.checks), order="sorted")
+    content = msgspec.msgpack.encode(baseline.files, order="sorted")
     baseline = msgspec.structs.replace(baseline, digest=content_digest(content))
     with locked(folder / "lock", 5.0):
         names = {_name(digest): path for path, digest in baseline.files.items()}

@@ -67,20 +67,21 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     runs = facts.results if facts is not None else []
     try:
         tree = facts.tree if facts is not None else gate.take_tree(project)
-        found = baseline.pending(root, tree, runs)
+        names, functions = baseline.pending(root, tree, runs)
         if not is_asked:
-            for line in baseline.lines_of(found):
+            for line in baseline.lines_of(root, names, functions):
                 streams.say(line)
-            return 1 if found.files or found.functions else 0
-        unknown = [name for name in options.files if name not in found.files]
+            return 1 if names or functions else 0
+        unknown = [name for name in options.files if name not in names]
         if unknown:
-            those = ", ".join(found.files) or "none"
+            those = ", ".join(names) or "none"
             raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
-        accepted = baseline.accept(root, tree, options.files or found.files, runs)
+        accepted = baseline.accept(root, tree, options.files or names, runs)
+        at_head = baseline.at_head(root, names)
     except (TreeError, OSError) as error:
         raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)
-    streams.say(f"accepted: {len(accepted)} file{many}; {found.at_head} of those that differed equal HEAD")
+    streams.say(f"accepted: {len(accepted)} file{many}; {at_head} of those that differed equal HEAD")
     if command := gate.state(root).command:
         streams.say(f"next: {command}")
     return 0

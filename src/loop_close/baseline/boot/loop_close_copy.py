@@ -79,5 +79,5 @@ def pytest_unconfigure(config):
         "outside": sorted(_outside),
         "is_main": not is_worker,
     }
-    with open(os.path.join(boot.RUN, f"pytest-{os.getpid()}.json"), "w", encoding="utf-8") as file:
+    with open(os.path.join(boot.RUN, f"note-pytest-{os.getpid()}.json"), "w", encoding="utf-8") as file:
         json.dump(found, file)

@@ -102,7 +102,7 @@ def _note():
     modules = (str(getattr(module, "__file__", "") or "") for module in list(sys.modules.values()))
     found = {"read": sorted(_read | set(filter(_in_root, modules))), "written": sorted(_written)}
     if any(found.values()):
-        with open(os.path.join(RUN, f"seen-{os.getpid()}.json"), "w", encoding="utf-8") as file:
+        with open(os.path.join(RUN, f"note-{os.getpid()}.json"), "w", encoding="utf-8") as file:
             json.dump(found, file)
 
 
