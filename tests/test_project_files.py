@@ -20,9 +20,7 @@ def made(root, *names):
     [
         ((".git/config", "tests/pytest.ini"), "tests", "."),
         ((".hg/dirstate", "a/b/pyproject.toml"), "a/b", "."),
-        (("pyproject.toml", "tests/unit/pytest.ini"), "tests/unit", "."),
-        (("setup.py", "tests/pytest.ini"), "tests", "."),
-        (("pyproject.toml", "part/setup.cfg"), "part", "part"),  # no repository: a project of its own
+        (("pyproject.toml", "tests/pytest.ini"), "tests", "tests"),
         (("notes.txt", "tests/pytest.ini"), "tests", "tests"),
         ((".git/config", "part/.git", "part/tests/a.py"), "part/tests", "part"),  # a submodule
     ],
@@ -58,13 +56,6 @@ def files(tmp_path):
 )
 def test_files_above_the_root(tmp_path, files, name, expected):
     assert files.relative(name.replace("TOP", str(tmp_path))) == expected
-
-
-def test_shared_folder_is_no_top(tmp_path):
-    made(tmp_path, "shared/setup.cfg", "shared/mine/tests/a.py")
-    (tmp_path / "shared").chmod(0o777)
-    top_of.cache_clear()
-    assert top_of(str(tmp_path / "shared/mine")) == str(tmp_path / "shared/mine")
 
 
 def test_root_by_a_link_in_another_project(tmp_path):

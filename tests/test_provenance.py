@@ -98,11 +98,9 @@ def test_commit_that_is_checked_out(tmp_path):
         ),  # a person's settings
         ({"AI_AGENT": "claude-code_2.1.197_agent", "CLAUDECODE": "1"}, ("claude", "CLAUDECODE")),
         ({"AI_AGENT": "github-copilot-cli"}, ("copilot", "AI_AGENT")),
-        ({"AI_AGENT": " Custom-Agent@2.0 "}, ("custom-agent", "AI_AGENT")),
+        ({"AI_AGENT": " Custom-Agent@2.0 "}, ("", "AI_AGENT")),
         ({"AI_AGENT": "1"}, ("", "AI_AGENT")),
         ({"AI_AGENT": "1", "GEMINI_CLI": "1"}, ("gemini", "GEMINI_CLI")),
-        ({"AI_AGENT": "two words\x1b[31m"}, ("", "")),
-        ({"AI_AGENT": "a" * 41}, ("", "")),
         ({"AGENT": "goose"}, ("goose", "AGENT")),
         ({"AGENT": "true"}, ("", "AGENT")),
         ({"AGENT": "linux-7"}, ("", "")),  # a machine of a build service

@@ -96,14 +96,16 @@ def _is_repository(folder: Path) -> bool:
 
 def is_ours(folder: Path) -> bool:
     """Whether it has a state folder or our settings, so that somebody uses loop-close there."""
-    try:
-        return (folder / files.STATE_FOLDER).is_dir() or bool(files.settings_table(folder))
-    except (files.UnusablePathError, OSError):  # of the root it is reported later; others do not matter
-        return False
+    return (folder / files.STATE_FOLDER).is_dir() or _has(folder, {"pyproject.toml": b"[tool.loop-close"})
 
 
 def _configures_pytest(folder: Path) -> bool:
-    for name, table in _CONFIGURED.items():
+    return _has(folder, _CONFIGURED)
+
+
+def _has(folder: Path, tables: Mapping[str, bytes]) -> bool:
+    """Whether one of the files is there and contains its table."""
+    for name, table in tables.items():
         with contextlib.suppress(OSError):
             if table in (folder / name).read_bytes():
                 return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from os import stat
 from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath, realpath
@@ -13,9 +13,7 @@ from os.path import abspath, dirname, exists, expanduser, isabs, join, normpath,
 # A path, with what is below the innermost folder of installed packages.
 _INSTALLED = re.compile(r"(?:.*/)?(?:site|dist)-packages/(.+)", re.DOTALL)
 _REPOSITORY = (".git", ".hg")
-_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
 _OURS = join(dirname(realpath(__file__)), "")
-_WRITABLE_BY_ALL = 0o002
 
 
 class ProjectFiles:
@@ -94,35 +92,17 @@ class ProjectFiles:
 
 @lru_cache(maxsize=64)
 def top_of(root: str) -> str:
-    """The top folder of the project that a folder is in.
+    """The top folder of the project that a folder is in: the one with the repository, else the folder itself.
 
-    It is the folder with the repository. Without one it is the folder itself if that can be packaged, else the nearest
-    one above that can. The home folder, folders that every user may write to, and the file system's root are never the
-    top, unless they are given. The answer is kept, as a test may change the home folder.
+    The home folder is never the top, unless it is given. The answer is kept, as a test may change the home folder.
     """
-    folders = [root, *_parents(root)]
-    tops = (folder for names in (_REPOSITORY, _PACKAGING) for folder in folders if _has(folder, names))
-    return next(tops, root)
-
-
-def _parents(folder: str) -> Iterator[str]:
     home = expanduser("~")
-    ends = {home, realpath(home)}
-    while (above := dirname(folder)) not in {folder, *ends} and dirname(above) != above:
-        folder = above
-        if not _is_writable_by_all(folder):
-            yield folder
-
-
-def _is_writable_by_all(folder: str) -> bool:
-    try:
-        return bool(stat(folder).st_mode & _WRITABLE_BY_ALL)
-    except OSError:
-        return True
-
-
-def _has(folder: str, names: tuple[str, ...]) -> bool:
-    return any(exists(join(folder, name)) for name in names)
+    folder = root
+    while not any(exists(join(folder, name)) for name in _REPOSITORY):
+        folder, below = dirname(folder), folder
+        if folder in (below, home, realpath(home)):
+            return root
+    return folder
 
 
 def _python_folders() -> set[str]:

@@ -1,4 +1,4 @@
-"""What made this run: the runner's environment, interpreter, shard, CI run and commit."""
+"""What made this run: the runner's environment, interpreter, CI run, commit and agent."""
 
 from __future__ import annotations
 
@@ -46,11 +46,6 @@ _AGENTS = {
 #: Where an agent names itself, by two proposed conventions. ``AGENT`` is also used for other things.
 _ANY_NAME, _KNOWN_NAME = "AI_AGENT", "AGENT"
 AGENT_VARIABLES = (*_AGENTS, _ANY_NAME, _KNOWN_NAME)
-#: Names that an agent gives itself, after :data:`_VERSION` is cut off; it may also only say that it is one.
-_ALIASES = {"claude-code": "claude", "github-copilot": "copilot", **dict.fromkeys(("1", "true"), "")}
-_NAMES = {*_AGENTS.values(), *_ALIASES.values()}
-_AGENT_NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
-_VERSION = re.compile(r"(?:-cli)?(?:[@_].*)?\Z", re.DOTALL)
 #: What GitLab puts behind the name of a job that runs in parallel: its number, or the values of its matrix.
 _PART = re.compile(r"(?: \d{1,9}/\d{1,9}|: \[[^\[\]]*\])\Z")
 
@@ -94,12 +89,12 @@ def interpreter() -> str:
 def agent_of(environ: Mapping[str, str]) -> tuple[str, str]:
     """The coding agent in whose shell this runs, and the variable that shows it; empty for none.
 
-    The name is that of the host, such as ``claude``, where there is one. It is empty for an agent that does not say it.
+    The name is that of the host, such as ``claude``. It is empty for an agent that is not known.
     """
     for variable in filter(environ.get, AGENT_VARIABLES):
-        said = _VERSION.sub("", environ[variable].strip().lower())
-        name = _AGENTS.get(variable) or _ALIASES.get(said, said)
-        if name in _NAMES or (variable == _ANY_NAME and _AGENT_NAME.fullmatch(name)):
+        words = re.split(r"[^a-z0-9]+", environ[variable].lower())
+        name = _AGENTS.get(variable) or next((each for each in words if each in _AGENTS.values()), "")
+        if name or variable == _ANY_NAME or words in (["1"], ["true"]):
             return name, variable
     return "", ""
 
@@ -130,6 +125,7 @@ def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
         platform=sys.platform,
         run_id=run_id,
         commit=commit or commit_at_head(root),
+        agent=agent_of(environ)[0],
     )
 
 

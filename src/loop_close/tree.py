@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -63,13 +62,8 @@ LOADED = "|".join(
 )
 _IS_LOADED = re.compile(rf"(?:^|/)(?:{LOADED})\Z")
 
-# A git hook sets these for its own repository. Other variables, such as those that name a safe.directory, stay.
-_MISLEADING = {
-    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"),
-    *("GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX"),
-    *("GIT_CONFIG_PARAMETERS", "GIT_GLOB_PATHSPECS", "GIT_LITERAL_PATHSPECS", "GIT_INTERNAL_SUPER_PREFIX"),
-    *("GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_SHALLOW_FILE"),
-}
+# A git hook sets variables for its own repository. Those that name a safe.directory stay.
+_MISLEADING = re.compile(r"GIT_(?!CONFIG_)|GIT_CONFIG_PARAMETERS")
 # A hostile repository may name programs that fetch missing objects.
 _OFFLINE = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -174,14 +168,6 @@ def is_loaded(path: str) -> bool:
     return _IS_LOADED.search(path) is not None
 
 
-class _Folder(NamedTuple):
-    """What is true of all files in a folder."""
-
-    is_left_out: bool
-    is_installed: bool
-    is_cache: bool
-
-
 # --- content by path
 
 
@@ -207,7 +193,7 @@ class _Look:
         self._outputs = [f"{pattern}*" if pattern.endswith("/") else pattern for pattern in patterns]
         self._ours = frozenset(leave_out)
         self._environments: set[str] = set()
-        self._folders = {"": _Folder(is_left_out=False, is_installed=False, is_cache=False)}
+        self._folders = {"": "all"}
 
     def add(self, listed: Mapping[str, bool]) -> list[str]:
         """Add what counts of these files; what is gone does not.
@@ -223,11 +209,11 @@ class _Look:
         found = []
         for path, is_tracked in listed.items():
             above, _, name = path.removesuffix("/").rpartition("/")
-            folder = self._folders.get(above) or self._folder(above)
-            if folder.is_left_out or name in _HIDDEN or (folder.is_installed and not is_tracked):
+            counted = self._folders.get(above) or self._counted_in(above)
+            if counted == "none" or name in _HIDDEN or (counted == "tracked" and not is_tracked):
                 continue
             is_python = name.endswith(PYTHON)
-            if not is_python and (folder.is_cache or self._is_noise(path, name, is_tracked)):
+            if not is_python and (counted == "python" or self._is_noise(path, name, is_tracked)):
                 continue
             spelled = path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
             try:
@@ -245,18 +231,27 @@ class _Look:
                 self.stamps[spelled] = (status.st_ino, status.st_ctime_ns)
         return found
 
-    def _folder(self, path: str) -> _Folder:
-        """What is true of a folder. The names in an index are untrusted: it may be outside, or behind a link."""
+    def _counted_in(self, path: str) -> str:
+        """Which files of a folder count: ``all``, ``tracked`` by git, ``python``, or ``none``.
+
+        The names in an index are untrusted: the folder may be outside, or behind a link.
+        """
         found = self._folders.get(path)
         if found is None:
             above, _, name = path.rpartition("/")
-            parent, place = self._folder(above), self._root + path
-            is_outside = name in ("", ".", "..") or os.path.islink(place) or not os.path.isdir(place)
-            found = self._folders[path] = _Folder(
-                is_left_out=parent.is_left_out or name in _HIDDEN or is_outside,
-                is_installed=parent.is_installed or name in _INSTALLED or path in self._environments,
-                is_cache=parent.is_cache or name in _CACHES,
-            )
+            found, place = self._counted_in(above), self._root + path
+            if (
+                name in _HIDDEN
+                or name in ("", ".", "..")
+                or os.path.islink(place)
+                or not os.path.isdir(place)
+            ):
+                found = "none"
+            elif found == "all" and (name in _INSTALLED or path in self._environments):
+                found = "tracked"
+            elif found == "all" and name in _CACHES:
+                found = "python"
+            self._folders[path] = found
         return found
 
     def _is_noise(self, path: str, name: str, is_tracked: bool) -> bool:
@@ -366,7 +361,7 @@ def git(root: Path, *words: str) -> bytes:
 
     :raises TreeError: when it does not answer in time.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
+    kept = {name: value for name, value in os.environ.items() if not _MISLEADING.match(name)}
     try:
         # A file system monitor would be started as a daemon that holds our pipe open.
         done = subprocess.run(
