@@ -205,7 +205,7 @@ def measure(case: Case) -> tuple[Case, str, Objection | None]:
         context = PytestContext(executable=sys.executable, args=("-q",), cwd=str(root), rootdir=str(root))
         found = baseline.load(root)
         assert found is not None
-        objection = baseline.objection(root, found, take(root), run, context)
+        objection = baseline.objection(root, found, take(root), run, [context])
         is_red = case.is_cheat and objection is None and not passed(root)
         return case, "its check is not green" if is_red else "" if tests else NOT_BEFORE, objection
     finally:

@@ -46,8 +46,8 @@ class Facts(NamedTuple):
 
     @property
     def results(self) -> list[Run]:
-        """The runs that began on this tree, oldest first."""
-        return [run for run in self.runs if run.tree == self.tree.digest]
+        """What says something of this tree: runs on it that ended, while no file changed. Oldest first."""
+        return [run for run in self.runs if is_result(run) and run.tree == self.tree.digest]
 
 
 class UnknownError(Exception):
@@ -182,7 +182,7 @@ def judge(facts: Facts, environment: Callable[[Iterable[str]], str] = environmen
 
 def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]], str]) -> CheckState:
     own = [run for run in facts.runs if run.check == check.name]
-    results = [run for run in own if is_result(run) and run.tree == facts.tree.digest]
+    results = [run for run in facts.results if run.check == check.name]
     verdict: Verdict = "unknown"
     if not results:
         reason = _why_no_result(own[-1]) if own else "loop-close check has not run it"

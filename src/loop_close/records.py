@@ -152,7 +152,7 @@ class Run(Record, frozen=True):
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
     :ivar edits: since the run before.
-    :ivar baseline: digest of the baseline that a green check was held against.
+    :ivar baseline: digest of the baseline that a green check was compared with; empty if the tests were as they were.
     :ivar objection: what the old tests say; None for nothing.
     :ivar is_done: with this run every check was green on its tree, and nothing was objected.
     """

@@ -27,7 +27,7 @@ from loop_close.checks import VARIABLE, Check, checks_of, environment_of, variab
 from loop_close.child import Child, InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
-from loop_close.parts import Part, PytestContext
+from loop_close.parts import Part
 from loop_close.process import locked
 from loop_close.provenance import agent_of
 from loop_close.readers.streams import observe_texts
@@ -204,8 +204,6 @@ class _Worker:
                 if done.run.exit_code is None:
                     break
                 ran.append(done)
-                if gate.is_result(done.run):
-                    base = baselines.learn(self._root, base, tree, done.run)
             if not ran:
                 files.restore(former)
                 return ["interrupted"]
@@ -215,12 +213,12 @@ class _Worker:
             if found.verdict == "done":
                 ran[-1] = app.Ran(msgspec.structs.replace(ran[-1].run, is_done=True), ran[-1].parts)
             saved = app.conclude(ran, self._targets, store, state=found)
-        if any(each.run.objection is not None for each in ran):
-            base = baselines.note_objection(self._root, base, is_open=True)
-        elif found.verdict == "done":
-            base = baselines.note_objection(self._root, base, is_open=False)
-            if not base.is_held:
-                baselines.take(self._root, tree, facts.results)
+        if found.verdict == "done" and not base.is_held:
+            baselines.take(self._root, tree, facts.results)
+        else:
+            is_objected = any(each.run.objection is not None for each in ran)
+            is_open = is_objected or (base.is_open and found.verdict != "done")
+            baselines.note(self._root, base, tree, facts.results, is_open=is_open)
         return app.terminal_lines(saved, self._targets)
 
     def _forget_others(self) -> None:
@@ -277,34 +275,28 @@ class _Worker:
             return code_of(error)
 
     def _compared(self, ran: app.Ran, base: Baseline, tree: Tree, store: Store, stop: Stop) -> Run:
-        """The row of a green run with what the tests as they were say, if they are asked. It is written down.
+        """The row of a green run with what the tests as they were say, if they are asked; it is written down.
 
-        Without the digest of the baseline it says nothing of changed tests: until then, and if this is interrupted.
+        Without the digest of the baseline, as before that and if this is interrupted, it says nothing of changed tests.
 
         :param tree: the files after the last check.
         """
         run = ran.run
-        if not run.is_green or not gate.is_result(run) or run.tree != tree.digest:
+        is_green = run.is_green and gate.is_result(run) and run.tree == tree.digest
+        if not is_green or not gate.asks(base, tree, run):
             return run
-        objection, later = None, tree
-        if gate.asks(base, tree, run):
-            reporting = {each.check for each in store.results(tree.digest) if each.is_reported}
-            reporting |= base.functions.keys()
-            runs_tests = run.check in reporting or not reporting
-            if runs_tests:
-                _say("loop-close: what the tests demand may differ; running those of the baseline")
-            contexts: list[PytestContext | None] = [
-                each.context for each in ran.parts if each.context is not None
-            ]
-            try:
-                found = (
-                    baselines.objection(self._root, base, tree, run, context, stop, runs_tests=runs_tests)
-                    for context in contexts or [None]
-                )
-                objection = next(filter(None, found), None)
-            except InterruptionError:
-                return run
-            later = gate.take_tree(self._targets)  # what the old tests ran on
+        contexts = [part.context for part in ran.parts if part.context is not None]
+        reporting = {each.check for each in store.results(tree.digest) if each.is_reported}
+        runs_tests = run.check in reporting | base.functions.keys() or not (reporting or base.functions)
+        if runs_tests:
+            _say("loop-close: what the tests demand may differ; running those of the baseline")
+        try:
+            objection = baselines.objection(
+                self._root, base, tree, run, contexts if runs_tests else None, stop
+            )
+        except InterruptionError:
+            return run
+        later = gate.take_tree(self._targets)  # what the old tests ran on
         run = msgspec.structs.replace(
             run, baseline=base.digest, objection=objection, changed=changed(tree, later)
         )

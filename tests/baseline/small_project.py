@@ -90,7 +90,9 @@ class Project:
     def objected(self) -> Objection | None:
         found = baseline.load(self.root)
         assert found is not None
-        return baseline.objection(self.root, found, self.tree(), self.run, self.context)
+        return baseline.objection(
+            self.root, found, self.tree(), self.run, [self.context] if self.context else []
+        )
 
     def git(self, *words: str) -> None:
         identity = ("-c", "user.name=a", "-c", "user.email=a@b")

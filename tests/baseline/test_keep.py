@@ -122,13 +122,15 @@ def test_a_session_holds_it(project: Project) -> None:
 def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:
     project = Project(tmp_path / "shop")
     first = baseline.take(project.root, project.tree(), [])
-    learned = baseline.learn(project.root, first, project.tree(), RAN)
-    assert learned.functions == loaded(project).functions == {"tests": FUNCTIONS}
+    baseline.note(project.root, first, project.tree(), [RAN], is_open=False)
+    learned = loaded(project)
+    assert learned.functions == {"tests": FUNCTIONS}
     assert learned.digest == first.digest
     project.write({MODULE: WEAK})
     other = RAN.outcomes["pytest"].keys()
     run = Run(id="b", check="more", outcomes={"pytest": dict.fromkeys(other, "passed")})
-    assert baseline.learn(project.root, learned, project.tree(), run) == learned
+    baseline.note(project.root, learned, project.tree(), [run], is_open=False)
+    assert loaded(project) == learned
 
 
 def test_accepting_files(project: Project) -> None:
@@ -155,12 +157,12 @@ def test_accepting_all_accepts_which_tests_run(project: Project) -> None:
 
 def test_the_commands_of_checks(project: Project) -> None:
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test', types = 'mypy' }\n"})
-    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
+    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, [])
     assert found is not None
     assert found.reason == "the checks changed: tests, which was 'pytest', is now 'make test'"
     assert baseline.accept(project.root, project.tree(), differing(project)) == ("pyproject.toml",)
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test' }\n"})
-    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, None)
+    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, [])
     assert found is not None
     assert found.reason == "the checks changed: types, which was 'mypy', is gone"
 
@@ -168,7 +170,7 @@ def test_the_commands_of_checks(project: Project) -> None:
 def test_more_checks_are_no_objection(project: Project) -> None:
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'pytest', types = 'mypy' }\n"})
     run = Run(id="b", check="tests", outcomes={"pytest": dict.fromkeys(FUNCTIONS, "passed")})
-    assert baseline.objection(project.root, loaded(project), project.tree(), run, None) is None
+    assert baseline.objection(project.root, loaded(project), project.tree(), run, []) is None
 
 
 def test_the_content_of_a_large_file_is_not_kept(project: Project) -> None:

@@ -18,10 +18,9 @@ from loop_close.baseline.keep import (
     changed,
     differing,
     hold,
-    learn,
     load,
     missing,
-    note_objection,
+    note,
     take,
 )
 from loop_close.facts import file_of
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from loop_close.child import Stop
     from loop_close.parts import PytestContext
 
-__all__ = ["Baseline", "accept", "changed", "differing", "hold", "learn", "load", "missing", "take"]
-__all__ += ["at_head", "lines_of", "note_objection", "objection", "pending"]
+__all__ = ["Baseline", "accept", "changed", "differing", "hold", "load", "missing", "take"]
+__all__ += ["at_head", "lines_of", "note", "objection", "pending"]
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
@@ -90,16 +89,14 @@ def objection(
     baseline: Baseline,
     tree: Tree,
     run: Run,
-    context: PytestContext | None,
+    contexts: Sequence[PytestContext] | None,
     stop: Stop | None = None,
-    *,
-    runs_tests: bool = True,
 ) -> Objection | None:
     """What the tests as they were say to a green run. They run if a file of theirs differs, or one did not run.
 
     :param run: the green run of a check on these files.
-    :param context: how pytest was started in it; None if pytest did not report.
-    :param runs_tests: of a check that runs none only the commands of the checks have to be those of the baseline.
+    :param contexts: how each pytest in it was started that reported. None for a check that runs no tests: then only
+        the commands of the checks have to be those of the baseline.
     :returns: None if they pass, or nothing changed.
     """
     from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
@@ -107,16 +104,17 @@ def objection(
     names, absent = changed(root, baseline, tree), frozenset(missing(baseline, run))
     tests: list[OldOutcome] = []
     reason = keep.checks_changed(root, baseline)
-    if not reason and runs_tests and (names or absent):
+    if not reason and contexts is not None and (names or absent):
         try:
-            if context is not None:
-                tests = _tests(root, baseline, tree, run, context, names, absent, stop)
-            elif absent:
-                tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
-            else:
-                reason = "pytest did not report in this check; does its environment have loop-close?"
+            for context in contexts:
+                tests += _tests(root, baseline, tree, run, context, names, absent, stop)
         except CannotIsolateError as error:
             reason = str(error)
+        if not contexts:
+            tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
+            reason = (
+                "" if absent else "pytest did not report in this check; does its environment have loop-close?"
+            )
     if not reason and not tests:
         return None
     return Objection(

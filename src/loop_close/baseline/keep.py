@@ -208,19 +208,16 @@ def hold(root: Path, key: str, *, keeps: bool = False) -> None:
     _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
 
 
-def note_objection(root: Path, baseline: Baseline, *, is_open: bool) -> Baseline:
-    """The baseline with whether there is an objection, which a red run and a lost history do not answer."""
-    if baseline.is_open == is_open:
-        return baseline
-    return _keep(root, msgspec.structs.replace(baseline, is_open=is_open))
+def note(root: Path, baseline: Baseline, tree: Tree, runs: Sequence[Run], *, is_open: bool) -> None:
+    """Keep what results on these files say.
 
-
-def learn(root: Path, baseline: Baseline, tree: Tree, run: Run) -> Baseline:
-    """The baseline with the test functions of a check that ran on its files, if those were not known."""
-    functions = functions_of([run])
-    if run.check in baseline.functions or not functions or changed(root, baseline, tree):
-        return baseline
-    return _keep(root, msgspec.structs.replace(baseline, functions={**baseline.functions, **functions}))
+    :param runs: they say which test functions run, of checks of which that was not known, while no file differs.
+    :param is_open: there is an objection, which a red run and a lost history do not answer.
+    """
+    learned = functions_of(runs) if not changed(root, baseline, tree) else {}
+    noted = msgspec.structs.replace(baseline, functions={**learned, **baseline.functions}, is_open=is_open)
+    if noted != baseline:
+        _keep(root, noted)
 
 
 def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
