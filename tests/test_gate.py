@@ -107,7 +107,7 @@ class TestJudge:
     def test_an_objection_is_not_done(self, differing: list[str]) -> None:
         differing.append("tests/test_calc.py")
         old = OldOutcome(test="tests/test_calc.py::test_add", outcome="failed")
-        objection = Objection(check="tests", files=("tests/test_calc.py",), tests=(old,))
+        objection = Objection(files=("tests/test_calc.py",), tests=(old,))
         state = self.judge(result(1, objection=objection))
         assert (state.verdict, state.checks[0].objection) == ("objected", objection)
         assert self.judge(result(1)).verdict == "done"  # the old tests ran, and pass

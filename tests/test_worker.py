@@ -61,7 +61,7 @@ def test_green_is_what_every_process_says(
 
 def test_the_row_names_the_programs_and_what_ran() -> None:
     run = worker.result_of(RUN, TESTS, 0, [reported(), reported()])
-    assert (run.programs, run.is_reported, run.counts.passed) == (("/bin/pytest", "/py"), True, 2)
+    assert (run.programs, run.started, run.counts.passed) == (("/bin/pytest", "/py"), ("pytest",), 2)
     assert run.outcomes == {"pytest": {"test_a.py::test_a": "passed"}}
 
 

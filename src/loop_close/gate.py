@@ -186,7 +186,7 @@ def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]],
     verdict: Verdict = "unknown"
     if not results:
         reason = _why_no_result(own[-1]) if own else "loop-close check has not run it"
-        return CheckState(name=check.name, command=check.command, verdict=verdict, reason=reason)
+        return CheckState(name=check.name, verdict=verdict, reason=reason)
     run, baseline = results[-1], facts.baseline
     is_asked = asks(baseline, facts.tree, run)
     if environment(run.programs) != run.environment:
@@ -201,7 +201,6 @@ def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]],
         verdict, reason = "done", "green"
     return CheckState(
         name=check.name,
-        command=check.command,
         verdict=verdict,
         run=run.number,
         reason=reason,

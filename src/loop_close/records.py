@@ -99,14 +99,12 @@ class OldOutcome(Record, frozen=True):
 class Objection(Record, frozen=True):
     """Why a green check is not done: the tests are not as they were, and the old ones do not pass.
 
-    :ivar check: the name of the check.
     :ivar files: the test files and configuration that differ from the baseline.
     :ivar tests: old tests that do not pass, bounded; ``omitted`` counts those left out.
     :ivar reason: why the old tests could not be run, in a line; empty if they ran.
     :ivar diff: of ``files``, unified, bounded, redacted.
     """
 
-    check: str
     files: tuple[str, ...] = ()
     tests: tuple[OldOutcome, ...] = ()
     omitted: int = 0
@@ -148,7 +146,7 @@ class Run(Record, frozen=True):
     :ivar is_finished: the end of the run was recorded.
     :ivar incomplete: why not all that was chosen ran, in words; empty if it did.
     :ivar is_green: the command reported success, and nothing that it printed says otherwise.
-    :ivar started: the command line of each pytest that reported, as a shell would take it, sorted.
+    :ivar started: of a check the command line of each pytest that reported, as a shell would take it, sorted.
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
     :ivar edits: since the run before.
@@ -182,11 +180,6 @@ class Run(Record, frozen=True):
     baseline: str = ""
     objection: Objection | None = None
     is_done: bool = False
-
-    @property
-    def is_reported(self) -> bool:
-        """Whether pytest in the command of a check reported through the plugin."""
-        return bool(self.started)
 
 
 class FailingTest(Record, frozen=True):
@@ -303,7 +296,6 @@ class CheckState(Record, frozen=True):
     """
 
     name: str
-    command: tuple[str, ...]
     verdict: Verdict
     run: int = 0
     reason: str = ""

@@ -29,7 +29,6 @@ from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part
 from loop_close.process import locked
-from loop_close.provenance import agent_of
 from loop_close.readers.streams import observe_texts
 from loop_close.records import Outcome, Record, Run
 from loop_close.store import Store
@@ -242,7 +241,6 @@ class _Worker:
             command=words,
             began=time.time(),
             tree=before.digest,
-            agent=agent_of(os.environ)[0],
         )
         run = msgspec.structs.replace(run, number=store.begin(run))
         _say(f"loop-close: {check.name}: {shlex.join(check.command)}")
@@ -286,7 +284,7 @@ class _Worker:
         if not is_green or not gate.asks(base, tree, run):
             return run
         contexts = [part.context for part in ran.parts if part.context is not None]
-        reporting = {each.check for each in store.results(tree.digest) if each.is_reported}
+        reporting = {each.check for each in store.results(tree.digest) if each.started}
         runs_tests = run.check in reporting | base.functions.keys() or not (reporting or base.functions)
         if runs_tests:
             _say("loop-close: what the tests demand may differ; running those of the baseline")
@@ -330,7 +328,6 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
-        is_reported=bool(contexts),
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         counts=app.counts_of(parts),
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),

@@ -19,8 +19,8 @@ PROMPT = "# 1 test fails\n\nfacts"
 
 def objected(diff="-    assert total([1, 2]) == 3"):
     old = OldOutcome(test="test_shop.py::test_total", outcome="failed", reason="AssertionError")
-    objection = Objection(check="tests", files=("test_shop.py",), tests=(old,), diff=diff)
-    check = CheckState(name="tests", command=("pytest",), verdict="objected", objection=objection)
+    objection = Objection(files=("test_shop.py",), tests=(old,), diff=diff)
+    check = CheckState(name="tests", verdict="objected", objection=objection)
     return State(verdict="objected", reason="tests: the tests changed", checks=(check,))
 
 

@@ -65,7 +65,6 @@ def test_a_run_that_advanced_has_no_signal_of_standing_still():
 
 
 OBJECTION = Objection(
-    check="tests",
     files=("tests/test_a.py", "tests/conftest.py"),
     tests=(OldOutcome(test=node("a"), outcome="failed", reason="assert 7 == 6"),),
     omitted=2,
@@ -80,7 +79,7 @@ OBJECTION = Objection(
             "differing from the tests as they were: tests/test_a.py, tests/conftest.py; 3 of the old tests do not pass",
         ),
         (
-            Objection(check="tests", files=("tests/test_a.py",), reason="no module named shop"),
+            Objection(files=("tests/test_a.py",), reason="no module named shop"),
             "differing from the tests as they were: tests/test_a.py; the old tests did not run: no module named shop",
         ),
     ],

@@ -125,9 +125,8 @@ _states = st.builds(
         checks=(
             CheckState(
                 name="tests",
-                command=("pytest",),
                 verdict="objected",
-                objection=Objection(check="tests", tests=tests, reason=reason, diff=diff),
+                objection=Objection(tests=tests, reason=reason, diff=diff),
             ),
         ),
     ),

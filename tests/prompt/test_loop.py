@@ -266,8 +266,8 @@ def test_whatever_was_edited_each_run_is_one_row_of_three_cells(found):
 
 
 def objected(**fields):
-    objection = Objection(check="tests", files=("tests/test_a.py",), **fields)
-    check = CheckState(name="tests", command=("pytest",), verdict="objected", objection=objection)
+    objection = Objection(files=("tests/test_a.py",), **fields)
+    check = CheckState(name="tests", verdict="objected", objection=objection)
     report = replace(GREEN, state=State(verdict="objected", checks=(check,)))
     return list(changed_tests(report, 700))
 

@@ -107,12 +107,12 @@ def test_the_schema_is_that_of_the_records():
     assert {name: VALIDATOR.schema["$defs"].get(name) for name in made} == made
 
 
-OBJECTION = Objection(check="tests", tests=(OldOutcome(test="t.py::a", outcome="failed"),))
+OBJECTION = Objection(tests=(OldOutcome(test="t.py::a", outcome="failed"),))
 STATE = State(
     verdict="objected",
     reason="The old tests do not pass.",
     command="loop-close check",
-    checks=(CheckState(name="tests", command=("pytest",), verdict="objected", run=5, objection=OBJECTION),),
+    checks=(CheckState(name="tests", verdict="objected", run=5, objection=OBJECTION),),
 )
 
 

@@ -118,7 +118,6 @@ def objection(
     if not reason and not tests:
         return None
     return Objection(
-        check=run.check,
         files=names,
         tests=tuple(tests[:_MOST_TESTS]),
         omitted=max(0, len(tests) - _MOST_TESTS),
