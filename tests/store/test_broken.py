@@ -10,7 +10,7 @@ import pytest
 
 from loop_close.records import Run
 from loop_close.store import Store, StoreError
-from loop_close.store.schema import FORMAT
+from loop_close.store.database import FORMAT
 
 WORK = """
 import os, sys
