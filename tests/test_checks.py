@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.checks import Check, checks_of, environment_of, root_of, variables, words_of
+from loop_close.checks import checks_of, environment_of, root_of, variables, words_of
 from loop_close.settings import Settings, SettingsError, parse_settings
 
 
@@ -21,11 +21,8 @@ def program(path: Path) -> Path:
 
 def test_checks_are_commands_by_name_and_pytest_without_any() -> None:
     settings = parse_settings({"checks": {"tests": "pytest -k 'a or b'", "types": "mypy src"}})
-    assert checks_of(settings) == (
-        Check(name="tests", command=("pytest", "-k", "a or b")),
-        Check(name="types", command=("mypy", "src")),
-    )
-    assert checks_of(Settings()) == (Check(name="tests", command=("pytest",)),)
+    assert checks_of(settings) == {"tests": ("pytest", "-k", "a or b"), "types": ("mypy", "src")}
+    assert checks_of(Settings()) == {"tests": ("pytest",)}
 
 
 @pytest.mark.parametrize("command", ["", "  ", "pytest 'a", 3, ["pytest"], "a\nb"])
@@ -77,7 +74,7 @@ class TestRoot:
 class TestProgram:
     """The active environment, else the one in the root, else the path, else ours."""
 
-    CHECK = Check(name="tests", command=("pytest", "-q"))
+    CHECK = ("pytest", "-q")
 
     def words(self, root: Path, **environ: str) -> tuple[str, ...]:
         return words_of(self.CHECK, variables(root, environ))

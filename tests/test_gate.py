@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from loop_close import gate
-from loop_close.checks import Check
 from loop_close.gate import Facts
 from loop_close.records import Objection, OldOutcome, Run, State
+from loop_close.settings import Settings
 from loop_close.store import Store
 from loop_close.tree import Tree
 
-CHECKS = (Check(name="tests", command=("pytest",)), Check(name="types", command=("mypy",)))
+CHECKS = ("tests", "types")
 NOW = Tree(digest="now", files={}, stamps={})
 
 
@@ -39,8 +39,9 @@ def result(number: int, check: str = "tests", **more: Any) -> Run:
     return msgspec.structs.replace(run, **more)
 
 
-def judged(runs: Sequence[Run], checks: tuple[Check, ...], against: Any) -> State:
-    facts = Facts(None, checks, NOW, runs, against)  # type: ignore[arg-type]
+def judged(runs: Sequence[Run], checks: tuple[str, ...], against: Any) -> State:
+    targets: Any = SimpleNamespace(settings=Settings(checks=dict.fromkeys(checks, "pytest")))
+    facts = Facts(targets, NOW, runs, against)
     return gate.judge(facts, lambda programs: "env" if [*programs] == ["/py"] else "")
 
 
@@ -60,7 +61,7 @@ def differing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 class TestJudge:
     """By the newest result of each check on the present tree and environment."""
 
-    def judge(self, *runs: Run, checks: tuple[Check, ...] = CHECKS[:1], against: Any = None) -> State:
+    def judge(self, *runs: Run, checks: tuple[str, ...] = CHECKS[:1], against: Any = None) -> State:
         return judged(runs, checks, against or baseline())
 
     def test_done_if_every_check_is_green(self) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from loop_close import app, worker
-from loop_close.checks import Check
 from loop_close.model import Counts, Failure, Observation
 from loop_close.parts import Part, PytestContext, encode
 from loop_close.records import Run
 
-TESTS, MAKE = Check(name="tests", command=("pytest",)), Check(name="tests", command=("make", "test"))
-RUN = Run(id="1", command=("/bin/pytest",))
+TESTS, MAKE = ("/bin/pytest",), ("/bin/make", "test")
+RUN = Run(id="1", command=TESTS)
 CONTEXT = PytestContext(executable="/py")
 FAILURE = Failure(nodeid="test_a.py::test_a", phase="call", message="boom")
 
@@ -37,7 +37,7 @@ def read(exit_code: int = 0, *, passed: int = 0, failures: tuple[Failure, ...] =
 
 
 @pytest.mark.parametrize(
-    ("check", "exit_code", "parts", "is_green"),
+    ("command", "exit_code", "parts", "is_green"),
     [
         (TESTS, 0, [reported()], True),
         (TESTS, 1, [reported()], False),  # it failed after the session
@@ -53,14 +53,14 @@ def read(exit_code: int = 0, *, passed: int = 0, failures: tuple[Failure, ...] =
     ],
 )
 def test_green_is_what_every_process_says(
-    check: Check, exit_code: int | None, parts: list[Part], is_green: bool
+    command: tuple[str, ...], exit_code: int | None, parts: list[Part], is_green: bool
 ) -> None:
-    run = worker.result_of(RUN, check, exit_code, parts)
+    run = worker.result_of(structs.replace(RUN, command=command), exit_code, parts)
     assert (run.is_green, run.is_finished) == (is_green, True)
 
 
 def test_the_row_names_the_programs_and_what_ran() -> None:
-    run = worker.result_of(RUN, TESTS, 0, [reported(), reported()])
+    run = worker.result_of(RUN, 0, [reported(), reported()])
     assert (run.programs, run.started, run.counts.passed) == (("/bin/pytest", "/py"), ("pytest",), 2)
     assert run.outcomes == {"pytest": {"test_a.py::test_a": "passed"}}
 
@@ -81,6 +81,6 @@ def test_a_report_that_is_missing_is_not_green(
     assert (len(parts), lost) == (1, "")
     (tmp_path / name).write_bytes(content)
     parts, lost = app.reported_in(tmp_path)
-    run = worker.result_of(RUN, TESTS, 0, parts, lost)
+    run = worker.result_of(RUN, 0, parts, lost)
     assert not run.is_green
     assert reason in run.incomplete

@@ -8,12 +8,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from loop_close import files
 from loop_close.conventions import OF_PYTEST
-from loop_close.records import Record
 from loop_close.settings import Settings
 from loop_close.tree import content_digest
 
@@ -50,20 +49,12 @@ _SITES = (
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.M)
 
 
-class Check(Record, frozen=True):
-    """A command that has to succeed before the work is done.
+def checks_of(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """The words of the checks that the settings name, in their order; pytest without any.
 
-    :ivar command: its words.
+    Each is a command that has to succeed before the work is done.
     """
-
-    name: str
-    command: tuple[str, ...]
-
-
-def checks_of(settings: Settings) -> tuple[Check, ...]:
-    """The checks that the settings name, in their order; pytest without any."""
-    named = settings.checks or DEFAULT
-    return tuple(Check(name=name, command=tuple(shlex.split(command))) for name, command in named.items())
+    return {name: tuple(shlex.split(command)) for name, command in (settings.checks or DEFAULT).items()}
 
 
 # --- where the project begins
@@ -129,12 +120,12 @@ def variables(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def words_of(check: Check, variables: Mapping[str, str]) -> tuple[str, ...]:
+def words_of(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
     """The command with its program as an absolute path. pytest and Python fall back to those that run us.
 
     A program that is not found stays as it is.
     """
-    program, *rest = check.command
+    program, *rest = command
     found = shutil.which(program, path=variables["PATH"])
     words = (os.path.abspath(found),) if found else _OURS.get(program, (program,))
     return (*words, *rest)

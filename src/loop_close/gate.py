@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loop_close import baseline as baselines
 from loop_close import files
-from loop_close.checks import Check, checks_of, environment_of
+from loop_close.checks import checks_of, environment_of
 from loop_close.conventions import PYTHON
 from loop_close.records import CheckState, Loop, Objection, Run, State, Verdict
 from loop_close.settings import OFF, SettingsError, parse_settings
 from loop_close.store import Store, StoreError
+from loop_close.text import fault_text, listed
 from loop_close.tree import Tree, TreeError, take
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class Facts(NamedTuple):
     """
 
     targets: Targets
-    checks: tuple[Check, ...]
     tree: Tree
     runs: Sequence[Run]
     baseline: Baseline | None
@@ -70,8 +70,6 @@ def look(root: Path) -> tuple[State, Facts | None]:
     except (UnknownError, TreeError, StoreError, OSError) as error:
         reason = str(error)
     except Exception as fault:  # a door must not fall over, and "done" must not be the answer
-        from loop_close.text import fault_text
-
         reason = f"internal error of loop-close: {fault_text(fault)}"
     return State(verdict="unknown", reason=reason, command=CHECK), None
 
@@ -123,14 +121,14 @@ def facts_of(root: Path) -> Facts:
     history = targets.history
     if history is None:
         raise UnknownError(f"no result can be kept: [tool.loop-close] history is '{OFF}'")
-    checks, tree = checks_of(targets.settings), take_tree(targets)
+    tree = take_tree(targets)
     if not history.is_file():
         raise UnknownError("no check has run in this project")
     with Store.open(history, readonly=True, timeout=0.5) as store:
         runs = store.results(tree.digest)
         if store.state != "ok":
             raise UnknownError("the history is damaged")
-    return Facts(targets, checks, tree, runs, baselines.load(root))
+    return Facts(targets, tree, runs, baselines.load(root))
 
 
 def loop_of(history: Path | None) -> Loop:
@@ -164,7 +162,7 @@ def judge(facts: Facts, environment: Callable[[Iterable[str]], str] = environmen
 
     :param environment: returns the digest of the present environment of some programs.
     """
-    states = tuple(_state_of(check, facts, environment) for check in facts.checks)
+    states = tuple(_state_of(name, facts, environment) for name in checks_of(facts.targets.settings))
     verdict = min((each.verdict for each in states), key=_ORDER.index)
     named = [each for each in states if each.verdict == verdict]
     if verdict == "done":
@@ -180,15 +178,13 @@ def judge(facts: Facts, environment: Callable[[Iterable[str]], str] = environmen
     )
 
 
-def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]], str]) -> CheckState:
-    own = [run for run in facts.runs if run.check == check.name]
-    results = [run for run in facts.results if run.check == check.name]
-    verdict: Verdict = "unknown"
+def _state_of(name: str, facts: Facts, environment: Callable[[Iterable[str]], str]) -> CheckState:
+    runs, results = ([run for run in each if run.check == name] for each in (facts.runs, facts.results))
     if not results:
-        reason = _why_no_result(own[-1]) if own else "loop-close check has not run it"
-        return CheckState(name=check.name, verdict=verdict, reason=reason)
+        return CheckState(name=name, verdict="unknown", reason=_why_no_result(runs))
     run, baseline = results[-1], facts.baseline
     is_asked = asks(baseline, facts.tree, run)
+    verdict: Verdict = "unknown"
     if environment(run.programs) != run.environment:
         reason = "the environment changed since it ran"
     elif not run.is_green:
@@ -199,13 +195,8 @@ def _state_of(check: Check, facts: Facts, environment: Callable[[Iterable[str]],
         verdict, reason = "objected", _why_objected(run.objection)
     else:
         verdict, reason = "done", "green"
-    return CheckState(
-        name=check.name,
-        verdict=verdict,
-        run=run.number,
-        reason=reason,
-        objection=run.objection if verdict == "objected" else None,
-    )
+    objection = run.objection if verdict == "objected" else None
+    return CheckState(name=name, verdict=verdict, run=run.number, reason=reason, objection=objection)
 
 
 def is_result(run: Run) -> bool:
@@ -220,12 +211,16 @@ def asks(baseline: Baseline | None, tree: Tree, run: Run) -> bool:
     return bool(baselines.differing(baseline, tree)) or any(baselines.missing(baseline, run))
 
 
-def _why_no_result(last: Run) -> str:
+def _why_no_result(runs: Sequence[Run]) -> str:
+    if not runs:
+        return "loop-close check has not run it"
+    last = runs[-1]
     if not last.is_finished or last.exit_code is None:
         return "its last run did not end"
     if last.changed:
         remedy = "" if all(path.endswith(PYTHON) for path in last.changed) else _REMEDY
-        return f"its last run counts for nothing{remedy}; changed while it ran: {_listed(last.changed)}"
+        names = listed(last.changed, _MOST_NAMED)
+        return f"its last run counts for nothing{remedy}; changed while it ran: {names}"
     return "no result on these files"
 
 
@@ -241,8 +236,3 @@ def _why_objected(objection: Objection) -> str:
     if objection.reason:
         return f"the tests as they were could not be run: {objection.reason}"
     return f"of the tests as they were, {number} {'does' if number == 1 else 'do'} not pass"
-
-
-def _listed(names: Sequence[str]) -> str:
-    left = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + f" and {left} more" * (left > 0)

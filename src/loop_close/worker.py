@@ -23,14 +23,14 @@ import msgspec
 
 from loop_close import app, files, gate
 from loop_close import baseline as baselines
-from loop_close.checks import VARIABLE, Check, checks_of, environment_of, variables, words_of
+from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
 from loop_close.child import Child, InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part
 from loop_close.process import locked
 from loop_close.readers.streams import observe_texts
-from loop_close.records import Outcome, Record, Run
+from loop_close.records import Outcome, Record, Run, RunCounts
 from loop_close.store import Store
 from loop_close.text import fault_text
 from loop_close.tree import Tree, changed, remove_stale_bytecode
@@ -81,7 +81,7 @@ def start(root: Path, names: Sequence[str]) -> str:
     folder = root / _FOLDER / name
     folder.mkdir(parents=True)
     words = [*OUR_CHECK, *names, "--worker", name]
-    with open(folder / "output", "ab", opener=_private) as output:
+    with open(os.open(folder / "output", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab") as output:
         process = subprocess.Popen(
             words, cwd=root, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
@@ -135,15 +135,10 @@ def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Work | Non
                     return None
                 time.sleep(POLL)
             except KeyboardInterrupt:
-                stop(root, name)
-
-
-def stop(root: Path, name: str) -> None:
-    """Ask a worker to stop its command and to end."""
-    now = running(root)
-    if now is not None and now.id == name:
-        with contextlib.suppress(OSError):
-            os.kill(now.pid, signal.SIGINT)
+                now = running(root)
+                if now is not None and now.id == name:
+                    with contextlib.suppress(OSError):
+                        os.kill(now.pid, signal.SIGINT)
 
 
 # --- the worker
@@ -195,10 +190,10 @@ class _Worker:
         if self._targets.history is None:
             raise ValueError("there is no history to keep results in")
         with Stop() as stop, Store.open(self._targets.history) as store:
-            for check in checks_of(self._targets.settings):
-                if check.name not in names:
+            for check, command in checks_of(self._targets.settings).items():
+                if check not in names:
                     continue
-                done, tree = self._one(check, store, stop)
+                done, tree = self._one(check, command, store, stop)
                 store.finish(done.run)
                 if done.run.exit_code is None:
                     break
@@ -225,25 +220,25 @@ class _Worker:
             if each.is_dir() and not each.is_symlink() and each != self._folder:
                 shutil.rmtree(each, ignore_errors=True)
 
-    def _one(self, check: Check, store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
+    def _one(self, check: str, command: Sequence[str], store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
         """Run a check; its row, with what its processes reported, and the files after it."""
         root = self._root
         before = gate.take_tree(self._targets)
         store.keep_files(root, before)
         remove_stale_bytecode(root, before)
-        folder = self._folder / f"parts-{check.name}"
+        folder = self._folder / f"parts-{check}"
         folder.mkdir()
         environ = {**variables(root, os.environ), VARIABLE: str(folder)}
-        words = words_of(check, environ)
+        words = words_of(command, environ)
         run = Run(
             id=uuid.uuid4().hex,
-            check=check.name,
+            check=check,
             command=words,
             began=time.time(),
             tree=before.digest,
         )
         run = msgspec.structs.replace(run, number=store.begin(run))
-        _say(f"loop-close: {check.name}: {shlex.join(check.command)}")
+        _say(f"loop-close: {check}: {shlex.join(command)}")
         output = self._folder / "output"
         begin = output.stat().st_size
         exit_code = self._exit_code(words, environ, stop)
@@ -251,10 +246,10 @@ class _Worker:
         store.keep_files(root, after)
         parts, lost = app.reported_in(folder)
         if exit_code is not None and not app.is_explained(parts, exit_code):
-            seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check.name)
+            seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check)
             parts.append(Part(observation=seen))
         run = msgspec.structs.replace(
-            result_of(run, check, exit_code, parts, lost),
+            result_of(run, exit_code, parts, lost),
             seconds=time.time() - run.began,
             tree_after=after.digest,
             changed=changed(before, after),
@@ -302,7 +297,7 @@ class _Worker:
         return run
 
 
-def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Part], lost: str = "") -> Run:
+def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str = "") -> Run:
     """The row of a run that ended.
 
     :param parts: what pytest reported, else what was read from the output.
@@ -313,7 +308,8 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
     for part in parts:
         outcomes.setdefault(part.observation.source, {}).update(part.outcomes)
     why = [lost, *(part.observation.incomplete for part in parts)]
-    if not contexts and exit_code == 0 and _is_pytest(check.command) and not any(map(_ran, parts)):
+    counts = app.counts_of(parts)
+    if not contexts and exit_code == 0 and _is_pytest(run.command) and counts == RunCounts():
         why.append("pytest ended without a report and without a summary")
     if any(context.is_optimized for context in contexts):
         why.append("Python left out the assertions (-O or PYTHONOPTIMIZE)")
@@ -329,7 +325,7 @@ def result_of(run: Run, check: Check, exit_code: int | None, parts: Sequence[Par
         incomplete=incomplete,
         is_green=is_green,
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
-        counts=app.counts_of(parts),
+        counts=counts,
         outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
     )
 
@@ -344,11 +340,6 @@ def _is_pytest(words: Sequence[str]) -> bool:
     return os.path.basename(words[0]) in _PYTEST or tuple(words[1:3]) == ("-m", "pytest")
 
 
-def _ran(part: Part) -> bool:
-    counts = part.observation.counts
-    return bool(counts.passed or counts.skipped or counts.xfailed or counts.xpassed)
-
-
 def _end_of(path: Path, begin: int) -> bytes:
     with path.open("rb") as file:
         file.seek(max(begin, path.stat().st_size - _MOST_OUTPUT))
@@ -358,10 +349,6 @@ def _end_of(path: Path, begin: int) -> bytes:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _write(folder: Path, work: Work) -> None:

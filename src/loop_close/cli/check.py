@@ -126,7 +126,7 @@ def _names(root: Path, given: Sequence[str]) -> tuple[str, ...]:
     :raises UsageError: for one that does not exist.
     """
     try:
-        known = [each.name for each in checks_of(gate.targets_of(root).settings)]
+        known = [*checks_of(gate.targets_of(root).settings)]
     except UnknownError as error:
         raise UsageError(str(error)) from None
     for name in given:
@@ -141,7 +141,7 @@ def _wanted(root: Path, state: State, facts: Facts | None, names: Collection[str
         return list(names)
     ours = variables(root, os.environ)
     runs = {run.number: run for run in facts.runs}
-    checks = {each.name: each for each in facts.checks}
+    checks = checks_of(facts.targets.settings)
     wanted = []
     for each in state.checks:
         is_green = each.verdict == "done"
