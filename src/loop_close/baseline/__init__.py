@@ -144,17 +144,17 @@ def _tests(
     if known is not None:  # a command line is no test: the present run says whether it is the same
         known = tuple(each for each in known if each not in run.started)
     found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
-    bad = list(unmet(found.outcomes, found.collected, known, names))
+    bad = list(unmet(*found, known, names))
     doubtful = [
         each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
     ]
     if doubtful:
         # Their files did not change: what fails or skips with the present files too does so because it is a copy.
         functions = sorted({_function(each.test) for each in doubtful})
-        control = run_copy(
+        control, _ = run_copy(
             root, None, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
         )
-        seen = unmet(control.outcomes, (), functions, ())
+        seen = unmet(control, (), functions, ())
         same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
         bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
     return [

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -36,17 +35,6 @@ class CannotIsolateError(Exception):
     """The tests as they were cannot be run apart from the present ones; the text says why."""
 
 
-class Found(NamedTuple):
-    """What a run in a copy says.
-
-    :ivar outcomes: by node id: the outcome and why. A module that could not be collected has its path as the id.
-    :ivar collected: node ids of the tests that were to run.
-    """
-
-    outcomes: Mapping[str, tuple[str, str]]
-    collected: Collection[str]
-
-
 class _Note(Record, frozen=True):
     """What a process of the run noted: its pytest, or what it read and wrote in the project."""
 
@@ -68,12 +56,14 @@ def run(
     seconds: float,
     functions: Collection[str] | None = None,
     stop: Stop | None = None,
-) -> Found:
+) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
     """Run pytest as the check did, in a copy of the project.
 
     :param baseline: whose test files are there; None for the present ones.
     :param changed: files that must not be read where they are.
     :param functions: the test functions and modules to run; None for all.
+    :returns: by node id the outcome and why, of a module that could not be collected by its path; the node ids of the
+        tests that were to run.
     :raises CannotIsolateError: when the run says nothing, or the copy was left.
     """
     top = Path(os.path.realpath(root))
@@ -140,7 +130,9 @@ def _child(
     return child, channel
 
 
-def _found(folder: Path, top: Path, changed: Collection[str], output: str) -> Found:
+def _found(
+    folder: Path, top: Path, changed: Collection[str], output: str
+) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
     """Join what the processes of the run noted.
 
     :raises CannotIsolateError: when the copy was left, or pytest did not report its end.
@@ -161,7 +153,7 @@ def _found(folder: Path, top: Path, changed: Collection[str], output: str) -> Fo
         for test, outcome in each.outcomes.items():
             if outcomes.get(test, ("",))[0] != "failed":
                 outcomes[test] = outcome
-    return Found(outcomes, {test for each in notes for test in each.collected})
+    return outcomes, {test for each in notes for test in each.collected}
 
 
 def _read(path: Path) -> _Note:

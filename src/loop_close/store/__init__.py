@@ -45,17 +45,15 @@ class KeptCalls(NamedTuple):
     """What the tests of an earlier run called.
 
     :ivar calls: without failing tests; every function begins in line 0.
-    :ivar failed: the tests that failed in it.
-    :ivar tests: checksums of the node ids of all its tests; empty if they are not known.
+    :ivar tests: checksums of the node ids of its tests that did not fail.
     """
 
     calls: Calls
-    failed: frozenset[str] = frozenset()
-    tests: frozenset[int] = frozenset()
+    tests: frozenset[int]
 
     def has_passed(self, nodeid: str) -> bool:
-        """Whether the test passed in it, as far as that is known: one that was skipped is taken for passed."""
-        return nodeid not in self.failed and (not self.tests or _checksum(nodeid) in self.tests)
+        """Whether the test passed in it; one that was skipped is taken for passed."""
+        return _checksum(nodeid) in self.tests
 
 
 class Store(Database):
@@ -147,18 +145,16 @@ class Store(Database):
 
     # --- what tests called
 
-    def keep_calls(
-        self, source: str, calls: Calls, tests: Collection[str] = (), *, is_whole: bool = True
-    ) -> None:
+    def keep_calls(self, source: str, calls: Calls, tests: Collection[str], *, is_whole: bool = True) -> None:
         """Keep what the passing tests of a run called, unless what is kept for the source is fuller.
 
         A run of all tests is fuller than any, but a red one only while most tests pass: what broke them all must not
         cost the counts to compare them with.
 
-        :param tests: node ids of all its tests; empty if they are not known.
+        :param tests: node ids of all its tests.
         :param is_whole: all tests were meant to run.
         """
-        data = encode(KeptCalls(_reduced(calls), frozenset(calls.failed), frozenset(map(_checksum, tests))))
+        data = encode(KeptCalls(_reduced(calls), frozenset(map(_checksum, {*tests} - {*calls.failed}))))
         if len(data) > _MOST_CALLS:
             return
         most = calls.passed * (2 if is_whole else 1)
