@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from loop_close import files
@@ -67,11 +68,8 @@ def root_of(folder: Path) -> Path:
     repository, else the folder itself. A repository is never left: what lies around it is another project.
     """
     folders = list(_upwards(folder))
-    for is_root in (is_ours, _configures_pytest, _is_repository):
-        found = next(filter(is_root, folders), None)
-        if found is not None:
-            return found
-    return folder
+    ours, configured = filter(is_ours, folders), (each for each in folders if _has(each, _CONFIGURED))
+    return next(chain(ours, configured, filter(_is_repository, folders)), folder)
 
 
 def _upwards(folder: Path) -> Iterator[Path]:
@@ -88,10 +86,6 @@ def _is_repository(folder: Path) -> bool:
 def is_ours(folder: Path) -> bool:
     """Whether it has a state folder or our settings, so that somebody uses loop-close there."""
     return (folder / files.STATE_FOLDER).is_dir() or _has(folder, {"pyproject.toml": b"[tool.loop-close"})
-
-
-def _configures_pytest(folder: Path) -> bool:
-    return _has(folder, _CONFIGURED)
 
 
 def _has(folder: Path, tables: Mapping[str, bytes]) -> bool:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from loop_close.conventions import PYTHON, is_test_file, is_under_test
-from loop_close.records import Change, Edit, EditKind, Edits
+from loop_close.records import Edit, EditKind, Edits
 from loop_close.syntax.meaning import MODULE, CodePart, parts_of
 from loop_close.text.redact import clean
 
@@ -82,12 +82,6 @@ class _Difference(NamedTuple):
         assert part is not None
         return part
 
-    @property
-    def change(self) -> Change:
-        if self.old is None:
-            return "added"
-        return "removed" if self.new is None else "edited"
-
 
 def _order(each: _Difference) -> tuple[bool, int, str, int, str]:
     rank = 2 if is_test_file(each.path) else 0 if each.path.endswith(PYTHON) else 1
@@ -96,15 +90,13 @@ def _order(each: _Difference) -> tuple[bool, int, str, int, str]:
 
 def _edit(each: _Difference, *, has_diff: bool) -> Edit:
     old, new = each.old, each.new
-    diff = ""
-    if has_diff and each.is_effective:
-        diff = diff_of(old.source if old else (), new.source if new else ())
+    sides = old.source if old else (), new.source if new else ()
     return Edit(
         file=each.path,
         function=each.part.name,
-        change=each.change,
+        change="added" if old is None else "removed" if new is None else "edited",
         is_effective=each.is_effective,
-        diff=diff,
+        diff=diff_of(*sides) if has_diff and each.is_effective else "",
     )
 
 

@@ -25,8 +25,8 @@ from loop_close.baseline.keep import (
 )
 from loop_close.facts import file_of
 from loop_close.records import Objection, OldOutcome, Run
-from loop_close.text import one_line, sanitize
-from loop_close.text.redact import redact
+from loop_close.text import one_line
+from loop_close.text.redact import clean
 from loop_close.tree import Tree, git
 
 if TYPE_CHECKING:
@@ -151,14 +151,15 @@ def _tests(
     if doubtful:
         # Their files did not change: what fails or skips with the present files too does so because it is a copy.
         functions = sorted({_function(each.test) for each in doubtful})
+        present = keep.of_tree(root, tree)
         control, _ = run_copy(
-            root, None, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
+            root, present, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
         )
         seen = unmet(control, (), functions, ())
         same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
         bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
     return [
-        OldOutcome(test=_clean(each.test), outcome=each.outcome, reason=_line(each.reason)) for each in bad
+        OldOutcome(test=clean(each.test), outcome=each.outcome, reason=_line(each.reason)) for each in bad
     ]
 
 
@@ -210,12 +211,8 @@ def unmet(
 # --- what a person sees
 
 
-def _clean(text: str) -> str:
-    return redact(sanitize(text))
-
-
 def _line(text: str) -> str:
-    return one_line(_clean(text), 300)
+    return one_line(clean(text), 300)
 
 
 def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
@@ -230,5 +227,5 @@ def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
             continue
         before, after = (keep.text_of(side).splitlines() for side in sides)
         lines += difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="", n=2)
-    text = _clean("\n".join(lines[: _MOST_LINES + 1]))
+    text = clean("\n".join(lines[: _MOST_LINES + 1]))
     return text if len(lines) <= _MOST_LINES else f"{text}\n… more lines differ"

@@ -48,7 +48,7 @@ class _Note(Record, frozen=True):
 
 def run(
     root: Path,
-    baseline: Baseline | None,
+    baseline: Baseline,
     tree: Tree,
     context: PytestContext,
     *,
@@ -59,7 +59,7 @@ def run(
 ) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
     """Run pytest as the check did, in a copy of the project.
 
-    :param baseline: whose test files are there; None for the present ones.
+    :param baseline: whose test files are there.
     :param changed: files that must not be read where they are.
     :param functions: the test functions and modules to run; None for all.
     :returns: by node id the outcome and why, of a module that could not be collected by its path; the node ids of the
@@ -173,17 +173,15 @@ def _why(output: str) -> str:
 # --- the copy
 
 
-def _make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> list[str]:
+def _make(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]:
     """Copy the project, with what git ignores, but without caches and bytecode. Environments are linked.
 
-    :param baseline: its test files take the place of the present ones; None for the present ones.
+    :param baseline: its test files take the place of the present ones.
     :returns: the folders of environments.
     :raises CannotIsolateError: when a file of the baseline cannot be put there.
     """
     try:
         environments = _copy(root, baseline, tree, target)
-        if baseline is None:
-            return environments
         for path in sorted({*tree.files, *baseline.files}):
             if path in baseline.files or is_shared(path):
                 _restore(root, baseline, tree, path, target)
@@ -192,7 +190,7 @@ def _make(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> li
     return environments
 
 
-def _copy(root: Path, baseline: Baseline | None, tree: Tree, target: Path) -> list[str]:
+def _copy(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]:
     environments, folders, count = [], [""], 0
     of_project = {parent for path in tree.files for parent in _folders(path)}
     while folders:
@@ -230,12 +228,11 @@ def _is_environment(path: str) -> bool:
     return os.path.basename(path) in _LINKED or any(os.path.exists(f"{path}/{name}") for name in names)
 
 
-def _is_replaced(path: str, baseline: Baseline | None, tree: Tree) -> bool:
+def _is_replaced(path: str, baseline: Baseline, tree: Tree) -> bool:
     """Whether the present file has no place in the copy: what the baseline has is put there later."""
-    is_known = path in tree.files
-    if baseline is None or path in baseline.files:
-        return baseline is not None or (path.endswith(".pyc") and not is_known)
-    return is_of_tests(path, baseline.patterns) if is_known else is_loaded(path) or path.endswith(".pyc")
+    if path in tree.files:
+        return path in baseline.files or is_of_tests(path, baseline.patterns)
+    return path in baseline.files or is_loaded(path) or path.endswith(".pyc")
 
 
 def _put(source: Path, target: Path, root: Path) -> None:

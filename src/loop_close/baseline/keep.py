@@ -184,7 +184,7 @@ def take(root: Path, tree: Tree, runs: Sequence[Run]) -> Baseline:
     :raises OSError: when it cannot be kept.
     """
     keys = (load(root) or _NONE).keys
-    return _keep(root, msgspec.structs.replace(_of_tree(root, tree), functions=functions_of(runs), keys=keys))
+    return _keep(root, msgspec.structs.replace(of_tree(root, tree), functions=functions_of(runs), keys=keys))
 
 
 def hold(root: Path, key: str, *, keeps: bool = False) -> None:
@@ -203,7 +203,7 @@ def hold(root: Path, key: str, *, keeps: bool = False) -> None:
         # Test functions run as before if nothing but test modules changed, and not theirs.
         other = changed(root, before, tree)
         functions = _of_other_files(before, other) if all(map(is_test_module, other)) else {}
-        held = msgspec.structs.replace(_of_tree(root, tree), functions=functions)
+        held = msgspec.structs.replace(of_tree(root, tree), functions=functions)
     keys = (*before.keys, key)[-_MOST_KEYS:]
     _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
 
@@ -234,7 +234,7 @@ def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] =
         return ()
     differ = changed(root, baseline, tree)
     accepted = tuple(path for path in differ if path in paths)
-    new, ran = _of_tree(root, tree), functions_of(runs)
+    new, ran = of_tree(root, tree), functions_of(runs)
     if accepted != differ:
         listing = {path: digest for path, digest in baseline.files.items() if path not in accepted}
         listing |= {path: digest for path, digest in new.files.items() if path in accepted}
@@ -273,7 +273,8 @@ def _of_other_files(baseline: Baseline, paths: Collection[str]) -> dict[str, tup
     }
 
 
-def _of_tree(root: Path, tree: Tree) -> Baseline:
+def of_tree(root: Path, tree: Tree) -> Baseline:
+    """The present files as a baseline that is not kept."""
     configured = [path for path in tree.files if path.rpartition("/")[2] in (*OF_PYTEST, *SHARED)]
     patterns = _patterns(text_of(read(root, path)) for path in configured)
     return Baseline(
