@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 import pytest
@@ -15,7 +15,6 @@ from loop_close.keys import records_of
 from loop_close.model import Evidence, Failure, RootCause
 from loop_close.records import Edit, Edits, FailureRecord, Run
 from loop_close.sharing import FORMAT, SharedError, SharedStore, Sharing, agent_of, edit_key, within
-from loop_close.store import Store
 from loop_close.store.database import pack, unpack
 
 psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
@@ -38,7 +37,7 @@ def ask(url, statement, values=()):
 
 
 class Agent:
-    """A clone of the project on a machine of its name, with a store."""
+    """A clone of the project on a machine of its name."""
 
     def __init__(self, folder, url, name, project="shop"):
         self.root = folder / name
@@ -51,30 +50,18 @@ class Agent:
         sharing.agent = sharing.agent._replace(**self.names)
         return sharing
 
-    def store(self):
-        return Store.open(self.root / ".loop-close" / "history.sqlite3")
-
-    def run(self, *failures, before=(), send=True, **fields):
-        """A run that ends; what it wrote is sent."""
+    def run(self, *failures, before=(), **fields):
+        """A run that ends, and is sent."""
         began = time.time() + fields.pop("later", 0)
-        run = Run(id=str(uuid4()), began=began, exit_code=int(bool(failures)), failures=failures, **fields)
-        run = msgspec.structs.replace(run, outcomes={"pytest@cpython-3.11": {"secret": "passed"}})
+        fields = {"id": str(uuid4()), "number": 7, "began": began, **fields}
+        run = Run(exit_code=int(bool(failures)), failures=failures, **fields)
         sharing = self.sharing = self.share()
-        with self.store() as store:
-            run = msgspec.structs.replace(run, number=store.begin(run))
-            store.finish(run, share=sharing.entry(run, before))
-            if send:
-                sharing.learn(store, [])
+        sharing.exchange([(run, sharing.attempts_of(run, before))], [])
         return run
 
     def learn(self, edits=()):
         self.sharing = self.share()
-        with self.store() as store:
-            return self.sharing.learn(store, [CAUSE], edits)
-
-    def waiting(self):
-        with self.store() as store:
-            return len(store.unsent(99))
+        return self.sharing.exchange([], [CAUSE], edits)
 
 
 @pytest.fixture
@@ -109,21 +96,14 @@ def test_run_without_an_edit_is_no_attempt(agents):
     assert agents("here").learn() == ()
 
 
-def test_runs_wait_until_the_server_is_there_and_are_sent_once(agents, tmp_path, database):
+def test_a_run_is_sent_once_and_not_at_all_without_a_server(agents, tmp_path, database):
     offline = Agent(tmp_path, "postgresql://nobody@/none?host=/nowhere", "a")
     offline.run(FAILED, before=[FAILED], edits=EDIT)
-    assert offline.sharing.note == "shared history: cannot connect; runs are sent later"
+    assert offline.sharing.note == "shared history: cannot connect; nothing was sent"
     assert offline.learn() == ()
-    assert offline.waiting() == 1
-    online = agents("a")
-    online.run(FAILED, before=[FAILED], edits=EDIT, send=False)
-    with online.store() as store:
-        waiting = store.unsent(9)
-        online.sharing.learn(store, [])
-        assert (store.unsent(9), online.sharing.note) == ([], "")
-        store.finish(Run(id=waiting[0][0]), share=waiting[0][1])
-        online.sharing.learn(store, [])
-    assert ask(database, "SELECT count(*) FROM loop_close.attempts") == [(2,)]
+    for _ in range(2):
+        agents("a").run(FAILED, before=[FAILED], edits=EDIT, id=str(UUID(int=1)))
+    assert ask(database, "SELECT count(*) FROM loop_close.attempts") == [(1,)]
 
 
 def test_server_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
@@ -131,8 +111,7 @@ def test_server_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
     server = socket.create_server(("127.0.0.1", 0))
     silent = Agent(tmp_path, f"postgresql://me:hunter2@127.0.0.1:{server.getsockname()[1]}/x", "a")
     silent.run(FAILED, before=[FAILED], edits=EDIT)
-    assert silent.sharing.note == "shared history: no answer within 0.3 seconds; runs are sent later"
-    assert silent.waiting() == 1
+    assert silent.sharing.note == "shared history: no answer within 0.3 seconds; nothing was sent"
     server.close()
 
 
@@ -196,7 +175,7 @@ def test_grant_of_the_documentation_is_enough(agents, database, tmp_path):
         ask(database, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA loop_close TO agents")
         agent = Agent(tmp_path, database.replace("loop@", "agents@"), "a")
         agent.run(FAILED, before=[FAILED], edits=EDIT)
-        assert (agent.waiting(), agent.sharing.note) == (0, "")
+        assert agent.sharing.note == ""
     finally:
         ask(database, "DROP OWNED BY agents")
         ask(database, "DROP ROLE agents")
@@ -230,7 +209,7 @@ def test_any_text_can_be_sent(agents, odd):
     there = agents("there", project=f"p{odd}")
     other = FailureRecord(source=odd, test=odd, cause=f"k{odd}")
     there.run(FAILED, before=[other, FAILED], edits=EDIT)
-    assert (there.sharing.note, there.waiting()) == ("", 0)
+    assert there.sharing.note == ""
     assert len(agents("here", project=f"p{odd}").learn()) == 1
 
 

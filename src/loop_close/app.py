@@ -21,7 +21,7 @@ from loop_close.files import Targets
 from loop_close.judge import judged, with_suspects
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold
-from loop_close.model import Report
+from loop_close.model import OtherAttempt, Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import compose, estimate_tokens
@@ -212,18 +212,21 @@ def _recorded(
     earlier = [each for each in store.loop_runs() if each.number < ran[0].run.number]
     former = fold(earlier)
     known = [each.record for each in former.failing]
+    tried: list[tuple[Run, list[OtherAttempt]]] = []
     for each in ran:
         edits = _edits(each.run, earlier, store)
         run = finished(each, edits, report if len(ran) == len(each.parts) == 1 else None)
         earlier.append(run)
-        store.finish(run, sharing.entry(run, known) if sharing is not None else b"")
+        store.finish(run)
+        if sharing is not None:
+            tried.append((run, sharing.attempts_of(run, known)))
     runs = store.loop_runs()
     loop = fold(runs)
     objections = [each.run.objection for each in ran if each.run.objection is not None]
     notes = [*report.notes, *store.notes]
     if sharing is not None:
-        tried = [step.edits for step in loop.steps]
-        report = replace(report, shared=sharing.learn(store, report.causes, tried))
+        edited = [step.edits for step in loop.steps]
+        report = replace(report, shared=sharing.exchange(tried, report.causes, edited))
         notes += [sharing.note] if sharing.note else []
     sides = _base_and_now(runs, loop, run, store)
     return replace(

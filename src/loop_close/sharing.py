@@ -1,8 +1,8 @@
 """The history that agents on several machines share: a PostgreSQL database with what each tried for which root cause.
 
-SQLite stays the history of this machine, and keeps what is to be sent. Whatever goes wrong costs one note: a server may
-be slow, or not there, so each exchange runs in a thread that is given up after some seconds. What others wrote is
-untrusted: it is bounded here, and made safe by who shows it.
+SQLite stays the history of this machine. Whatever goes wrong costs one note: a server may be slow, or not there, so
+each exchange runs in a thread that is given up after some seconds. What others wrote is untrusted: it is bounded here,
+and made safe by who shows it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,21 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from loop_close.keys import records_of
 from loop_close.model import OtherAttempt, RootCause
 from loop_close.process import host
-from loop_close.records import Edits, FailureRecord, Record, Run
+from loop_close.records import Edits, FailureRecord, Run
 from loop_close.store.database import ColumnError, StoreError, encode, pack, plain, unpack
 from loop_close.text import cut, digest, one_line
-
-if TYPE_CHECKING:
-    from loop_close.store import Store
 
 _Result = TypeVar("_Result")
 
 #: Seconds that the exchange of a run with the server may take.
 SECONDS = 3.0
-_AT_ONCE = 50  # attempts that are sent
 _MOST_CAUSES = 5  # that are asked about
 _MOST_EDITS = 5
 _MOST_LINE = 120
@@ -71,21 +67,6 @@ class Agent(NamedTuple):
     machine: str
     worktree: str
     branch: str
-
-
-class Sent(Record, frozen=True):
-    """A run after an edit, as it waits in the store and is sent.
-
-    :ivar run: its id. :ivar edit: :func:`edit_key` of what was edited.
-    :ivar attempts: one for each root cause that failed before the run; of each ``cause`` is its key.
-    """
-
-    run: str
-    began: float
-    project: str
-    worktree: str
-    edit: str
-    attempts: tuple[OtherAttempt, ...]
 
 
 def agent_of(root: Path, environ: Mapping[str, str]) -> Agent:
@@ -151,15 +132,15 @@ class Sharing:
         self._url = url
         self.agent = agent_of(root, os.environ)
 
-    def entry(self, run: Run, before: Iterable[FailureRecord]) -> bytes:
-        """What is to be sent of a run, for :meth:`loop_close.store.Store.finish`; empty if it was no attempt.
+    def attempts_of(self, run: Run, before: Iterable[FailureRecord]) -> list[OtherAttempt]:
+        """What is to be sent of a run: an attempt for each root cause, named by its key; none without an edit.
 
         :param before: the failures that were known before the run.
         """
-        if run.edits.kind != "effective" or not (causes := _causes(before)):
-            return b""
+        if run.edits.kind != "effective":
+            return []
         is_whole = not run.scope and not run.incomplete and run.exit_code is not None
-        attempts = (
+        return [
             OtherAttempt(
                 cause=cause,
                 machine=self.agent.machine,
@@ -169,44 +150,37 @@ class Sharing:
                 failing=len(run.failures) + run.omitted,
                 is_cleared=is_whole and cause not in _causes(run.failures),
             )
-            for cause in causes
-        )
-        return encode(
-            Sent(
-                run=run.id,
-                began=run.began,
-                project=self.agent.project,
-                worktree=self.agent.worktree,
-                edit=edit_key(run.edits),
-                attempts=tuple(attempts),
-            )
-        )
+            for cause in _causes(before)
+        ]
 
-    def learn(
-        self, store: Store, causes: Sequence[RootCause], edits: Iterable[Edits] = ()
+    def exchange(
+        self,
+        tried: Sequence[tuple[Run, Sequence[OtherAttempt]]],
+        causes: Sequence[RootCause],
+        edits: Iterable[Edits] = (),
     ) -> tuple[OtherAttempt, ...]:
-        """Send what waits in the store, then ask what others tried for these root causes.
+        """Send attempts, then ask what others tried for root causes.
 
+        :param tried: runs with :meth:`attempts_of` them.
         :param edits: those of this loop: others may have tried the same.
         :returns: the same edits first, then what cleared the cause; nothing if the server does not answer.
-        :raises StoreError: if the store cannot be used.
         """
         ids = {key: cause.id for cause in causes for key in _causes(records_of((cause,), ""))}
         asked = [*ids][:_MOST_CAUSES]
         own = [key for key in map(edit_key, edits) if key]
-        waiting = store.unsent(_AT_ONCE)
+        if not asked and not any(attempts for _, attempts in tried):
+            return ()
 
         def work() -> list[OtherAttempt]:
             with SharedStore(self._url) as shared:
-                shared.send([*_sent(waiting)])
+                shared.send(self.agent, tried)
                 return shared.attempts(self.agent, asked, own) if asked else []
 
         try:
             found = within(SECONDS, work)
         except SharedError as error:
-            self.note = f"shared history: {error}; runs are sent later"
+            self.note = f"shared history: {error}; nothing was sent"
             return ()
-        store.forget_sent(name for name, _ in waiting)
         named = [msgspec.structs.replace(each, cause=ids[each.cause]) for each in found]
         return tuple(sorted(named, key=lambda each: (not each.is_same, not each.is_cleared)))
 
@@ -233,13 +207,6 @@ def within(seconds: float, work: Callable[[], _Result]) -> _Result:
     if not found:
         raise failed[-1]
     return found[0]
-
-
-def _sent(waiting: Iterable[tuple[str, bytes]]) -> Iterator[Sent]:
-    """What waits, without that of another version, which need not wait any longer."""
-    for _, data in waiting:
-        with contextlib.suppress(msgspec.DecodeError):
-            yield msgspec.msgpack.decode(data, type=Sent)
 
 
 def _causes(records: Iterable[FailureRecord]) -> tuple[str, ...]:
@@ -311,16 +278,16 @@ class SharedStore:
         with contextlib.suppress(*self._errors):
             self._connection.close()
 
-    def send(self, rows: Sequence[Sent]) -> None:
+    def send(self, agent: Agent, tried: Iterable[tuple[Run, Sequence[OtherAttempt]]]) -> None:
         """Add the attempts, all or none; what is there already stays as it is."""
         with self._transaction():
-            for row in rows:
-                for each in row.attempts:
+            for run, attempts in tried:
+                for each in attempts:
                     self._execute(
                         "INSERT INTO loop_close.attempts(run, cause, project, worktree, began, edit, record)"
                         " VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                        *(row.run, *_texts((each.cause, row.project, row.worktree)), row.began, row.edit),
-                        pack(encode(each)),
+                        *(run.id, *_texts((each.cause, agent.project, agent.worktree)), run.began),
+                        *(edit_key(run.edits), pack(encode(each))),
                     )
 
     def attempts(self, agent: Agent, causes: Sequence[str], edits: Sequence[str]) -> list[OtherAttempt]:

@@ -22,9 +22,10 @@ from loop_close.store import Store, StoreError
 path = Path(sys.argv[1])
 
 def one(store):
-    run = Run(id=str(uuid4()), outcomes={"pytest": {f"test_{n}": "passed" for n in range(300)}})
+    scope = os.urandom(20_000).hex()
+    run = Run(id=str(uuid4()), scope=scope, outcomes={"pytest": {f"test_{n}": "passed" for n in range(300)}})
     number = store.begin(run)
-    store.finish(run, share=os.urandom(20_000))
+    store.finish(run)
     return number
 """
 

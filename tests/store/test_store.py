@@ -178,7 +178,7 @@ def test_content_of_a_file_that_changed_meanwhile_is_not_kept(store, tmp_path):
     assert [store.content(digest) for digest in tree.files.values()] == [None] * 3
 
 
-# --- calls, outbox, bounds
+# --- calls, bounds
 
 
 def function(name, passed, **fields):

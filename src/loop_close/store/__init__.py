@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, Self, get_args
@@ -37,7 +37,6 @@ __all__ = ["KEPT_RUNS", "FileState", "KeptCalls", "Store", "StoreError", "is_pri
 #: So many runs are kept: the last ones, with the newest that was done and the newest of each check.
 KEPT_RUNS = 200
 _PRUNE_EVERY = 16
-_KEPT_UNSENT = 500
 _MOST_CALLS = 8_000_000  # in bytes; 3,000 functions of 15 lines have a tenth of a million
 
 
@@ -70,14 +69,12 @@ class Store(Database):
         """Add a run that is under way; its number."""
         return self._write(lambda connection: _put(connection, run))
 
-    def finish(self, run: Run, share: bytes = b"") -> None:
+    def finish(self, run: Run) -> None:
         """Write down what came of a run, by its id; again if more is known of it.
 
         If its row is gone, as in a file begun since, it is added.
-
-        :param share: what is to be sent of it to a shared history; empty for nothing.
         """
-        self._write(lambda connection: _finish(connection, run, share))
+        self._write(lambda connection: _finish(connection, run))
 
     def abandon(self, number: int) -> None:
         """Remove a run that was begun and is not going to be one. The next run has its number."""
@@ -177,20 +174,6 @@ class Store(Database):
 
         return self._read(work)
 
-    # --- what is to be sent to a shared history
-
-    def unsent(self, most: int) -> list[tuple[str, bytes]]:
-        """The ids of runs that are to be sent, and what of them, oldest first."""
-        query = "SELECT id, data FROM outbox ORDER BY number LIMIT ?"
-        return self._read(
-            lambda connection: [(row[0], unpack(row[1])) for row in connection.execute(query, (most,))]
-        )
-
-    def forget_sent(self, ids: Iterable[str]) -> None:
-        """Remove from what is to be sent."""
-        rows = [(plain(each),) for each in ids]
-        self._write(lambda connection: connection.executemany("DELETE FROM outbox WHERE id = ?", rows))
-
     def reset(self) -> int:
         """Remove all that is in the store.
 
@@ -199,7 +182,7 @@ class Store(Database):
 
         def work(connection: sqlite3.Connection) -> int:
             gone = connection.execute("DELETE FROM runs").rowcount
-            for table in ("outcomes", "tests", "trees", "contents", "calls", "outbox"):
+            for table in ("outcomes", "tests", "trees", "contents", "calls"):
                 connection.execute(f"DELETE FROM {table}")
             return gone
 
@@ -257,13 +240,11 @@ def _outcomes(names: Sequence[str], codes: bytes) -> dict[str, Outcome]:
     return found
 
 
-def _finish(connection: sqlite3.Connection, run: Run, share: bytes) -> None:
+def _finish(connection: sqlite3.Connection, run: Run) -> None:
     number = _put(connection, msgspec.structs.replace(run, is_finished=True))
     connection.execute("DELETE FROM outcomes WHERE run = ?", (number,))
     for source, outcomes in run.outcomes.items():
         _add_outcomes(connection, number, source, outcomes)
-    if share:
-        connection.execute("REPLACE INTO outbox(id, data) VALUES(?, ?)", (plain(run.id), pack(share)))
     if number % _PRUNE_EVERY == 0:
         _prune(connection)
 
@@ -416,10 +397,6 @@ def _prune(connection: sqlite3.Connection) -> None:
     )
     connection.execute("DELETE FROM outcomes WHERE run NOT IN (SELECT number FROM runs)")
     connection.execute("DELETE FROM tests WHERE digest NOT IN (SELECT tests FROM outcomes)")
-    connection.execute(
-        "DELETE FROM outbox WHERE number NOT IN (SELECT number FROM outbox ORDER BY number DESC LIMIT ?)",
-        (_KEPT_UNSENT,),
-    )
     used = (
         "SELECT digest, base FROM trees WHERE number = (SELECT max(number) FROM trees)"
         " OR digest IN (SELECT tree FROM runs UNION SELECT tree_after FROM runs)"

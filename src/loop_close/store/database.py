@@ -339,12 +339,6 @@ CREATE TABLE calls(
     passed INTEGER NOT NULL, -- how many passing tests were counted
     data BLOB NOT NULL       -- what they called, see KeptCalls: in MessagePack, packed
 )""",
-    """
-CREATE TABLE outbox(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they are to be sent
-    id TEXT NOT NULL UNIQUE,                  -- of the run
-    data BLOB NOT NULL                        -- what is to be sent of it to the shared history, packed
-)""",
 )
 
 
