@@ -22,6 +22,7 @@ import cheats_held_out
 from cheats_table import CHEATS, HONEST, Texts, texts
 
 from loop_close import baseline
+from loop_close.baseline.objection import objection_to
 from loop_close.parts import PytestContext
 from loop_close.records import Objection, Run
 from loop_close.tree import take
@@ -205,7 +206,7 @@ def measure(case: Case) -> tuple[Case, str, Objection | None]:
         context = PytestContext(executable=sys.executable, args=("-q",), cwd=str(root), rootdir=str(root))
         found = baseline.load(root)
         assert found is not None
-        objection = baseline.objection(root, found, take(root), run, [context])
+        objection = objection_to(root, found, take(root), run, [context])
         is_red = case.is_cheat and objection is None and not passed(root)
         return case, "its check is not green" if is_red else "" if tests else NOT_BEFORE, objection
     finally:

@@ -88,7 +88,10 @@ def targets_of(root: Path) -> Targets:
     :raises UnknownError: for settings that are wrong.
     """
     try:
-        return files.targets_of(root, parse_settings(files.settings_table(root)), {})
+        targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
+        if targets.history is not None:
+            files.check_inside(root, targets.history)
+        return targets
     except (SettingsError, files.UnusablePathError, OSError) as error:
         raise UnknownError(str(error)) from None
 

@@ -23,6 +23,7 @@ import msgspec
 
 from loop_close import app, files, gate
 from loop_close import baseline as baselines
+from loop_close.baseline.objection import objection_to
 from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
 from loop_close.child import Child, InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
@@ -284,9 +285,7 @@ class _Worker:
         if runs_tests:
             _say("loop-close: what the tests demand may differ; running those of the baseline")
         try:
-            objection = baselines.objection(
-                self._root, base, tree, run, contexts if runs_tests else None, stop
-            )
+            objection = objection_to(self._root, base, tree, run, contexts if runs_tests else None, stop)
         except InterruptionError:
             return run
         later = gate.take_tree(self._targets)  # what the old tests ran on

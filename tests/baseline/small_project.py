@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from loop_close import baseline
+from loop_close.baseline.objection import objection_to
 from loop_close.checks import variables
 from loop_close.parts import PytestContext
 from loop_close.records import Objection, Run
@@ -90,9 +91,7 @@ class Project:
     def objected(self) -> Objection | None:
         found = baseline.load(self.root)
         assert found is not None
-        return baseline.objection(
-            self.root, found, self.tree(), self.run, [self.context] if self.context else []
-        )
+        return objection_to(self.root, found, self.tree(), self.run, [self.context] if self.context else [])
 
     def git(self, *words: str) -> None:
         identity = ("-c", "user.name=a", "-c", "user.email=a@b")

@@ -9,7 +9,8 @@ import pytest
 from small_project import WEAK, Project
 
 from loop_close import baseline
-from loop_close.baseline.keep import folder_of
+from loop_close.baseline import folder_of
+from loop_close.baseline.objection import at_head, lines_of_pending, objection_to, pending
 from loop_close.records import Run
 
 MODULE = "tests/test_shop.py"
@@ -136,33 +137,33 @@ def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:
 def test_accepting_files(project: Project) -> None:
     project.commit()
     project.write({MODULE: WEAK, "tests/conftest.py": "X = 1\n"})
-    files, functions = baseline.pending(project.root, project.tree())
+    files, functions = pending(project.root, project.tree())
     assert files == ("tests/conftest.py", MODULE)
-    lines = baseline.lines_of(project.root, files, functions)
+    lines = lines_of_pending(project.root, files, functions)
     assert "0 of 2 equal the last commit" in lines
     assert any("assert total([1, 2]) >= 0" in line for line in lines)
     assert baseline.accept(project.root, project.tree(), [MODULE], [RAN]) == (MODULE,)
     assert differing(project) == ("tests/conftest.py",)
     assert loaded(project).accepted == (MODULE,)
     project.commit()
-    assert baseline.at_head(project.root, ["tests/conftest.py"]) == 1
+    assert at_head(project.root, ["tests/conftest.py"]) == 1
 
 
 def test_accepting_all_accepts_which_tests_run(project: Project) -> None:
     run = Run(id="b", check="tests", outcomes={"pytest": {FUNCTIONS[0]: "passed", FUNCTIONS[1]: "skipped"}})
-    assert baseline.pending(project.root, project.tree(), [run]) == ((), FUNCTIONS[1:])
+    assert pending(project.root, project.tree(), [run]) == ((), FUNCTIONS[1:])
     baseline.accept(project.root, project.tree(), (), [run])
     assert loaded(project).functions == {"tests": FUNCTIONS[:1]}
 
 
 def test_the_commands_of_checks(project: Project) -> None:
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test', types = 'mypy' }\n"})
-    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, [])
+    found = objection_to(project.root, loaded(project), project.tree(), RAN, [])
     assert found is not None
     assert found.reason == "the checks changed: tests, which was 'pytest', is now 'make test'"
     assert baseline.accept(project.root, project.tree(), differing(project)) == ("pyproject.toml",)
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'make test' }\n"})
-    found = baseline.objection(project.root, loaded(project), project.tree(), RAN, [])
+    found = objection_to(project.root, loaded(project), project.tree(), RAN, [])
     assert found is not None
     assert found.reason == "the checks changed: types, which was 'mypy', is gone"
 
@@ -170,7 +171,7 @@ def test_the_commands_of_checks(project: Project) -> None:
 def test_more_checks_are_no_objection(project: Project) -> None:
     project.write({"pyproject.toml": "[tool.loop-close]\nchecks = { tests = 'pytest', types = 'mypy' }\n"})
     run = Run(id="b", check="tests", outcomes={"pytest": dict.fromkeys(FUNCTIONS, "passed")})
-    assert baseline.objection(project.root, loaded(project), project.tree(), run, []) is None
+    assert objection_to(project.root, loaded(project), project.tree(), run, []) is None
 
 
 def test_the_content_of_a_large_file_is_not_kept(project: Project) -> None:

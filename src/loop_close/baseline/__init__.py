@@ -1,231 +1,355 @@
-"""The tests as they were: if they changed, those of the baseline run against the present code, in a copy.
-
-A green check whose tests changed is objected to unless the old tests pass too, however the new ones were written.
-"""
+"""The baseline: the test files as they were, kept with their contents in the user's state folder."""
 
 from __future__ import annotations
 
-import difflib
+import contextlib
+import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+import stat
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from loop_close.baseline import keep
-from loop_close.baseline.keep import (
-    Baseline,
-    accept,
-    changed,
-    differing,
-    hold,
-    load,
-    missing,
-    note,
-    take,
-)
+import msgspec
+
+from loop_close import files
+from loop_close.checks import DEFAULT
+from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS, is_test_module
 from loop_close.facts import file_of
-from loop_close.records import Objection, OldOutcome, Run
-from loop_close.text import one_line
-from loop_close.text.redact import clean
-from loop_close.tree import Tree, git
+from loop_close.process import locked
+from loop_close.records import Record, Run
+from loop_close.tree import LOADED, Tree, content_digest
+from loop_close.tree import take as take_tree
 
-if TYPE_CHECKING:
-    from loop_close.child import Stop
-    from loop_close.parts import PytestContext
+#: Of a file that is larger than this only the digest is kept.
+LARGEST = 16_000_000
+_MOST_KEYS, _MOST_ACCEPTED = 100, 1_000
+_INDEX = "baseline"
+_RAN = ("passed", "failed")
+_INI_HEADER = re.compile(r"^(?=\[)", re.M)
+_INI_OURS = re.compile(r"\[(?:tool:)?pytest\]")
+# Up to the next key or table.
+_FILES = re.compile(r"^\s*python_files\s*=((?:.*\n(?!\s*[\w.-]+\s*=|\[[\w.:]+\]\s*$))*.*)", re.M)
+_PATTERN = re.compile(r"[\w*?-]+\.py\b|[\w?-]+\*")
 
-__all__ = ["Baseline", "accept", "changed", "differing", "hold", "load", "missing", "take"]
-__all__ += ["at_head", "lines_of", "note", "objection", "pending"]
 
-#: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
-_TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
-_MOST_TESTS, _MOST_LINES, _MOST_TEXT = 50, 200, 1_000_000
+class Baseline(Record, frozen=True):
+    """The tests as they were.
+
+    :ivar digest: of the files, and of nothing else here.
+    :ivar files: digest of the content by path, as :attr:`loop_close.tree.Tree.files` has it: test files, configuration
+        of pytest, and what Python or pytest loads by itself.
+    :ivar patterns: how else test modules are named, by the setting ``python_files`` of pytest.
+    :ivar functions: of each check the test functions that ran, as node ids without parameters, and the command line
+        of each pytest: started otherwise, it may leave out cases, or load what changes results. A check that is
+        missing has not run on these files.
+    :ivar accepted: files that a person accepted since.
+    :ivar keys: whose sessions were held, the latest last.
+    :ivar is_held: it holds for a whole session of an agent, or of ``drive``.
+    :ivar is_open: a check objected, and the objection is open: then another session takes no new baseline.
+    """
+
+    digest: str
+    files: Mapping[str, str] = {}
+    patterns: tuple[str, ...] = ()
+    functions: Mapping[str, tuple[str, ...]] = {}
+    accepted: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    is_held: bool = False
+    is_open: bool = False
 
 
-def pending(root: Path, tree: Tree, runs: Sequence[Run] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a person may accept; nothing where there is no baseline.
+_NONE = Baseline(digest="")
+
+
+# --- which files it has
+
+
+# As conventions.is_test_file, with test.py and the folders, which may be links. One pattern: all paths are looked at.
+_IS_OF_TESTS = re.compile(
+    rf"(?:^|/)(?:(?:tests?|testing)(?:/|\Z)|(?:test_[^/]*|[^/]*_test\.py|tests?\.py|{LOADED})\Z)"
+)
+
+
+def is_of_tests(path: str, patterns: Iterable[str] = ()) -> bool:
+    """Whether the file determines what the tests demand, and which of them run."""
+    if _IS_OF_TESTS.search(path):
+        return True
+    return bool(patterns) and any(fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
+
+
+def differing(baseline: Baseline, tree: Tree) -> tuple[str, ...]:
+    """The files of the tests that changed, are new, or gone. Pure.
+
+    ``pyproject.toml``, ``setup.cfg`` and ``tox.ini`` are named for any change; :func:`changed` looks into them.
+    """
+    before, after, patterns = baseline.files, tree.files, baseline.patterns
+    found = [path for path, digest in before.items() if after.get(path) != digest]
+    found += [path for path in after if path not in before and is_of_tests(path, patterns)]
+    return tuple(sorted(found))
+
+
+def changed(root: Path, baseline: Baseline, tree: Tree) -> tuple[str, ...]:
+    """The same, without files in which only what is not of pytest changed. The checks count if one of theirs did."""
+    return tuple(path for path in differing(baseline, tree) if _counts(root, baseline, path))
+
+
+def _counts(root: Path, baseline: Baseline, path: str) -> bool:
+    if not is_shared(path):
+        return True
+    before, after = old_content(root, baseline, path), read(root, path)
+    is_same = tables_of(path, before) == tables_of(path, after)
+    return not is_same or (path == "pyproject.toml" and bool(checks_changed(root, baseline)))
+
+
+def checks_changed(root: Path, baseline: Baseline) -> str:
+    """What changed in the commands of the checks of the baseline; empty for nothing. More checks may be there."""
+    now = _checks_of(read(root, "pyproject.toml"))
+    for name, command in _checks_of(old_content(root, baseline, "pyproject.toml")).items():
+        if now.get(name) != command:
+            said = f"is now {str(now[name])!r}" if name in now else "is gone"
+            return f"the checks changed: {name}, which was {command!r}, {said}"
+    return ""
+
+
+def is_shared(path: str) -> bool:
+    """Whether only the tables of pytest and of the checks count of the file. Below test folders it is data of tests."""
+    *folders, name = path.split("/")
+    return name in SHARED and TEST_FOLDERS.isdisjoint(folders)
+
+
+def tables_of(path: str, content: bytes | None) -> str:
+    """The tables of pytest in a file that others share, as text to compare; all of it if it cannot be read."""
+    text = text_of(content)
+    if not path.endswith(".toml"):
+        return "\n".join(part.strip() for part in _INI_HEADER.split(text) if _INI_OURS.match(part))
+    document = _toml(text)
+    return (
+        text if document is None else json.dumps(_at(document, "tool", "pytest"), default=str, sort_keys=True)
+    )
+
+
+def _checks_of(content: bytes | None) -> Mapping[str, Any]:
+    """The checks that a ``pyproject.toml`` names, as the settings have them."""
+    return _at(_toml(text_of(content)), "tool", "loop-close", "checks") or DEFAULT
+
+
+def _toml(text: str) -> object:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _at(table: object, *keys: str) -> Mapping[str, Any]:
+    """The table below these keys; an empty one where there is none."""
+    for key in keys:
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _patterns(texts: Iterable[str]) -> tuple[str, ...]:
+    """How pytest is told that test modules are named, in INI or TOML; not a pattern that matches every module."""
+    found = [word for text in texts for match in _FILES.finditer(text) for word in _PATTERN.findall(match[1])]
+    return tuple(dict.fromkeys(each for each in found if each != "*.py"))
+
+
+# --- contents
+
+
+def text_of(content: bytes | None) -> str:
+    """The content as text; empty for a file that is missing."""
+    return (content or b"").decode("utf-8", "replace")
+
+
+def read(root: Path, path: str) -> bytes | None:
+    """The present content of a regular file; None if there is none, or one that is too large to be kept."""
+    with contextlib.suppress(OSError, ValueError):
+        status = os.stat(root / path)
+        if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+            return (root / path).read_bytes()
+    return None
+
+
+# --- taking
+
+
+def take(root: Path, tree: Tree, runs: Sequence[Run]) -> Baseline:
+    """Make the present files the baseline.
+
+    :param runs: results on these files; the newest of each check says which test functions run.
+    :raises OSError: when it cannot be kept.
+    """
+    keys = (load(root) or _NONE).keys
+    return _keep(root, msgspec.structs.replace(of_tree(root, tree), functions=functions_of(runs), keys=keys))
+
+
+def hold(root: Path, key: str, *, keeps: bool = False) -> None:
+    """Take the present files as the baseline of a session that begins, and hold it until another one begins.
+
+    :param key: of the session. One that was held before is resumed, and takes no new baseline.
+    :param keeps: the former baseline is held, as while an objection is open.
+    :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
+    """
+    before = load(root) or _NONE
+    if key in before.keys:
+        return
+    held = before
+    if before is _NONE or not (keeps or before.is_open):
+        tree = take_tree(root, cache=root / files.TREE_CACHE)
+        # Test functions run as before if nothing but test modules changed, and not theirs.
+        other = changed(root, before, tree)
+        functions = _of_other_files(before, other) if all(map(is_test_module, other)) else {}
+        held = msgspec.structs.replace(of_tree(root, tree), functions=functions)
+    keys = (*before.keys, key)[-_MOST_KEYS:]
+    _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
+
+
+def note(root: Path, baseline: Baseline, tree: Tree, runs: Sequence[Run], *, is_open: bool) -> None:
+    """Keep what results on these files say.
+
+    :param runs: they say which test functions run, of checks of which that was not known, while no file differs.
+    :param is_open: there is an objection, which a red run and a lost history do not answer.
+    """
+    learned = functions_of(runs) if not changed(root, baseline, tree) else {}
+    noted = msgspec.structs.replace(baseline, functions={**learned, **baseline.functions}, is_open=is_open)
+    if noted != baseline:
+        _keep(root, noted)
+
+
+def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] = ()) -> tuple[str, ...]:
+    """Make the present state of some files the baseline. Their test functions are those that ran in the newest results.
 
     :param tree: the present files.
+    :param paths: if they are all that differ, which other functions ran is accepted, too.
     :param runs: the newest results on the present files, oldest first.
-    :returns: the test files that differ, and the test functions of the baseline that did not run.
+    :returns: the files.
+    :raises OSError: when it cannot be kept.
     """
     baseline = load(root)
     if baseline is None:
-        return (), ()
-    functions = {each for run in {run.check: run for run in runs}.values() for each in missing(baseline, run)}
-    return changed(root, baseline, tree), tuple(sorted(functions))
+        return ()
+    differ = changed(root, baseline, tree)
+    accepted = tuple(path for path in differ if path in paths)
+    new, ran = of_tree(root, tree), functions_of(runs)
+    if accepted != differ:
+        listing = {path: digest for path, digest in baseline.files.items() if path not in accepted}
+        listing |= {path: digest for path, digest in new.files.items() if path in accepted}
+        others = _of_other_files(baseline, accepted)
+        ran = {
+            check: (*functions, *(each for each in ran.get(check, ()) if file_of(each) in accepted))
+            for check, functions in others.items()
+        }
+        new = msgspec.structs.replace(baseline, files=listing)
+    once = tuple(dict.fromkeys((*baseline.accepted, *accepted)))[-_MOST_ACCEPTED:]
+    of_session = {"accepted": once, "keys": baseline.keys, "is_held": baseline.is_held}
+    _keep(root, msgspec.structs.replace(new, functions=ran, **of_session))
+    return accepted
 
 
-def lines_of(root: Path, names: Sequence[str], functions: Sequence[str]) -> list[str]:
-    """What a person reads before accepting what :func:`pending` returned."""
-    baseline = load(root)
-    if baseline is None or not (names or functions):
-        return ["the tests are as they were"]
-    lines = [f"differs from the baseline: {one_line(path, 300)}" for path in names]
-    lines += [f"did not run: {one_line(test, 300)}" for test in functions[:_MOST_TESTS]]
-    if names:
-        lines.append(f"{at_head(root, names)} of {len(names)} equal the last commit")
-    return [
-        *lines,
-        *_diff(root, baseline, names).splitlines(),
-        "to accept: loop-close accept FILE..., or --all",
-    ]
+def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
+    """The test functions that ran in the newest run of each check, of those whose tests are known."""
+    found: dict[str, tuple[str, ...]] = {}
+    for run in runs:
+        tests = [
+            test
+            for each in run.outcomes.values()
+            for test, outcome in each.items()
+            if outcome in _RAN and "::" in test  # not a file that could not be collected
+        ]
+        if tests and run.check:
+            found[run.check] = tuple(sorted({*(test.partition("[")[0] for test in tests), *run.started}))
+    return found
 
 
-def at_head(root: Path, names: Collection[str]) -> int:
-    """How many of the files are as in the last commit; 0 without git."""
-    asked = (
-        ("ls-tree", "-r", "--name-only", "-z", "HEAD"),
-        ("diff", "--name-only", "--relative", "-z", "HEAD"),
+def _of_other_files(baseline: Baseline, paths: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The test functions of the baseline that are in other files."""
+    return {
+        check: tuple(each for each in functions if file_of(each) not in paths)
+        for check, functions in baseline.functions.items()
+    }
+
+
+def of_tree(root: Path, tree: Tree) -> Baseline:
+    """The present files as a baseline that is not kept."""
+    configured = [path for path in tree.files if path.rpartition("/")[2] in (*OF_PYTEST, *SHARED)]
+    patterns = _patterns(text_of(read(root, path)) for path in configured)
+    return Baseline(
+        digest="",
+        files={path: digest for path, digest in tree.files.items() if is_of_tests(path, patterns)},
+        patterns=patterns,
     )
-    known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
-    return sum(name not in differ and (name in known) == (root / name).exists() for name in names)
 
 
-# --- the objection
+# --- where it is kept
 
 
-def objection(
-    root: Path,
-    baseline: Baseline,
-    tree: Tree,
-    run: Run,
-    contexts: Sequence[PytestContext] | None,
-    stop: Stop | None = None,
-) -> Objection | None:
-    """What the tests as they were say to a green run. They run if a file of theirs differs, or one did not run.
+def folder_of(root: Path) -> Path:
+    """The folder in the user's state folder; where that cannot be written, below the root."""
+    outside = files.outside(root, "baseline")
+    if outside is not None:
+        above = next((each for each in outside.parents if each.exists()), None)
+        if above is not None and above.is_dir() and os.access(above, os.W_OK):
+            return outside.with_suffix("")
+    return root / files.STATE_FOLDER / "baseline"
 
-    :param run: the green run of a check on these files.
-    :param contexts: how each pytest in it was started that reported. None for a check that runs no tests: then only
-        the commands of the checks have to be those of the baseline.
-    :returns: None if they pass, or nothing changed.
-    """
-    from loop_close.baseline.copy import CannotIsolateError  # late: the gate does without
 
-    names, absent = changed(root, baseline, tree), frozenset(missing(baseline, run))
-    tests: list[OldOutcome] = []
-    reason = keep.checks_changed(root, baseline)
-    if not reason and contexts is not None and (names or absent):
-        try:
-            for context in contexts:
-                tests += _tests(root, baseline, tree, run, context, names, absent, stop)
-        except CannotIsolateError as error:
-            reason = str(error)
-        if not contexts:
-            tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
-            reason = (
-                "" if absent else "pytest did not report in this check; does its environment have loop-close?"
-            )
-    if not reason and not tests:
+def load(root: Path) -> Baseline | None:
+    """The project's baseline; None if there is none, or it is damaged."""
+    try:
+        checksum, _, data = (folder_of(root) / _INDEX).read_bytes().partition(b"\n")
+        is_whole = checksum == content_digest(data).encode()
+        return msgspec.msgpack.decode(data, type=Baseline) if is_whole else None
+    except (OSError, msgspec.MsgspecError):
         return None
-    return Objection(
-        files=names,
-        tests=tuple(tests[:_MOST_TESTS]),
-        omitted=max(0, len(tests) - _MOST_TESTS),
-        reason=_line(reason),
-        diff=_diff(root, baseline, names),
-    )
 
 
-def _tests(
-    root: Path,
-    baseline: Baseline,
-    tree: Tree,
-    run: Run,
-    context: PytestContext,
-    names: Collection[str],
-    absent: Collection[str],
-    stop: Stop | None,
-) -> list[OldOutcome]:
-    """The old tests that do not pass."""
-    from loop_close.baseline.copy import run as run_copy
-
-    seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
-    known = baseline.functions.get(run.check)
-    if known is not None:  # a command line is no test: the present run says whether it is the same
-        known = tuple(each for each in known if each not in run.started)
-    found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
-    bad = list(unmet(*found, known, names))
-    doubtful = [
-        each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
-    ]
-    if doubtful:
-        # Their files did not change: what fails or skips with the present files too does so because it is a copy.
-        functions = sorted({_function(each.test) for each in doubtful})
-        present = keep.of_tree(root, tree)
-        control, _ = run_copy(
-            root, present, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
-        )
-        seen = unmet(control, (), functions, ())
-        same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
-        bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
-    return [
-        OldOutcome(test=clean(each.test), outcome=each.outcome, reason=_line(each.reason)) for each in bad
-    ]
+def old_content(root: Path, baseline: Baseline, path: str) -> bytes | None:
+    """What a file of the baseline held; None for a file that it does not have, or whose content is not kept."""
+    digest = baseline.files.get(path)
+    if digest is None:
+        return None
+    with contextlib.suppress(OSError):
+        content = (folder_of(root) / _name(digest)).read_bytes()
+        if content_digest(content) == _name(digest):
+            return content
+    return None
 
 
-def _function(test: str) -> str:
-    return test.partition("[")[0]
+def _name(digest: str) -> str:
+    """The name of a content: digests of links and executables have more than that."""
+    return digest.rpartition(">")[2].removesuffix("+x")
 
 
-def _key(each: OldOutcome) -> str:
-    return each.test if each.outcome == "failed" else _function(each.test)
+def _keep(root: Path, baseline: Baseline) -> Baseline:
+    folder = folder_of(root)
+    if folder.is_relative_to(root):
+        files.state_folder(root)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    content = msgspec.msgpack.encode(baseline.files, order="sorted")
+    baseline = msgspec.structs.replace(baseline, digest=content_digest(content))
+    with locked(folder / "lock", 5.0):
+        names = {_name(digest): path for path, digest in baseline.files.items()}
+        there = set(os.listdir(folder))
+        for name in names.keys() - there:
+            found = read(root, names[name])
+            # What changed meanwhile is not what the tree has; it shows as missing when it is needed.
+            if found is not None and content_digest(found) == name:
+                files.write_bytes(folder / name, found)
+        data = msgspec.msgpack.encode(baseline)
+        files.write_bytes(folder / _INDEX, content_digest(data).encode() + b"\n" + data)
+        for name in there - names.keys() - {_INDEX, "lock"}:
+            with contextlib.suppress(OSError):
+                os.unlink(folder / name)
+    return baseline
 
 
-def unmet(
-    outcomes: Mapping[str, tuple[str, str]],
-    collected: Collection[str],
-    known: Sequence[str] | None,
-    strict: Collection[str],
-) -> Iterator[OldOutcome]:
-    """The tests that do not say that the code is right, by name: failed, or not run although they ran before. Pure.
-
-    :param outcomes: by node id, with the reason; of modules that could not be collected by their path.
-    :param known: test functions that ran before; None if that is not known.
-    :param strict: files whose skipped tests count if it is not known which ran before.
-    """
-    ran, not_run = set(), {}
-    for test, (outcome, why) in sorted(outcomes.items()):
-        function = _function(test)
-        if outcome == "failed":
-            yield OldOutcome(test=test, outcome=outcome, reason=why)
-        if outcome in ("skipped", "xfailed"):
-            not_run[function] = OldOutcome(test=test, outcome=outcome, reason=why)
-        else:
-            ran.add(function)
-    for test in sorted(set(collected) - outcomes.keys()):
-        yield OldOutcome(test=test, outcome="missing", reason="the session ended before it")
-        ran.add(_function(test))
-    if known is None:
-        yield from (
-            each
-            for function, each in not_run.items()
-            if function not in ran and each.outcome == "skipped" and file_of(function) in strict
-        )
-        return
-    for function in known:
-        module = file_of(function)
-        if function not in ran and module not in ran:
-            yield not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
-
-
-# --- what a person sees
-
-
-def _line(text: str) -> str:
-    return one_line(clean(text), 300)
-
-
-def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
-    """The difference of the files, bounded, without credentials."""
-    lines: list[str] = []
-    for path in names:
-        if len(lines) > _MOST_LINES:
-            break
-        sides = [keep.old_content(root, baseline, path), keep.read(root, path)]
-        if any(side is not None and (b"\0" in side or len(side) > _MOST_TEXT) for side in sides):
-            lines.append(f"{path} differs, and is not shown")
-            continue
-        before, after = (keep.text_of(side).splitlines() for side in sides)
-        lines += difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="", n=2)
-    text = clean("\n".join(lines[: _MOST_LINES + 1]))
-    return text if len(lines) <= _MOST_LINES else f"{text}\n… more lines differ"
+def missing(baseline: Baseline, run: Run) -> Iterator[str]:
+    """What of the baseline did not run: test functions that are gone, skipped or expected to fail; command lines."""
+    tests = (each for outcomes in run.outcomes.values() for each in outcomes.items())
+    ran = {test.partition("[")[0] for test, outcome in tests if outcome in (*_RAN, "xpassed")}
+    ran.update(run.started)
+    yield from (each for each in baseline.functions.get(run.check, ()) if each not in ran)

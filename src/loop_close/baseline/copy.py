@@ -13,10 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from loop_close.baseline.keep import Baseline, is_of_tests, is_shared, old_content, read, tables_of
+from loop_close.baseline import Baseline, is_of_tests, is_shared, old_content, read, tables_of
 from loop_close.checks import VARIABLE, variables
-from loop_close.child import Channel, Child, Stop
-from loop_close.child import run as run_child
+from loop_close.child import Channel, Child, Stop, run
 from loop_close.parts import PytestContext
 from loop_close.records import Record
 from loop_close.text import one_line
@@ -46,7 +45,7 @@ class _Note(Record, frozen=True):
     written: tuple[str, ...] = ()
 
 
-def run(
+def run_copy(
     root: Path,
     baseline: Baseline,
     tree: Tree,
@@ -74,7 +73,7 @@ def run(
         environments = _make(top, baseline, tree, copy)
         (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
         child, channel = _child(root, top, folder, copy, environments, context, seconds)
-        ended = run_child(child, stop or Stop())
+        ended = run(child, stop or Stop())
         if ended.is_late:
             raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
         return _found(folder, top, changed, channel.tail.text())

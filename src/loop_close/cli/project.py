@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loop_close import files
 from loop_close.checks import root_of
 from loop_close.cli import UsageError
-from loop_close.settings import SettingsError, parse_settings
 
 if TYPE_CHECKING:
     import argparse
@@ -40,13 +38,12 @@ def project_at(root: Path) -> Targets:
 
     :raises UsageError: for settings that are wrong.
     """
+    from loop_close import gate  # late: it takes a while to load
+
     try:
-        targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
-        if targets.history is not None:
-            files.check_inside(root, targets.history)
-    except (SettingsError, files.UnusablePathError) as error:
+        return gate.targets_of(root)
+    except gate.UnknownError as error:
         raise UsageError(str(error)) from None
-    return targets
 
 
 def root_in(texts: Iterable[str]) -> str:

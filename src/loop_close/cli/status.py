@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 
 from loop_close import baseline, files, gate
+from loop_close.baseline.objection import at_head, lines_of_pending, pending
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.check import CODES
 from loop_close.cli.check import lines_of as lines_of_state
@@ -67,9 +68,9 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     runs = facts.results if facts is not None else []
     try:
         tree = facts.tree if facts is not None else gate.take_tree(project)
-        names, functions = baseline.pending(root, tree, runs)
+        names, functions = pending(root, tree, runs)
         if not is_asked:
-            for line in baseline.lines_of(root, names, functions):
+            for line in lines_of_pending(root, names, functions):
                 streams.say(line)
             return 1 if names or functions else 0
         unknown = [name for name in options.files if name not in names]
@@ -77,11 +78,11 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
             those = ", ".join(names) or "none"
             raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
         accepted = baseline.accept(root, tree, options.files or names, runs)
-        at_head = baseline.at_head(root, names)
+        equal = at_head(root, names)
     except (TreeError, OSError) as error:
         raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)
-    streams.say(f"accepted: {len(accepted)} file{many}; {at_head} of those that differed equal HEAD")
+    streams.say(f"accepted: {len(accepted)} file{many}; {equal} of those that differed equal HEAD")
     if command := gate.state(root).command:
         streams.say(f"next: {command}")
     return 0
