@@ -9,6 +9,7 @@ from msgspec import structs
 from small_project import BROKEN, SHOP, TESTS, WEAK, Project, outcomes
 
 from loop_close import baseline
+from loop_close.baseline.objection import objection_to
 from loop_close.records import Run
 
 
@@ -140,3 +141,19 @@ def test_an_old_test_that_was_strictly_expected_to_fail_and_passes(project: Proj
 def test_a_hollow_command(project: Project) -> None:
     found = project.objection({"shop.py": BROKEN}, "-k", "empty")
     assert outcomes(found) == {"tests/test_shop.py::test_total": "missing"}
+
+
+def test_two_pytests_of_a_check_are_asked_together(project: Project) -> None:
+    """Each runs some of the tests: none is missing."""
+    project.write({"tests/test_more.py": TESTS}).begin()
+    assert project.context is not None
+    parts = [
+        structs.replace(project.context, args=("-q", f"tests/test_{name}.py")) for name in ("shop", "more")
+    ]
+    project.write({"tests/test_shop.py": WEAK}).check()
+    found = baseline.load(project.root)
+    assert found is not None
+    asked = (project.root, found, project.tree(), project.run)
+    assert objection_to(*asked, parts) is None
+    project.write({"shop.py": BROKEN})
+    assert outcomes(objection_to(*asked, parts)) == TOTAL  # the other test did not change, and fails as it is

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -49,16 +49,17 @@ def run_copy(
     root: Path,
     baseline: Baseline,
     tree: Tree,
-    context: PytestContext,
+    contexts: Sequence[PytestContext],
     *,
     changed: Collection[str],
     seconds: float,
     functions: Collection[str] | None = None,
     stop: Stop | None = None,
 ) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
-    """Run pytest as the check did, in a copy of the project.
+    """Run each pytest as the check did, one after the other, in a copy of the project.
 
     :param baseline: whose test files are there.
+    :param seconds: that each may take.
     :param changed: files that must not be read where they are.
     :param functions: the test functions and modules to run; None for all.
     :returns: by node id the outcome and why, of a module that could not be collected by its path; the node ids of the
@@ -72,11 +73,14 @@ def run_copy(
         copy = folder / "copy" / top.name
         environments = _make(top, baseline, tree, copy)
         (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
-        child, channel = _child(root, top, folder, copy, environments, context, seconds)
-        ended = run(child, stop or Stop())
-        if ended.is_late:
-            raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
-        return _found(folder, top, changed, channel.tail.text())
+        for number, context in enumerate(contexts, 1):
+            child, channel = _child(root, top, folder, copy, environments, context, seconds)
+            if run(child, stop or Stop()).is_late:
+                raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
+            notes = [*map(_read, sorted(folder.glob("note-*.json")))]
+            if sum(each.is_main for each in notes) < number:
+                raise CannotIsolateError(f"pytest did not report its end: {_why(channel.tail.text())}")
+        return _found(notes, top, changed)
     except OSError as error:
         raise CannotIsolateError(f"they cannot be run: {error}") from None
     finally:
@@ -130,13 +134,12 @@ def _child(
 
 
 def _found(
-    folder: Path, top: Path, changed: Collection[str], output: str
+    notes: Sequence[_Note], top: Path, changed: Collection[str]
 ) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
     """Join what the processes of the run noted.
 
-    :raises CannotIsolateError: when the copy was left, or pytest did not report its end.
+    :raises CannotIsolateError: when the copy was left.
     """
-    notes = [*map(_read, sorted(folder.glob("note-*.json")))]
     files = {str(top / path) for path in changed}
     outside = [
         name for each in notes for name in (*each.outside, *(name for name in each.read if name in files))
@@ -145,8 +148,6 @@ def _found(
         raise CannotIsolateError(f"a test file was read outside of the copy: {outside[0]}")
     if written := [name for each in notes for name in each.written]:
         raise CannotIsolateError(f"they write into the project: {os.path.relpath(written[0], top)}")
-    if not any(each.is_main for each in notes):
-        raise CannotIsolateError(f"pytest did not report its end: {_why(output)}")
     outcomes: dict[str, tuple[str, str]] = {}
     for each in notes:
         for test, outcome in each.outcomes.items():

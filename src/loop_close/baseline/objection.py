@@ -101,15 +101,14 @@ def objection_to(
     reason = checks_changed(root, baseline)
     if not reason and contexts is not None and (names or absent):
         try:
-            for context in contexts:
-                tests += _tests(root, baseline, tree, run, context, names, absent, stop)
+            if contexts:
+                tests = _tests(root, baseline, tree, run, contexts, names, absent, stop)
+            elif absent:
+                tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
+            else:
+                reason = "pytest did not report in this check; does its environment have loop-close?"
         except CannotIsolateError as error:
             reason = str(error)
-        if not contexts:
-            tests = [OldOutcome(test=test, outcome="missing") for test in sorted(absent)]
-            reason = (
-                "" if absent else "pytest did not report in this check; does its environment have loop-close?"
-            )
     if not reason and not tests:
         return None
     return Objection(
@@ -126,7 +125,7 @@ def _tests(
     baseline: Baseline,
     tree: Tree,
     run: Run,
-    context: PytestContext,
+    contexts: Sequence[PytestContext],
     names: Collection[str],
     absent: Collection[str],
     stop: Stop | None,
@@ -136,7 +135,7 @@ def _tests(
     known = baseline.functions.get(run.check)
     if known is not None:  # a command line is no test: the present run says whether it is the same
         known = tuple(each for each in known if each not in run.started)
-    found = run_copy(root, baseline, tree, context, changed=names, seconds=seconds, stop=stop)
+    found = run_copy(root, baseline, tree, contexts, changed=names, seconds=seconds, stop=stop)
     bad = list(unmet(*found, known, names))
     doubtful = [
         each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
@@ -146,7 +145,7 @@ def _tests(
         functions = sorted({_function(each.test) for each in doubtful})
         present = of_tree(root, tree)
         control, _ = run_copy(
-            root, present, tree, context, changed=(), seconds=seconds, functions=functions, stop=stop
+            root, present, tree, contexts, changed=(), seconds=seconds, functions=functions, stop=stop
         )
         seen = unmet(control, (), functions, ())
         same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
