@@ -38,7 +38,6 @@ class _Note(Record, frozen=True):
     """What a process of the run noted: its pytest, or what it read and wrote in the project."""
 
     outcomes: Mapping[str, tuple[str, str]] = {}
-    collected: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     is_main: bool = False
     read: tuple[str, ...] = ()
@@ -55,15 +54,15 @@ def run_copy(
     seconds: float,
     functions: Collection[str] | None = None,
     stop: Stop | None = None,
-) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
+) -> dict[str, tuple[str, str]]:
     """Run each pytest as the check did, one after the other, in a copy of the project.
 
     :param baseline: whose test files are there.
     :param seconds: that each may take.
     :param changed: files that must not be read where they are.
     :param functions: the test functions and modules to run; None for all.
-    :returns: by node id the outcome and why, of a module that could not be collected by its path; the node ids of the
-        tests that were to run.
+    :returns: by node id the outcome and why, of a module that could not be collected by its path; ``missing`` for a
+        test that was to run and did not.
     :raises CannotIsolateError: when the run says nothing, or the copy was left.
     """
     top = Path(os.path.realpath(root))
@@ -133,9 +132,7 @@ def _child(
     return child, channel
 
 
-def _found(
-    notes: Sequence[_Note], top: Path, changed: Collection[str]
-) -> tuple[Mapping[str, tuple[str, str]], set[str]]:
+def _found(notes: Sequence[_Note], top: Path, changed: Collection[str]) -> dict[str, tuple[str, str]]:
     """Join what the processes of the run noted.
 
     :raises CannotIsolateError: when the copy was left.
@@ -149,11 +146,14 @@ def _found(
     if written := [name for each in notes for name in each.written]:
         raise CannotIsolateError(f"they write into the project: {os.path.relpath(written[0], top)}")
     outcomes: dict[str, tuple[str, str]] = {}
-    for each in notes:
-        for test, outcome in each.outcomes.items():
-            if outcomes.get(test, ("",))[0] != "failed":
-                outcomes[test] = outcome
-    return outcomes, {test for each in notes for test in each.collected}
+    for test, outcome in (item for each in notes for item in each.outcomes.items()):
+        outcomes[test] = max(outcomes.get(test, outcome), outcome, key=_rank)
+    return outcomes
+
+
+def _rank(outcome: tuple[str, str]) -> int:
+    """Of several outcomes of a test the highest counts; the lowest is ``missing``."""
+    return {"skipped": 1, "xfailed": 1, "xpassed": 2, "passed": 2, "failed": 3}.get(outcome[0], 0)
 
 
 def _read(path: Path) -> _Note:

@@ -136,7 +136,7 @@ def _tests(
     if known is not None:  # a command line is no test: the present run says whether it is the same
         known = tuple(each for each in known if each not in run.started)
     found = run_copy(root, baseline, tree, contexts, changed=names, seconds=seconds, stop=stop)
-    bad = list(unmet(*found, known, names))
+    bad = list(unmet(found, known, names))
     doubtful = [
         each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
     ]
@@ -144,10 +144,10 @@ def _tests(
         # Their files did not change: what fails or skips with the present files too does so because it is a copy.
         functions = sorted({_function(each.test) for each in doubtful})
         present = of_tree(root, tree)
-        control, _ = run_copy(
+        control = run_copy(
             root, present, tree, contexts, changed=(), seconds=seconds, functions=functions, stop=stop
         )
-        seen = unmet(control, (), functions, ())
+        seen = unmet(control, functions, ())
         same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
         bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
     return [
@@ -165,7 +165,6 @@ def _key(each: OldOutcome) -> str:
 
 def unmet(
     outcomes: Mapping[str, tuple[str, str]],
-    collected: Collection[str],
     known: Sequence[str] | None,
     strict: Collection[str],
 ) -> Iterator[OldOutcome]:
@@ -177,23 +176,16 @@ def unmet(
     """
     ran, not_run = set(), {}
     for test, (outcome, why) in sorted(outcomes.items()):
-        function = _function(test)
-        if outcome == "failed":
-            yield OldOutcome(test=test, outcome=outcome, reason=why)
+        old = OldOutcome(test=test, outcome=outcome, reason=why)
+        if outcome in ("failed", "missing"):
+            yield old
         if outcome in ("skipped", "xfailed"):
-            not_run[function] = OldOutcome(test=test, outcome=outcome, reason=why)
+            not_run[_function(test)] = old
         else:
-            ran.add(function)
-    for test in sorted(set(collected) - outcomes.keys()):
-        yield OldOutcome(test=test, outcome="missing", reason="the session ended before it")
-        ran.add(_function(test))
+            ran.add(_function(test))
     if known is None:
-        yield from (
-            each
-            for function, each in not_run.items()
-            if function not in ran and each.outcome == "skipped" and file_of(function) in strict
-        )
-        return
+        skipped = (function for function, each in not_run.items() if each.outcome == "skipped")
+        known = [function for function in skipped if file_of(function) in strict]
     for function in known:
         module = file_of(function)
         if function not in ran and module not in ran:

@@ -13,7 +13,6 @@ _COPY = os.path.realpath(boot.COPY)
 with open(os.path.join(boot.RUN, "wanted.json"), encoding="utf-8") as _file:
     _WANTED = json.load(_file)
 
-_collected = []
 _outcomes = {}
 _outside = set()
 
@@ -35,7 +34,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish(session):
     for item in session.items:
-        _collected.append(item.nodeid)
+        _outcomes.setdefault(item.nodeid, ["missing", "the session ended before it"])
         _note_place(str(item.path))
         _note_place(getattr(getattr(item, "module", None), "__file__", None))
 
@@ -72,12 +71,7 @@ def pytest_unconfigure(config):
         file = str(getattr(plugin, "__file__", None) or "")
         if os.path.basename(file) == "conftest.py":
             _note_place(file)
-    is_worker = hasattr(config, "workerinput")
-    found = {
-        "collected": _collected,
-        "outcomes": {} if is_worker else _outcomes,
-        "outside": sorted(_outside),
-        "is_main": not is_worker,
-    }
+    is_main = not hasattr(config, "workerinput")
+    found = {"outcomes": _outcomes, "outside": sorted(_outside), "is_main": is_main}
     with open(os.path.join(boot.RUN, f"note-pytest-{os.getpid()}.json"), "w", encoding="utf-8") as file:
         json.dump(found, file)
