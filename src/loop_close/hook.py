@@ -174,7 +174,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if known is None and payload.is_start:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
         if keep(path, session):  # before the agent edits a file, or uses loop-close for the first time
-            baseline.hold(root, key)
+            baseline.hold(root)
     if not session.is_used:
         keep(path, session)
         return "", ""

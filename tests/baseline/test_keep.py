@@ -106,18 +106,16 @@ def test_without_a_state_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_session_holds_it(project: Project) -> None:
-    baseline.hold(project.root, "one")
+    baseline.hold(project.root)
     first = loaded(project)
     assert first.is_held
     assert first.functions == {"tests": FUNCTIONS}
     project.write({MODULE: WEAK})
-    baseline.hold(project.root, "one")
+    baseline.hold(project.root, keeps=True)
     assert loaded(project) == first
-    baseline.hold(project.root, "two")
+    baseline.hold(project.root)
     assert differing(project) == ()
     assert loaded(project).functions == {"tests": ()}  # of a module that changed it is not known
-    baseline.hold(project.root, "one")
-    assert loaded(project).keys == ("one", "two")
 
 
 def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:

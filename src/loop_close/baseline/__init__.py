@@ -26,7 +26,7 @@ from loop_close.tree import take as take_tree
 
 #: Of a file that is larger than this only the digest is kept.
 LARGEST = 16_000_000
-_MOST_KEYS, _MOST_ACCEPTED = 100, 1_000
+_MOST_ACCEPTED = 1_000
 _INDEX = "baseline"
 _RAN = ("passed", "failed")
 _INI_HEADER = re.compile(r"^(?=\[)", re.M)
@@ -47,7 +47,6 @@ class Baseline(Record, frozen=True):
         of each pytest: started otherwise, it may leave out cases, or load what changes results. A check that is
         missing has not run on these files.
     :ivar accepted: files that a person accepted since.
-    :ivar keys: whose sessions were held, the latest last.
     :ivar is_held: it holds for a whole session of an agent, or of ``drive``.
     :ivar is_open: a check objected, and the objection is open: then another session takes no new baseline.
     """
@@ -57,12 +56,8 @@ class Baseline(Record, frozen=True):
     patterns: tuple[str, ...] = ()
     functions: Mapping[str, tuple[str, ...]] = {}
     accepted: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
     is_held: bool = False
     is_open: bool = False
-
-
-_NONE = Baseline(digest="")
 
 
 # --- which files it has
@@ -183,29 +178,24 @@ def take(root: Path, tree: Tree, runs: Sequence[Run]) -> Baseline:
     :param runs: results on these files; the newest of each check says which test functions run.
     :raises OSError: when it cannot be kept.
     """
-    keys = (load(root) or _NONE).keys
-    return _keep(root, msgspec.structs.replace(of_tree(root, tree), functions=functions_of(runs), keys=keys))
+    return _keep(root, msgspec.structs.replace(of_tree(root, tree), functions=functions_of(runs)))
 
 
-def hold(root: Path, key: str, *, keeps: bool = False) -> None:
+def hold(root: Path, *, keeps: bool = False) -> None:
     """Take the present files as the baseline of a session that begins, and hold it until another one begins.
 
-    :param key: of the session. One that was held before is resumed, and takes no new baseline.
     :param keeps: the former baseline is held, as while an objection is open.
     :raises OSError: when it cannot be kept. :raises TreeError: when the files cannot be listed.
     """
-    before = load(root) or _NONE
-    if key in before.keys:
-        return
-    held = before
-    if before is _NONE or not (keeps or before.is_open):
+    before = load(root)
+    if before is None or not (keeps or before.is_open):
         tree = take_tree(root, cache=root / files.TREE_CACHE)
+        former, before = before, of_tree(root, tree)
         # Test functions run as before if nothing but test modules changed, and not theirs.
-        other = changed(root, before, tree)
-        functions = _of_other_files(before, other) if all(map(is_test_module, other)) else {}
-        held = msgspec.structs.replace(of_tree(root, tree), functions=functions)
-    keys = (*before.keys, key)[-_MOST_KEYS:]
-    _keep(root, msgspec.structs.replace(held, keys=keys, is_held=True))
+        other = changed(root, former, tree) if former is not None else ()
+        if former is not None and all(map(is_test_module, other)):
+            before = msgspec.structs.replace(before, functions=_of_other_files(former, other))
+    _keep(root, msgspec.structs.replace(before, is_held=True))
 
 
 def note(root: Path, baseline: Baseline, tree: Tree, runs: Sequence[Run], *, is_open: bool) -> None:
@@ -245,8 +235,7 @@ def accept(root: Path, tree: Tree, paths: Collection[str], runs: Sequence[Run] =
         }
         new = msgspec.structs.replace(baseline, files=listing)
     once = tuple(dict.fromkeys((*baseline.accepted, *accepted)))[-_MOST_ACCEPTED:]
-    of_session = {"accepted": once, "keys": baseline.keys, "is_held": baseline.is_held}
-    _keep(root, msgspec.structs.replace(new, functions=ran, **of_session))
+    _keep(root, msgspec.structs.replace(new, functions=ran, accepted=once, is_held=baseline.is_held))
     return accepted
 
 

@@ -326,7 +326,7 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=state)
     if state is None:
         # In an agent's shell it would be the agent that says which tests count.
-        baseline.hold(root, f"drive {time.time_ns()}", keeps=bool(agent_of(os.environ)[1]))
+        baseline.hold(root, keeps=bool(agent_of(os.environ)[1]))
     stop.check()
     return Driver(plan, loop, streams, stop)
 
