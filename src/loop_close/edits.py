@@ -20,8 +20,8 @@ Content = Callable[[str], bytes | None]
 MAX_EDITS = 40
 MAX_DIFFS = 12
 _PROSE = (".md", ".rst")
-# To parse a million characters takes 0.3 s, 1 s if they are dense: if a whole branch changed, files are named.
-_MAX_PARSED = 1_500_000
+# To parse a million characters takes 0.5 s, 1 s if they are dense: if a whole branch changed, files are named.
+_MAX_PARSED = 1_000_000
 # A comment for a checker or for coverage has an effect.
 _DIRECTIVE = re.compile(r"#[ \t]*(?:type|noqa|pragma|mypy|pyright|pylint|ruff|flake8|nosec|doctest)\b.*")
 
@@ -149,10 +149,10 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Differe
     difference = _Difference(path, old, new)
     if old is None or new is None:
         return difference if difference.part.size or difference.part.name != MODULE else None
-    if old.meaning != new.meaning:
-        # If only the parts inside differ, they are listed; if they are the same, their order differs.
-        is_inner = old.statements == new.statements and old.inner != new.inner
-        return None if is_inner else difference
+    # Where parts inside it are new or gone, these are listed; else they have other places.
+    is_other_order = old.inner != new.inner and dict(old.inner).keys() == dict(new.inner).keys()
+    if old.meaning != new.meaning or is_other_order:
+        return difference
     if old.source == new.source:
         return None
     return difference._replace(is_effective=_directives(old) != _directives(new))

@@ -125,7 +125,6 @@ def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
         platform=sys.platform,
         run_id=run_id,
         commit=commit or commit_at_head(root),
-        agent=agent_of(environ)[0],
     )
 
 

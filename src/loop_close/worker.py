@@ -30,8 +30,9 @@ from loop_close.child import run as run_child
 from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part
 from loop_close.process import locked
+from loop_close.readers import sum_of
 from loop_close.readers.streams import observe_texts
-from loop_close.records import Outcome, Record, Run, RunCounts
+from loop_close.records import Counts, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
 from loop_close.tree import Tree, changed, remove_stale_bytecode
@@ -303,12 +304,9 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
     :param lost: why a report is missing; empty if none is.
     """
     contexts = [part.context for part in parts if part.context is not None]
-    outcomes: dict[str, dict[str, str]] = {}
-    for part in parts:
-        outcomes.setdefault(part.observation.source, {}).update(part.outcomes)
     why = [lost, *(part.observation.incomplete for part in parts)]
-    counts = app.counts_of(parts)
-    if not contexts and exit_code == 0 and _is_pytest(run.command) and counts == RunCounts():
+    counts = sum_of([part.observation.counts for part in parts])
+    if not contexts and exit_code == 0 and _is_pytest(run.command) and counts == Counts():
         why.append("pytest ended without a report and without a summary")
     if any(context.is_optimized for context in contexts):
         why.append("Python left out the assertions (-O or PYTHONOPTIMIZE)")
@@ -325,7 +323,7 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
         is_green=is_green,
         started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         counts=counts,
-        outcomes=msgspec.convert(outcomes, dict[str, dict[str, Outcome]]),
+        outcomes=app.outcomes_of(parts),
     )
 
 

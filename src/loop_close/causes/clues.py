@@ -135,13 +135,12 @@ def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, EditBef
         known |= {step.tree} - {""}
         for edit in step.edits.edits if number else ():
             if edit.function and edit.is_effective and any(_may_matter(edit, each) for each in failures):
-                name = edit.moved_to if edit.moved_to[1] else (edit.file, edit.function)
-                found[name] = EditBefore(step.run, edit, number)
+                found[edit.file, edit.function] = EditBefore(step.run, edit, number)
     return found
 
 
 def _may_matter(edit: Edit, failure: Failure) -> bool:
-    if edit.change in ("removed", "moved"):
+    if edit.change == "removed":
         return _is_named(last_name(edit.function), failure)
     if not is_test_file(edit.file):
         return True
