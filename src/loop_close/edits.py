@@ -149,10 +149,10 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Differe
     difference = _Difference(path, old, new)
     if old is None or new is None:
         return difference if difference.part.size or difference.part.name != MODULE else None
-    # Where parts inside it are new or gone, these are listed; else they have other places.
-    is_other_order = old.inner != new.inner and dict(old.inner).keys() == dict(new.inner).keys()
-    if old.meaning != new.meaning or is_other_order:
+    if old.meaning != new.meaning:
         return difference
+    if old.inner != new.inner:  # parts that are new or gone are listed themselves; else they have other places
+        return difference if dict(old.inner).keys() == dict(new.inner).keys() else None
     if old.source == new.source:
         return None
     return difference._replace(is_effective=_directives(old) != _directives(new))
