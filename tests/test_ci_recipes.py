@@ -183,16 +183,3 @@ def test_tox_takes_its_file(project):
     done = shell("python -m tox config -e py311,lint,types -k commands deps", project)
     assert done.returncode == 0, done.stderr
     assert "python -m pytest" in done.stdout
-
-
-@pytest.mark.slow
-def test_nox_takes_its_file(project):
-    pytest.importorskip("nox")
-    shutil.copy(RECIPES / "noxfile.py", project)
-    done = shell("python -m nox --list", project)
-    assert done.returncode == 0, done.stderr
-    assert all(name in done.stdout for name in ("tests-3.11", "lint", "types"))
-    # The very sessions, with what they would install being here.
-    done = shell("python -m nox --no-venv --no-install -s tests", project)
-    assert done.returncode == 1, done.stderr
-    assert (project / "nextprompt.md").read_text().startswith("# 1 test fails, 1 passes")

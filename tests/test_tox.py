@@ -1,4 +1,4 @@
-"""The plugin for tox, in a real tox: every environment joins, none is edited, and none is lost for a fault of ours."""
+"""tox and nox in commands of ours: every environment joins one prompt, and no command of theirs is edited."""
 
 import os
 import re
@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from loop_close.parts import read_folder
-
-pytest.importorskip("tox")
 pytestmark = pytest.mark.slow
 
 TOX = """
@@ -38,6 +35,15 @@ FILES = {
     "mypy.py": "print('shop.py:2: error: Bad operand  [operator]\\nFound 1 error in 1 file (checked 1 file)'); exit(1)",
     "test_shop.py": "import shop\ndef test_total(): assert shop.total([1]) == 1\ndef test_fine(): pass\n",
 }
+NOXFILE = """
+import sys, nox
+@nox.session(venv_backend='none')
+def tests(session):
+    session.run(sys.executable, '-m', 'pytest')
+@nox.session(venv_backend='none')
+def types(session):
+    session.run(sys.executable, 'mypy.py')
+"""
 LEFT_OUT = ("PYTEST_", "COV_", "PYTHON", "VIRTUAL_ENV", "TOX_", "LOOP_CLOSE")
 ALL = ("py", "types", "odd", "fine", "broken", "lost")
 
@@ -63,16 +69,23 @@ def project(tmp_path):
     return make
 
 
-def tox(folder, *words, **environment):
+def ran(folder, *words, **environment):
     kept = {key: value for key, value in os.environ.items() if not key.startswith(LEFT_OUT)}
-    command = [sys.executable, "-m", "tox", *words]
+    command = [sys.executable, "-m", *words]
     return subprocess.run(
         command, cwd=folder, env={**kept, **environment}, capture_output=True, text=True, check=False
     )
 
 
-def prompt(folder):
-    return (folder / "nextprompt.md").read_text()
+def tox(folder, *words, **environment):
+    return ran(folder, "tox", *words, **environment)
+
+
+def under_run(folder, *words):
+    """In ``loop-close run``; its prompt."""
+    done = ran(folder, "loop_close", "run", "--", sys.executable, "-m", *words)
+    assert "internal error" not in done.stderr
+    return done, (folder / "nextprompt.md").read_text()
 
 
 def test_off_unless_asked(project):
@@ -82,106 +95,38 @@ def test_off_unless_asked(project):
     assert not (folder / ".loop-close").exists()
 
 
-@pytest.mark.parametrize("way", [("run", "--loop-close"), ("run-parallel", "--loop-close"), ("run",)])
+@pytest.mark.parametrize("way", ["run", "run-parallel"])
 def test_all_environments_are_in_one_prompt(project, way):
     folder = project(*ALL)
-    done = tox(folder, *way, **({} if "--loop-close" in way else {"TOX_LOOP_CLOSE": "1"}))
+    done, text = under_run(folder, "tox", way)
     assert done.returncode != 0
-    text = prompt(folder)
+    assert text.startswith("# 1 test fails")
     assert re.search(r"^- `pytest:py@[\w.-]+`: 1 test fails, 1 passes$", text, re.MULTILINE)
-    for name in ("broken", "odd", "lost"):
-        assert f"- `{name}`: 1 environment fails" in text
-    assert "- `types`: 1 mypy error" in text
-    assert "- Green: `fine`" in text
     assert "`mypy` at `shop.py:2`: `Bad operand` (`operator`)" in text, "it stands with the failing test"
-    assert "broken: it could not be made (exit 1)" in text
-    assert re.search(r"odd: exit 7: .*: strange$", text, re.MULTILINE)
-    assert "lost: failed with could not find python interpreter" in text
-    assert "internal error" not in done.stderr
 
 
-@pytest.mark.parametrize("way", ["run", "run-parallel"])
-def test_under_a_check_each_environment_leaves_a_part_and_nothing_else_is_written(project, way):
-    folder = project(*ALL)
-    tox(folder, way, LOOP_CLOSE=str(folder / "parts"))
-    found, rejected = read_folder(folder / "parts")
-    assert rejected == []
-    said = {
-        each.observation.source: (each.observation.exit_code, len(each.observation.failures))
-        for each in found
-    }
-    (tests,) = {*said} - {*ALL}
-    assert re.fullmatch(r"pytest:py@cpython-3\.\d+", tests)
-    assert said == {
-        tests: (1, 1),
-        "types": (1, 1),
-        "odd": (7, 1),
-        "fine": (0, 0),
-        "broken": (1, 1),
-        "lost": (1, 1),
-    }
-    assert not (folder / "nextprompt.md").exists()
-
-
-def test_while_environments_run_it_is_not_green_and_a_fix_is_seen(project):
-    """The setting asks as well; the second environment shows what the prompt said before it ended."""
-    look = "commands = python -c \"print(open('nextprompt.md').read())\""
-    folder = project("fine", "py", "look", more=f"[testenv:look]\n{look}")
-    (folder / "tox.ini").write_text(
-        (folder / "tox.ini").read_text().replace("[tox]", "[tox]\nloop_close = true")
-    )
-    assert tox(folder).returncode == 1
-    (folder / "shop.py").write_text(FILES["shop.py"].replace(" + 1", ""))
-    done = tox(folder)
-    assert done.returncode == 0
-    assert "no report is of look" in done.stdout
-    assert prompt(folder).startswith("# The tests pass: 2 passed")
+def test_without_failing_tests_the_output_says_which_environment_fails(project):
+    _, text = under_run(project("odd", "fine"), "tox")
+    assert "odd" in text.partition("\n")[0]
 
 
 def test_without_the_plugin_for_pytest_its_output_is_read(project):
-    folder = project("py", with_plugin=False)
-    assert tox(folder, "--loop-close").returncode == 1
-    assert prompt(folder).startswith("# 1 test fails, 1 passes")
-    assert "tox -e py" in prompt(folder)
+    _, text = under_run(project("py", with_plugin=False), "tox")
+    assert text.startswith("# 1 test fails")
 
 
-def test_a_skipped_environment_is_named(project):
-    folder = project("lost", "fine")
-    tox(folder, "--loop-close", "--skip-missing-interpreters", "true", "-e", "lost,fine")
-    assert prompt(folder).startswith("# No failure (exit 0)")
-    assert not (folder / ".loop-close/history.sqlite3").exists(), "it is not a run of the loop"
-    assert re.search(
-        r"^- Skipped: `lost` \(`could not find .*python3\.99.*`\)$", prompt(folder), re.MULTILINE
-    )
+def test_an_environment_whose_outcome_is_ignored_reports_nothing(project):
+    more = "[testenv:pyfine]\ncommands = python -m pytest -k fine\n[testenv:pyold]\nignore_outcome = true"
+    done, text = under_run(project("pyfine", "pyold", more=more), "tox")
+    assert done.returncode == 0
+    assert text.startswith("# The tests pass: 1 passed")
 
 
-def test_what_tox_lets_fail_does_not_count(project):
-    more = """
-[testenv:ignored]
-ignore_outcome = true
-commands = python mypy.py
-[testenv:may]
-commands = - python mypy.py
-[testenv:is_to]
-commands = ! python mypy.py
-[testenv:pymay]
-commands = - python -m pytest
-"""
-    folder = project("ignored", "may", "is_to", "pymay", more=more)
-    assert tox(folder, "--loop-close").returncode == 0
-    assert "- Green: `is_to`, `may`, `pymay`" in prompt(folder)
-    assert "ignored" not in prompt(folder)
-    before = prompt(folder)
-    assert tox(folder, "exec", "-e", "may", "--loop-close", "--", "python", "-c", "exit(4)").returncode == 4
-    assert prompt(folder) == before
-
-
-def test_a_command_that_fails_beside_the_tests_is_a_cause(project):
-    more = '[testenv:pyboth]\ncommands =\n  python -m pytest -k fine\n  python -c "exit(3)"\n'
-    folder = project("pyboth", more=more)
-    tox(folder, "--loop-close")
-    assert "pyboth: exit 3: " in prompt(folder)
-    more = "[testenv:none]\ncommands = sh -c true\n"
-    folder = project("none", more=more)
-    tox(folder, "--loop-close")
-    assert "none: exit -1: sh is not allowed, use allowlist_externals to allow it" in prompt(folder)
+def test_sessions_of_nox_report_without_a_plugin(project):
+    pytest.importorskip("nox")
+    folder = project()
+    (folder / "noxfile.py").write_text(NOXFILE)
+    done, text = under_run(folder, "nox")
+    assert done.returncode == 1
+    assert "`pytest:tests@cpython-" in text
+    assert "mypy" in text

@@ -21,7 +21,7 @@ from loop_close.files import Targets
 from loop_close.judge import judged, with_suspects
 from loop_close.keys import id_of, name_of, records_of
 from loop_close.loop import fold
-from loop_close.model import OtherAttempt, Report
+from loop_close.model import Observation, OtherAttempt, Report
 from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import compose, estimate_tokens
@@ -49,9 +49,33 @@ def reported_in(folder: Path) -> tuple[list[Part], str]:
     return found, ""
 
 
-def is_explained(parts: Sequence[Part], exit_code: int | None) -> bool:
-    """Whether what the pytests of a command reported explains its exit code: its output has no more to say."""
-    return bool(parts) and (not exit_code or any(part.observation.exit_code for part in parts))
+def printed(
+    texts: Iterable[object],
+    exit_code: int | None,
+    parts: Iterable[Part],
+    root: Path,
+    name: str,
+    lost: str = "",
+) -> list[Part]:
+    """What a command printed beside what its pytests reported: all of it if they do not explain its exit code.
+
+    If they do, what checkers found, such as mypy in another environment of tox.
+
+    :param name: the command, as a source.
+    :param lost: why a report is missing; empty if none is.
+    :returns: one part, or none.
+    """
+    codes = [part.observation.exit_code for part in parts]
+    if codes and not exit_code and not lost:
+        return []
+    from loop_close.readers.streams import observe_texts  # late: most runs print nothing else
+
+    seen = observe_texts(texts, exit_code, root=str(root), source=name)
+    if any(codes) and not lost:
+        found = tuple(failure for failure in seen.failures if failure.phase == "check")
+        seen = Observation(exit_code=exit_code, source=name, failures=found, expects_tests=False, rerun="")
+        return [Part(observation=seen)] * bool(found)
+    return [Part(observation=replace(seen, incomplete=seen.incomplete or lost))]
 
 
 class Ran(NamedTuple):

@@ -217,7 +217,6 @@ def _over_sources(seen: Sequence[Observation]) -> Observation:
         counts=_counts(seen, whole.failures),
         is_good_news=all(each.is_good_news for each in seen),
         has_output=any(each.has_output for each in seen),
-        skipped="",
     )
 
 

@@ -199,7 +199,6 @@ class Observation(Record, frozen=True, kw_only=True):
     :ivar calls: which functions each test called; None if not recorded, and ``why_no_calls`` says why.
     :ivar asks_for_calls: the user requested calls, so that missing calls have to be reported.
     :ivar outcomes: of the tests that ran, by node id; empty if single tests are not known.
-    :ivar skipped: why the environment did not run; empty if it did.
     """
 
     exit_code: int | None = None
@@ -219,7 +218,6 @@ class Observation(Record, frozen=True, kw_only=True):
     why_no_calls: str = ""
     asks_for_calls: bool = False
     outcomes: Mapping[str, Outcome] = {}
-    skipped: str = ""
 
 
 class Evidence(Record, frozen=True, kw_only=True):

@@ -31,7 +31,6 @@ from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part
 from loop_close.process import locked
 from loop_close.readers import sum_of
-from loop_close.readers.streams import observe_texts
 from loop_close.records import Counts, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
@@ -247,9 +246,8 @@ class _Worker:
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
         parts, lost = app.reported_in(folder)
-        if exit_code is not None and not app.is_explained(parts, exit_code):
-            seen = observe_texts((_end_of(output, begin),), exit_code, root=str(root), source=check)
-            parts.append(Part(observation=seen))
+        if exit_code is not None:
+            parts += app.printed([_end_of(output, begin)], exit_code, parts, root, check)
         run = msgspec.structs.replace(
             result_of(run, exit_code, parts, lost),
             seconds=time.time() - run.began,

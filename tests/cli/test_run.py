@@ -218,3 +218,11 @@ def test_folder_that_cannot_be_written_costs_a_line(tmp_path):
         tmp_path.chmod(0o755)
     assert done.returncode == 0
     assert b"loop-close: " in done.stderr
+
+
+def test_what_a_checker_printed_is_read_beside_failing_tests(tmp_path, prompt):
+    put(tmp_path, "test_it.py", RED_TEST)
+    found = "a.py:2: error: Bad operand  [operator]\nFound 1 error in 1 file (checked 1 source file)"
+    code = f"import subprocess; print({found!r}, flush=True); raise SystemExit(subprocess.run({PYTEST!r}).returncode)"
+    loop_close("run", "--", *python(code), cwd=tmp_path)
+    assert text(prompt).startswith("# 1 test fails, 1 mypy error: ")

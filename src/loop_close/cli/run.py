@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from loop_close import files
 from loop_close.checks import VARIABLE
 from loop_close.child import Child, Ended, SignalForwarder, Stop, code_of, own_channels
@@ -95,22 +93,15 @@ def _concluded(begun: Begun, done: Ended, words: Sequence[str], targets: Targets
 
 
 def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
-    """What the processes of a command reported; and what its output says, where that does not explain its exit code.
+    """What the processes of a command reported; and what else it printed.
 
     :param folder: where pytest in it wrote its reports.
     :param name: of the command, for what only its output says.
     """
-    from loop_close.app import is_explained, reported_in
-    from loop_close.parts import Part
-    from loop_close.readers.streams import observe_texts
+    from loop_close.app import printed, reported_in
 
     parts, lost = reported_in(folder)
-    if is_explained(parts, done.exit_code) and not lost:
-        return parts
-    seen = observe_texts(done.outputs, done.exit_code, root=str(root), source=name)
-    if lost:
-        seen = replace(seen, incomplete=seen.incomplete or lost)
-    return [*parts, Part(observation=seen)]
+    return [*parts, *printed(done.outputs, done.exit_code, parts, root, name, lost)]
 
 
 def name_of(words: Sequence[str]) -> str:

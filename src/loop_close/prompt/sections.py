@@ -196,13 +196,8 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
         if each.verdict != "green":
             incomplete = "; incomplete" if each.observation.incomplete else ""
             yield f"- {span(each.source, 60)}: {one_line(in_numbers(_alone(each)), 160)}{incomplete}"
-    green = [
-        each.source for each in report.sources if each.verdict == "green" and not each.observation.skipped
-    ]
+    green = [each.source for each in report.sources if each.verdict == "green"]
     yield f"- Green: {spans(green, 8)}" if green else ""
-    seen = [each.observation for each in report.sources] or [report.observation]
-    left = [f"{span(each.source, 60)} ({line_of(each.skipped, 100)})" for each in seen if each.skipped]
-    yield f"- Skipped: {listed(left, _MAX_SOURCES)}" if left else ""
 
 
 def _alone(source: SourceResult) -> Report:
