@@ -144,22 +144,18 @@ def test_a_source_that_is_red_without_a_failure_is_not_green():
     assert join([part(), odd]).verdict == "error"
 
 
-@pytest.mark.parametrize(("field", "what"), [("commit", "commit"), ("run_id", "CI run")])
-def test_parts_of_another_run_are_rejected_by_name(field, what):
-    stranger = part((3, 3), TESTS[2::3], name="stranger.json", failing=TESTS[2:3], **{field: "bbbb"})
-    parts = [*shards(**{field: "aaaa"})[:2], stranger]
-    merged = join(parts)
-    why = f"it is of {what} bbbb, the others are of aaaa"
-    assert merged.rejected == (("stranger.json", why),)
+@pytest.mark.parametrize(("field", "what"), [("commit", "commits"), ("run_id", "CI runs")])
+def test_parts_of_several_commits_or_runs_are_not_green(field, what):
+    merged = join([*shards(**{field: "aaaa"})[:2], part((3, 3), TESTS[2::3], **{field: "bbbb"})])
     assert merged.verdict == "error"
-    assert "- `stranger.json` was not read: " in text(merged)
+    assert f"the reports are of 2 {what}: aaaa, bbbb" in text(merged)
 
 
 def test_of_a_shard_that_ran_again_the_last_attempt_counts():
     first = part((2, 2), TESTS[1::2], run_id="7.1", failing=TESTS[1:2])
     second = part((2, 2), TESTS[1::2], run_id="7.2")
     merged = join([part((1, 2), TESTS[::2], run_id="7.1"), first, second])
-    assert (merged.rejected, merged.verdict) == ((), "green")
+    assert merged.verdict == "green"
     tenth = part((2, 2), TESTS[1::2], run_id="7.10", failing=TESTS[1:2])
     assert join([part((1, 2), TESTS[::2], run_id="7.1"), tenth, second]).verdict == "red"
 
@@ -169,14 +165,6 @@ def test_without_a_source_that_is_expected_it_is_not_green():
     assert join(parts, expected=["py311", "*-3.13"]).verdict == "green"
     report = join(parts, expected=["*-3.12", "lint"])
     assert (report.verdict, report.observation.incomplete) == ("error", "no report is of *-3.12, lint")
-
-
-def test_nothing_and_what_could_not_be_read_is_not_green():
-    assert join([]).verdict == "error"
-    merged = join([part()], [("a.json", "it is not a report")])
-    assert merged.verdict == "error"
-    assert "1 input was not read" in merged.observation.incomplete
-    assert "- `a.json` was not read: `it is not a report`" in text(merged)
 
 
 def test_an_alone_part_is_judged_as_its_run():

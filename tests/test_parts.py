@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from records import failure, raised
 
 from loop_close.calls import Calls
+from loop_close.merge import join
 from loop_close.model import Counts, Observation
 from loop_close.parts import (
     Part,
@@ -38,10 +39,11 @@ SEEN = Observation(
         failed={NODE: ((0, 10),)},
         modules=frozenset({"src/shop/cart.py"}),
     ),
-    outcomes={NODE: "failed"},
+    tests=(NODE,),
 )
 PART = Part(
     observation=SEEN,
+    outcomes={NODE: "failed"},
     context=PytestContext(executable="/usr/bin/python", args=("-q",)),
 )
 WHOLE = encode(PART)
@@ -86,21 +88,20 @@ def test_no_credential_is_written_and_no_control_character():
     made = replace(
         SEEN,
         failures=(broken,),
-        outcomes={test: "failed"},
+        tests=(test,),
         calls=SEEN.calls._replace(failed={test: ((0, 10),)}, guards={test: 1}),
     )
-    found = decode(encode(Part(observation=made)))
+    found = decode(encode(Part(observation=made, outcomes={test: "failed"})))
     assert SECRET not in repr(found)
     assert "\x1b" not in repr(found)
-    (name,) = found.observation.outcomes
+    (name,) = found.outcomes
     assert [*found.observation.calls.failed] == [name] == [found.observation.failures[0].nodeid]
 
 
 def test_of_two_tests_that_have_one_name_without_their_credentials_the_failing_one_stays():
     other = SECRET[:-1] + "9"
     outcomes = {f"{NODE}[{SECRET}]": "failed", f"{NODE}[{other}]": "passed"}
-    found = decode(encode(Part(observation=replace(SEEN, outcomes=outcomes)))).observation
-    assert [*found.outcomes.values()] == ["failed"]
+    assert [*decode(encode(Part(observation=SEEN, outcomes=outcomes))).outcomes.values()] == ["failed"]
 
 
 def test_a_folder_of_parts_has_all_of_them_and_names_what_cannot_be_read(tmp_path):
@@ -114,18 +115,16 @@ def test_a_folder_of_parts_has_all_of_them_and_names_what_cannot_be_read(tmp_pat
 
 
 def test_a_json_report_carries_its_parts():
-    found, unread = of_report("a.json", report([PART]))
-    assert unread == []
+    found = of_report("a.json", report([PART]))
     assert found == [msgspec.structs.replace(PART, name="a.json")]
-    merged = report(found, unread=[["b.json", "it is not JSON"]])
-    assert of_report("merged.json", merged) == (found, [("b.json", "it is not JSON")])
+    assert of_report("merged.json", report(found)) == found
 
 
 def test_a_report_that_is_red_for_what_its_part_does_not_tell_is_not_green():
     green = Part(observation=Observation(exit_code=0, counts=Counts(passed=1)))
-    (found,), _ = of_report("a.json", report([green], verdict="first-failure", stall_reason="2 rules broken"))
+    (found,) = of_report("a.json", report([green], verdict="first-failure", stall_reason="2 rules broken"))
     assert found.observation.incomplete == "2 rules broken"
-    assert of_report("a.json", report([green]))[0][0].observation.incomplete == ""
+    assert of_report("a.json", report([green]))[0].observation.incomplete == ""
 
 
 @pytest.mark.parametrize(
@@ -159,12 +158,12 @@ def test_a_folder_is_searched_for_results_and_what_holds_none_is_passed_over(tmp
     (tmp_path / "in/b.part").write_bytes(WHOLE)
     (tmp_path / "in/coverage.xml").write_text('<?xml version="1.0" ?>\n<coverage version="7"/>')
     (tmp_path / "in/package.json").write_text("{}")
-    found, rejected = read_paths(["in", "gone.json"], [str(tmp_path / "in/b.part")])
-    assert [(each.name, each.observation.source) for each in found] == [
-        ("in/a.json", "pytest"),
-        ("in/unit.xml", "unit"),
-    ]
-    assert [*found[1].observation.outcomes.values()] == ["passed", "failed"]
-    assert [name for name, _ in rejected] == ["in/cut.json", "gone.json"]
-    with pytest.raises(RejectedError, match=r"gone\.json: it does not exist"):
+    found = read_paths(["in", "gone.json"], [str(tmp_path / "in/b.part")])
+    seen = {each.name: each.observation for each in found}
+    assert seen["in/a.json"].source == "pytest"
+    assert (len(seen["in/unit.xml"].tests), seen["in/unit.xml"].spared) == (2, ())
+    unread = [name for name, each in seen.items() if each.incomplete.startswith("it was not read: ")]
+    assert (unread, len(seen)) == (["in/cut.json", "gone.json"], 4)
+    assert join(found).verdict == "red"
+    with pytest.raises(RejectedError, match=r"there is no report and no JUnit XML in gone\.json"):
         read_paths(["gone.json"])

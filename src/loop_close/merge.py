@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.facts import failure_order, passing_tests
-from loop_close.judge import judged
+from loop_close.facts import LINTERS, failure_order, passing_tests, with_other_ids
+from loop_close.judge import report_of
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
 from loop_close.parts import Part
 from loop_close.readers import sum_of
@@ -26,59 +26,36 @@ _NAMED = 3
 _NO_TESTS = 5
 
 
-def join(
-    parts: Iterable[Part], rejected: Iterable[tuple[str, str]] = (), *, expected: Iterable[str] = ()
-) -> Report:
+def join(parts: Iterable[Part], *, expected: Iterable[str] = ()) -> Report:
     """The parts as one report: root causes once over all sources, each source with its verdict and causes.
 
-    Parts of one commit, and of one run of the CI system, are joined: the one that most are of. The others are rejected.
-
-    :param rejected: inputs that could not be read, each with the reason.
+    :param parts: at least one.
     :param expected: names or patterns of sources, or names of environments: without a part for each of them the
         report is incomplete.
     """
     known: dict[str, Part] = {}
     for part in sorted(parts, key=lambda each: (each.name, _key(each))):
         known.setdefault(_key(part), part)
-    kept, strangers = _of_one_run([*known.values()])
-    left_out = tuple(sorted({*rejected, *strangers}))
-    runs = {name: _one_run(group) for name, group in _runs(kept).items()}
+    runs = {name: _one_run(group) for name, group in _runs([*known.values()]).items()}
     names = {each for name, run in runs.items() for each in (name, run.source, run.provenance.environment)}
     lacks = [each for each in dict.fromkeys(expected) if not any(fnmatchcase(n, each) for n in names)]
-    missing = (
-        [f"{len(left_out)} input{' was' if len(left_out) == 1 else 's were'} not read"] if left_out else []
-    )
-    missing += [f"no report is of {', '.join(lacks)}"] if lacks else []
-    return replace(_report(runs, missing), rejected=left_out)
+    missing = [f"no report is of {', '.join(lacks)}"] if lacks else []
+    return _report(runs, [*_several([*known.values()]), *missing])
 
 
 def _key(part: Part) -> str:
     """Equal for the same run, whatever its input was called."""
-    bare = msgspec.structs.replace(part, observation=replace(part.observation, calls=None), name="")
+    bare = replace(part, observation=replace(part.observation, calls=None), name="")
     return digest(ascii(msgspec.to_builtins(bare, order="deterministic")))
 
 
-# --- which parts belong together
-
-
-def _of_one_run(parts: Sequence[Part]) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts of one commit and one CI run, and the others with what is wrong with them."""
-    kept, strangers = [*parts], []
-    for what in ("commit", "CI run"):
-        made = [_made_of(what, part) for part in kept]
-        most = max(filter(None, made), key=lambda value: (made.count(value), value), default="")
-        for part, value in zip([*kept], made, strict=True):
-            if value not in ("", most):
-                kept.remove(part)
-                why = f"it is of {what} {value[:12]}, the others are of {most[:12]}"
-                strangers.append((part.name or part.observation.source, why))
-    return kept, strangers
-
-
-def _made_of(what: str, part: Part) -> str:
-    """The commit, or the CI system's name for the run without the attempt; empty if unknown."""
-    made = part.observation.provenance
-    return made.commit if what == "commit" else made.run_id.partition(".")[0]
+def _several(parts: Sequence[Part]) -> Iterator[str]:
+    """The commits and the runs of the CI system that the parts are of, where they are not all of one."""
+    made = [each.observation.provenance for each in parts]
+    commits, runs = {each.commit[:12] for each in made}, {each.run_id.partition(".")[0] for each in made}
+    for what, found in (("commits", commits - {""}), ("CI runs", runs - {""})):
+        if len(found) > 1:
+            yield f"the reports are of {len(found)} {what}: {listed(sorted(found), _NAMED)}"
 
 
 def _runs(parts: Sequence[Part]) -> Mapping[str, list[Observation]]:
@@ -118,7 +95,7 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
     first = seen[0]
     if not first.provenance.shard[1]:
         return first
-    codes = [0 if _is_empty(each) and any(one.outcomes for one in seen) else each.exit_code for each in seen]
+    codes = [0 if _is_empty(each) and any(one.tests for one in seen) else each.exit_code for each in seen]
     return replace(
         _over(seen),
         exit_code=_exit_code(codes),
@@ -129,7 +106,8 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
         incomplete="; ".join(
             dict.fromkeys([*_missing(seen), *filter(None, (each.incomplete for each in seen))])
         ),
-        outcomes={test: outcome for each in seen for test, outcome in sorted(each.outcomes.items())},
+        tests=tuple(sorted({test for each in seen for test in each.tests})),
+        spared=tuple(sorted({test for each in seen for test in each.spared})),
     )
 
 
@@ -139,7 +117,7 @@ def _exit_code(codes: Sequence[int | None]) -> int | None:
 
 def _is_empty(shard: Observation) -> bool:
     """Whether all tests that were collected are those of other shards, for which pytest has an exit code of its own."""
-    return shard.exit_code == _NO_TESTS and not shard.outcomes and shard.provenance.collected > 0
+    return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
 
 
 def _missing(seen: Sequence[Observation]) -> Iterator[str]:
@@ -153,7 +131,7 @@ def _missing(seen: Sequence[Observation]) -> Iterator[str]:
         yield f"shard{s} {listed(missing, 20)} of {of} {are} missing"
     if len({(each.collected, each.digest) for each in made}) > 1:
         yield "the shards did not collect the same tests"
-    times = Counter(test for each in seen for test in each.outcomes)
+    times = Counter(test for each in seen for test in each.tests)
     # Without their credentials two tests may have one name.
     twice = sorted(test for test, number in times.items() if number > 1 and not MARK.search(test))
     if twice:
@@ -171,19 +149,16 @@ def _report(runs: Mapping[str, Observation], missing: Sequence[str]) -> Report:
 
     :param missing: what the inputs lack, in a few words each.
     """
-    if not runs:
-        nothing = Observation(incomplete="; ".join(missing), rerun="", has_output=False)
-        return Report(observation=nothing, verdict="error", stall_reason="no input was read")
     if len(runs) == 1:
         (run,) = runs.values()
-        return judged(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
-    reports = {name: judged(replace(run, calls=None)) for name, run in runs.items()}
+        return report_of(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
+    reports = {name: report_of(replace(run, calls=None)) for name, run in runs.items()}
     wrong = [
         f"{name}: {runs[name].incomplete or each.stall_reason}"
         for name, each in reports.items()
         if runs[name].incomplete or each.verdict == "error"
     ]
-    report = judged(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
+    report = report_of(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
     results = tuple(_result(name, runs[name], each, report.causes) for name, each in reports.items())
     if not missing and all(each.verdict == "green" for each in results):
         report = replace(report, verdict="green", stall_reason="no-stall-detected")
@@ -246,7 +221,7 @@ def _calls(seen: Sequence[Observation]) -> Calls | None:
     """The calls of the run that recorded most failing tests, and of those that ran none of the same tests."""
     taken: set[str] = set()
     found: list[Calls] = []
-    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls is not None]
+    known = [(each.calls, {*each.tests}) for each in seen if each.calls is not None]
     for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
         if taken.isdisjoint(tests):
             found.append(calls)
@@ -273,3 +248,39 @@ def _result(name: str, run: Observation, own: Report, causes: Sequence[RootCause
     shown = {_same(e.failure) for cause in own.causes for e in cause.evidence if e.failure is not None}
     ids = [c.id for c in causes if any(e.failure and _same(e.failure) in shown for e in c.evidence)]
     return SourceResult(source=name, verdict=own.verdict, observation=run, causes=tuple(ids))
+
+
+# --- what type checkers found, beside the failures that it may explain
+
+
+def with_findings(report: Report) -> Report:
+    """The report of several sources; what a type checker found in suspected functions is a finding of that failure.
+
+    The suspects have to have the lines of their definitions.
+    """
+    hosts = {
+        cause.id: host.id
+        for cause in report.causes
+        for host in reversed(report.causes)  # the first of several
+        if _explains(cause, host)
+    }
+    causes = tuple(
+        replace(
+            cause, findings=tuple(e for c in report.causes if hosts.get(c.id) == cause.id for e in c.evidence)
+        )
+        for cause in report.causes
+        if cause.id not in hosts
+    )
+    return replace(report, causes=causes, sources=with_other_ids(report.sources, hosts))
+
+
+def _explains(check: RootCause, cause: RootCause) -> bool:
+    """Whether all of it was found in the functions that are probably at fault; rules of linters explain nothing."""
+    suspects = cause.suspects[:_NAMED]
+    return check is not cause and all(
+        each.failure is not None
+        and each.failure.phase == "check"
+        and each.failure.tool not in LINTERS
+        and any(s.file == each.file and s.line <= each.line <= s.end_line for s in suspects)
+        for each in check.evidence
+    )

@@ -326,7 +326,6 @@ class Report(Record, frozen=True, kw_only=True):
         qualified name, whether a test ran it), sorted; None if unknown. Changes to comments, formatting and docstrings
         do not count.
     :ivar shared: what other agents tried for the root causes; None without a shared history.
-    :ivar rejected: the inputs of a merged report that took no part, each with the reason.
     :ivar run: the number of the run in the store, 0 without one.
     :ivar loop: the runs since the project was last done, with this one; None without a history.
     :ivar signals: the facts that explain why the loop does not advance, the most telling first.
@@ -345,7 +344,6 @@ class Report(Record, frozen=True, kw_only=True):
     edited: tuple[tuple[str, str, bool], ...] | None = None
     sources: tuple[SourceResult, ...] = ()
     shared: tuple[OtherAttempt, ...] | None = None
-    rejected: tuple[tuple[str, str], ...] = ()
     run: int = 0
     loop: Loop | None = None
     signals: tuple[Signal, ...] = ()

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.judge import judged
+from loop_close.judge import report_of
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
 from loop_close.text import sanitize
@@ -29,8 +29,8 @@ from loop_close.text.redact import redact
 #: The end of the names of parts; their first bytes, with the version of what follows.
 SUFFIX = ".part"
 _BEGIN = b"loop-close.part/1\n"
-#: The keys of a JSON report that holds parts. A merged report has the second one, too.
-PARTS, UNREAD = "parts", "unread"
+#: The key of a JSON report that holds parts.
+PARTS = "parts"
 #: No part holds more bytes than this when it is unpacked, nor so many times what it has packed: a tenth of that is
 #: usual, and a small file must not fill the memory.
 _MOST, _MOST_TIMES, _ANY = 100_000_000, 200, 1_000_000
@@ -68,11 +68,13 @@ class PytestContext(Record, frozen=True):
 class Part(Record, frozen=True):
     """What one run reports, of all tests or of some.
 
+    :ivar outcomes: by node id; empty if single tests are not known.
     :ivar context: None for what is not pytest.
     :ivar name: the input's name as the user knows it; empty for a part that was not given as a file.
     """
 
     observation: Observation
+    outcomes: Mapping[str, Outcome] = {}
     context: PytestContext | None = None
     name: str = ""
 
@@ -81,12 +83,10 @@ def encode(part: Part) -> bytes:
     """The part as the content of a file: sanitized, without credentials."""
     made = part.observation
     outcomes: dict[str, Outcome] = {}
-    for test, outcome in sorted(
-        made.outcomes.items()
-    ):  # without their credentials two tests may have one name
+    for test, outcome in part.outcomes.items():  # without their credentials two tests may have one name
         if outcomes.get(key := _clean(test)) != "failed":
             outcomes[key] = outcome
-    bare = msgspec.structs.replace(part, observation=replace(made, calls=None, outcomes=outcomes))
+    bare = replace(part, observation=replace(made, calls=None), outcomes=outcomes)
     plain = _cleaned(msgspec.to_builtins(bare))
     if made.calls is not None:
         plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
@@ -112,7 +112,7 @@ def decode(data: bytes, name: str = "") -> Part:
         raise RejectedError(f"it cannot be read ({fault}); run the tests again to write it") from fault
     if part is None:
         raise RejectedError("it is cut off or too large; copy the whole file, as it was written")
-    return part if part.name or not name else msgspec.structs.replace(part, name=name)
+    return part if part.name or not name else replace(part, name=name)
 
 
 def _plain(value: object) -> Any:
@@ -171,19 +171,13 @@ def read_folder(folder: Path) -> tuple[list[Part], list[tuple[str, str]]]:
     return found, rejected
 
 
-def in_report(parts: Iterable[Part], unread: Iterable[tuple[str, str]] | None = None) -> dict[str, Any]:
-    """What a JSON report holds to be merged.
-
-    :param unread: for a merged report, the inputs that were not read.
-    """
-    packed: dict[str, Any] = {PARTS: [base64.b64encode(encode(each)).decode() for each in parts]}
-    if unread is not None:
-        packed[UNREAD] = [[_clean(name), _clean(why)] for name, why in unread]
-    return packed
+def in_report(parts: Iterable[Part]) -> dict[str, Any]:
+    """What a JSON report holds to be merged."""
+    return {PARTS: [base64.b64encode(encode(each)).decode() for each in parts]}
 
 
-def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts that a JSON report holds, several if it is a merged one; and what was rejected when it was merged.
+def of_report(name: str, text: str) -> list[Part]:
+    """The parts that a JSON report holds, several if it is a merged one.
 
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or holds no parts.
     """
@@ -191,25 +185,18 @@ def of_report(name: str, text: str) -> tuple[list[Part], list[tuple[str, str]]]:
 
     try:
         document = parsed(text)
-        packed = msgspec.convert(document.get(PARTS, []), list[bytes])
-        unread = msgspec.convert(document.get(UNREAD, []), list[tuple[str, str]])
+        parts = [decode(each, name) for each in msgspec.convert(document.get(PARTS, []), list[bytes])]
     except (ReportError, msgspec.MsgspecError) as fault:
         raise RejectedError(str(fault)) from fault
-    if not packed and not unread:
+    if not parts:
         raise RejectedError("it has no parts; write it again with --loop-close-json of this version")
-    parts = [decode(each, name) for each in packed]
+    seen = parts[0].observation
     # It knew more, such as what a foreign detector found; that of a shard, only that others are missing.
-    if UNREAD not in document and document.get("verdict") != "green":
-        parts = [_incomplete(each, str(document.get("stall_reason"))) for each in parts]
-    return parts, unread
-
-
-def _incomplete(part: Part, why: str) -> Part:
-    """The part as incomplete, unless it is a shard or shows itself that it is not green."""
-    seen = part.observation
-    if seen.provenance.shard[1] or judged(seen).verdict != "green":
-        return part
-    return msgspec.structs.replace(part, observation=replace(seen, incomplete=why))
+    knows_more = len(parts) == 1 and not seen.provenance.shard[1] and document.get("verdict") != "green"
+    if knows_more and report_of(seen).verdict == "green":
+        seen = replace(seen, incomplete=str(document.get("stall_reason")))
+        return [replace(parts[0], observation=seen)]
+    return parts
 
 
 def of_junit(path: Path, root: str) -> Part:
@@ -230,41 +217,25 @@ def of_junit(path: Path, root: str) -> Part:
     made = replace(with_junit(nothing, junit), source=path.stem or "junit")
     if junit.is_pytest and len(junit.cases) >= junit.counts.collected:
         failing = {failure.nodeid for failure in junit.failures} - {""}
-        outcomes = {
-            test_of_case(key, root): "passed" if "passed" in results else "skipped"
-            for key, results in junit.cases.items()
-        }
-        made = replace(made, outcomes={**outcomes, **dict.fromkeys(failing, "failed")})
+        passed = {test_of_case(key, root): "passed" in results for key, results in junit.cases.items()}
+        spared = {test for test, is_passed in passed.items() if not is_passed} - failing
+        made = replace(made, tests=tuple(sorted({*passed, *failing})), spared=tuple(sorted(spared)))
     return Part(observation=made, name=str(path))
 
 
-def read_paths(
-    paths: Sequence[str], leave_out: Collection[str] = ()
-) -> tuple[list[Part], list[tuple[str, str]]]:
-    """The parts in reports, JUnit XML and parts, and in all such files below folders; and what was rejected.
+def read_paths(paths: Sequence[str], leave_out: Collection[str] = ()) -> list[Part]:
+    """The parts in reports, JUnit XML and parts, and in all such files below folders.
 
     :param leave_out: real paths of files that the command writes itself: in a folder they are of an earlier merge.
+    :returns: for an input that cannot be read, a part that is incomplete for this reason.
     :raises RejectedError: where none of the paths holds a report.
     """
-    found: list[Part] = []
-    rejected: list[tuple[str, str]] = []
     files: list[Path] = []
     for path in map(Path, paths):
-        inside = [path]
-        if path.is_dir():
-            inside = [each for each in sorted(path.rglob("*")) if _is_report(each, leave_out)]
-            rejected += [] if inside else [(str(path), "it holds no report, no JUnit XML")]
-        files += inside
-    for path in files:
-        try:
-            parts, unread = _read_file(path)
-            found += parts
-            rejected += unread
-        except (OSError, RejectedError) as fault:
-            rejected.append((str(path), getattr(fault, "strerror", None) or str(fault)))
-    if not any(map(Path.exists, files)):
-        raise RejectedError("; ".join(f"{name}: {why}" for name, why in rejected))
-    return found, rejected
+        files += [each for each in sorted(path.rglob("*")) if _is_report(each, leave_out)] or [path]
+    if not any(map(Path.is_file, files)):
+        raise RejectedError(f"there is no report and no JUnit XML in {', '.join(paths)}")
+    return [part for path in files for part in _read_file(path)]
 
 
 def _is_report(path: Path, leave_out: Collection[str]) -> bool:
@@ -280,13 +251,15 @@ def _is_report(path: Path, leave_out: Collection[str]) -> bool:
     return True  # that it cannot be read is told when it is
 
 
-def _read_file(path: Path) -> tuple[list[Part], list[tuple[str, str]]]:
-    if not path.exists():
-        raise RejectedError("it does not exist")
-    if not path.is_file():  # a pipe would wait for a writer
-        raise RejectedError("it is not a regular file")
-    if path.suffix == ".xml":
-        return [of_junit(path, os.getcwd())], []
-    if path.suffix == SUFFIX:
-        return [decode(path.read_bytes(), str(path))], []
-    return of_report(str(path), path.read_text(encoding="utf-8-sig", errors="replace"))
+def _read_file(path: Path) -> list[Part]:
+    try:
+        if not path.is_file():  # a pipe would wait for a writer
+            raise RejectedError("there is no report and no JUnit XML")
+        if path.suffix == ".xml":
+            return [of_junit(path, os.getcwd())]
+        if path.suffix == SUFFIX:
+            return [decode(path.read_bytes(), str(path))]
+        return of_report(str(path), path.read_text(encoding="utf-8-sig", errors="replace"))
+    except (OSError, RejectedError) as fault:
+        why = f"it was not read: {getattr(fault, 'strerror', None) or fault}"
+        return [Part(observation=Observation(source=str(path), incomplete=why, rerun=""), name=str(path))]

@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
     cut = tmp_path / "cut.json"
     cut.write_text((project / "reports/1/report.json").read_text()[:200])
     done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
-    assert f"{cut} was not read: it is not JSON, or cut off" in done.stderr.decode()
+    assert f"{cut}: it was not read: it is not JSON, or cut off" in done.stderr.decode()
     assert cut.exists()
 
 
@@ -132,14 +132,15 @@ def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, o
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["nothing.json"], "nothing.json: it does not exist"), ([], "PATH")]
+    ("words", "said"),
+    [(["nothing.json"], "there is no report and no JUnit XML in nothing.json"), ([], "PATH")],
 )
 def test_wrong_calls(project, words, said):
     assert said in merged(project, *words, code=64).stderr.decode()
 
 
 def test_a_folder_without_reports_is_a_wrong_call(project, tmp_path):
-    assert "it holds no report" in merged(project, tmp_path, code=64).stderr.decode()
+    assert "there is no report" in merged(project, tmp_path, code=64).stderr.decode()
 
 
 @pytest.mark.parametrize("option", ["-o", "--json"])

@@ -100,7 +100,7 @@ def test_credentials_on_the_command_line_are_not_written(run, given):
     conftest = "def pytest_addoption(parser): parser.addoption('--db')\n"
     files = {"conftest.py": conftest, "test_a.py": "def test_a(): assert 1 == 2\n"}
     done = run(files, *given, remembers=True)
-    (part,), _ = of_report("report.json", json.dumps(done.report))
+    (part,) = of_report("report.json", json.dumps(done.report))
     assert part.context is not None
     with Store.open(done.folder / DEFAULT_HISTORY) as store:
         (row,) = store.runs()

@@ -27,22 +27,21 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     gc.disable()  # the process is over before there is anything to collect
     written = [os.path.realpath(path) for path in (options.output, options.json) if path]
     try:
-        parts, rejected = read_paths(options.paths, written)
+        parts = read_paths(options.paths, written)
     except RejectedError as error:
         raise UsageError(str(error)) from None
-    report = join(parts, rejected, expected=options.expect)
-    for name, why in report.rejected:
-        streams.complain(f"{name} was not read: {why}")
+    report = join(parts, expected=options.expect)
     targets = project_of(options)
     if options.output:
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
     try:
-        saved = app.write_report(report, targets, inputs=in_report(parts, rejected))
+        saved = app.write_report(report, targets, inputs=in_report(parts))
     except files.UnusablePathError as error:
         raise UsageError(str(error)) from None
-    for line in (in_short(saved.report), *saved.report.notes, *saved.problems):
+    lacks = report.observation.incomplete
+    for line in filter(None, (in_short(saved.report), lacks, *saved.report.notes, *saved.problems)):
         streams.complain(line)
     if saved.problems:
         return USAGE

@@ -27,7 +27,6 @@ from loop_close.prompt.place import failures_of, representative
 from loop_close.records import Loop, State
 
 SCHEMA = "loop-close.report/1"
-_MAX_REJECTED = 20
 _MOST_NAMED = 20
 
 
@@ -37,7 +36,6 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         id(evidence): cause.id for cause in report.causes for evidence in (*cause.evidence, *cause.findings)
     }
     seen = report.observation
-    rejected = [f"{name} was not read: {why}" for name, why in report.rejected[:_MAX_REJECTED]]
     document = {
         "schema": SCHEMA,
         "source": seen.source,
@@ -46,7 +44,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "exit_code": seen.exit_code,
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
-        "incomplete": "; ".join(filter(None, [seen.incomplete, *rejected])),
+        "incomplete": seen.incomplete,
         "exit_reason": seen.exit_reason,
         "next_prompt": "",
         "counts": asdict(seen.counts),

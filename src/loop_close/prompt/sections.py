@@ -42,7 +42,6 @@ _FINDINGS = 6
 _MAX_SOURCES = 5
 #: The command that says whether the work is done.
 CHECK = "loop-close check"
-_MAX_REJECTED = 8
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(
     ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
@@ -182,14 +181,6 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
 
 
-def rejected_inputs(report: Report, tokens: int) -> Iterator[str]:
-    """The inputs of a merged report that took no part, each with the reason."""
-    for name, why in report.rejected[:_MAX_REJECTED]:
-        yield f"- {span(name, 300)} was not read: {line_of(why, 400)}"
-    if (more := len(report.rejected) - _MAX_REJECTED) > 0:
-        yield f"- and {more} more {'was' if more == 1 else 'were'} not read"
-
-
 def sources(report: Report, tokens: int) -> Iterator[str]:
     """The result of each source in a report of several: one line for each that is not green, one for all others."""
     for each in report.sources:
@@ -264,7 +255,6 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(id="sources", position=28, render=sources, rank=Rank.LOOP),
         Section(id="loop", position=30, render=state_lines, tokens=600, rank=Rank.LOOP),
         Section(id="facts", position=40, render=facts, tokens=220, rank=Rank.LOOP),
-        Section(id="rejected", position=45, render=rejected_inputs, tokens=500, rank=Rank.LOOP),
         Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers)),
         Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300),
         Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, rank=Rank.LOOP),
