@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.rows import Bench, Row
-from loop_close.page import page_of, read_timeline
+from loop_close.page import page_of, timeline
 from loop_close.records import Counts, Edit, Edits, FailureRecord, Run
 
 _RUNS, _TESTS, _CAUSES = 500, 2_000, 40
@@ -47,11 +47,11 @@ def page(bench: Bench) -> Iterator[Row]:
     target, made = bench.folder / "page.html", rows(runs, tests)
     scenario = f"{runs:,} runs, {tests:,} tests"
     start = time.process_time()
-    timeline = read_timeline(made, bench.folder, limit=runs)
-    text = page_of(timeline)
+    shown = timeline(made, limit=runs)
+    text = page_of(shown)
     spent = time.process_time() - start
     target.write_text(text, encoding="utf-8")
-    failed = f"{len(timeline.tests):,} tests failed, {len(timeline.causes)} root causes"
+    failed = f"{len(shown['tests']):,} tests failed, {len(shown['causes'])} root causes"
     yield Row(scenario, "size of the page", f"{len(text.encode()) / 1e6:.2f} MB", "< 3 MB", failed)
     yield Row(scenario, "CPU to make it of the runs", f"{spent:.1f} s", "", "")
     yield from _shown(target, scenario, bench.rounds)

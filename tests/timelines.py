@@ -2,7 +2,7 @@
 
 from loops import edits
 
-from loop_close.emit.report import checked
+from loop_close.emit import document_of
 from loop_close.records import Counts, Edit, FailureRecord, Run
 from loop_close.text.redact import clean
 
@@ -32,23 +32,25 @@ def mark(test, cause="1a", phase="call", source="pytest", **fields):
 
 
 def suspect(function="total", score=0.91, **fields):
-    at = {"file": "src/a.py", "line": 3, "end_line": 9, "function": function, "score": score}
+    at = {"file": "src/a.py", "line": 3, "function": function, "score": score}
     return {**at, "reasons": ["called by all 2 failing tests"], **fields}
 
 
 def cause(*tests, **fields):
     """A root cause as the report of the last run has it."""
+    (first, *_) = suspects = fields.pop("suspects", [suspect()])
     found = {
-        **dict.fromkeys(("id", "kind", "exception"), ""),
+        "id": "",
+        "kind": "",
+        "title": f"{first['function']}() in {first['file']}:3 ({first['score']:.0%} probable)",
         "message": "assert 1 == 2",
         "location": {"file": "tests/test_a.py", "line": 12, "function": "test_a"},
-        "suspects": [suspect()],
-        "tests": list(tests),
+        "suspects": suspects,
+        "tests": tests,
         **fields,
     }
-    texts = dict.fromkeys(("source", "verdict", "incomplete", "stall_reason"), "")
-    whole = {**texts, "counts": {}, "root_causes": [found], "sources": [], "evidence": []}
-    return checked(whole).root_causes[0]
+    whole = {**dict.fromkeys(("summary", "verdict", "incomplete", "stall_reason"), ""), "sources": []}
+    return document_of({**whole, "root_causes": [found], "evidence": []}).root_causes[0]
 
 
 def edited(*functions, kind="effective", file="src/a.py"):
@@ -66,6 +68,7 @@ def entry(number, *marks, check="", passed=(), skipped=(), **fields):
         began=START + 60 * number,
         seconds=1.5,
         is_green=not marks,
+        exit_code=len(marks),
         failures=marks,
         counts=Counts(passed=30, failed=len(marks)),
         outcomes=outcomes if passed or skipped else {},

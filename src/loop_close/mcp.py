@@ -29,7 +29,7 @@ from msgspec import Meta
 from loop_close import __version__, gate
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError
-from loop_close.cli.history import edited_in, failing_of, read, result_of, table_of
+from loop_close.cli.history import edited_in, failing_of, read, table_of
 from loop_close.cli.project import project_at, root_in, root_of
 from loop_close.cli.status import lines_of
 from loop_close.detectors import DEFAULT_DETECTORS
@@ -158,7 +158,7 @@ def history(given: HistoryArguments) -> ToolAnswer:
             "run": each.number,
             "check": each.check,
             "began": each.began,
-            "result": result_of(each),
+            "result": each.result,
             "failing": failing_of(each),
             "edited": edited_in(each),
         }

@@ -181,7 +181,7 @@ def of_report(name: str, text: str) -> list[Part]:
 
     :raises RejectedError: for a text that is not a report, is cut off, has another version, or holds no parts.
     """
-    from loop_close.emit.report import ReportError, parsed  # late: most runs read no report
+    from loop_close.emit import ReportError, parsed  # late: most runs read no report
 
     try:
         document = parsed(text)
@@ -239,15 +239,12 @@ def read_paths(paths: Sequence[str], leave_out: Collection[str] = ()) -> list[Pa
 
 
 def _is_report(path: Path, leave_out: Collection[str]) -> bool:
-    """Whether a file is a part, a report or JUnit XML, but not what ``emit`` wrote of a report."""
-    from loop_close.emit import BEGINNINGS
-
+    """Whether a file is a part, a report or JUnit XML."""
     begin = _BEGINNINGS.get(path.suffix)
     if begin is None or os.path.realpath(path) in leave_out or not path.is_file():
         return False
     with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
-        text = file.read(_BEGINNING)
-        return begin in text and not text.startswith(BEGINNINGS)
+        return begin in file.read(_BEGINNING)
     return True  # that it cannot be read is told when it is
 
 

@@ -181,6 +181,17 @@ class Run(Record, frozen=True):
     objection: Objection | None = None
     is_done: bool = False
 
+    @property
+    def result(self) -> str:
+        """How it ended, in a word: ``done``, ``green``, ``red``, ``void``, ``unfinished``."""
+        if not self.is_finished or self.exit_code is None:
+            return "unfinished"
+        if self.is_done:
+            return "done"
+        if self.check and self.changed:
+            return "void"
+        return "green" if self.is_green else "red"
+
 
 class FailingTest(Record, frozen=True):
     """A test that is failing as far as the loop knows.

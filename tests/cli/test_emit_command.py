@@ -72,7 +72,9 @@ def test_a_shell_appends_to_the_step_summary(project, tmp_path):
     with target.open("ab") as file:
         command = [*COMMAND, "emit", "github-summary", "report.json"]
         subprocess.run(command, cwd=project, env=env, stdout=file, check=True)
-    assert target.read_text().startswith("of another tool\n\n# loop-close: 1 test fails, 5 pass\n")
+    assert target.read_text().startswith(
+        "of another tool\n\n# loop-close: `1 test fails, 5 pass; look first at "
+    )
 
 
 @pytest.mark.parametrize(

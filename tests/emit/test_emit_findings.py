@@ -9,8 +9,7 @@ import pytest
 from emit_harness import assert_valid, document, many, plain
 from records import SRC, failure, frame, in_test, raised
 
-from loop_close.emit.formats import gitlab, sarif
-from loop_close.emit.report import document_of
+from loop_close.emit import document_of, gitlab, sarif
 from loop_close.model import Counts, Failure
 
 

@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records import any_text, failure, observed
 
-from loop_close.emit.report import (
-    ReportError,
-    checked,
-    parsed,
-    why_no_result,
-)
+from loop_close.emit import ReportError, document_of, parsed, why_no_result
 from loop_close.judge import report_of
 from loop_close.model import Counts
 from loop_close.prompt.report_json import dump, report_document
@@ -23,8 +18,8 @@ TEXT = "".join(dump(report_document(report_of(observed(failure(), failure(nodeid
 
 
 def test_a_report_is_read():
-    found = checked(parsed(TEXT))
-    assert (found.source, found.verdict) == ("pytest", "red")
+    found = document_of(parsed(TEXT))
+    assert found.verdict == "red"
     assert [each.test for each in found.evidence] == ["t.py::b", failure().nodeid]
 
 
@@ -36,7 +31,7 @@ def test_a_report_is_read():
         ("[" * 100_000, "it is not JSON, or cut off"),
         (
             '{"schema": "loop-close.report/1", "a": NaN}',
-            "it is not JSON, or cut off (NaN is not a JSON value)",
+            "it is not JSON, or cut off",
         ),
         ("[]", "it is not a report of loop-close"),
         ('{"schema": 1}', "it is not a report of loop-close"),
@@ -57,7 +52,6 @@ def test_a_text_that_is_no_report_is_refused(text, said):
     ("key", "value", "said"),
     [
         ("verdict", 1, "Expected `str`, got `int` - at `$.verdict`"),
-        ("counts", [], "Expected `object`, got `array` - at `$.counts`"),
         ("root_causes", {}, "Expected `array`, got `object` - at `$.root_causes`"),
         ("root_causes", [{"id": "x"}], "Object missing required field `kind` - at `$.root_causes[0]`"),
         ("evidence", [1], "Expected `object`, got `int` - at `$.evidence[0]`"),
@@ -65,16 +59,8 @@ def test_a_text_that_is_no_report_is_refused(text, said):
 )
 def test_a_value_that_does_not_fit_is_named(key, value, said):
     with pytest.raises(ReportError) as caught:
-        checked({**parsed(TEXT), key: value})
+        document_of({**parsed(TEXT), key: value})
     assert str(caught.value) == f"it does not fit: {said}"
-
-
-@pytest.mark.parametrize("value", [True, 1.5, "1", None])
-def test_a_count_is_a_whole_number(value):
-    raw = parsed(TEXT)
-    raw["counts"]["passed"] = value
-    with pytest.raises(ReportError, match=r"\$\.counts\.passed"):
-        checked(raw)
 
 
 @pytest.mark.parametrize(("score", "line"), [(1e999, 1), (1.5, 1), (-1, 1), (1, 10**30), (1, -1)])
@@ -83,7 +69,7 @@ def test_a_score_is_a_probability_and_a_line_is_bounded(score, line):
     suspect = {"file": "a.py", "line": line, "end_line": 2, "function": "f", "score": score, "reasons": []}
     raw["root_causes"][0]["suspects"] = [suspect]
     with pytest.raises(ReportError, match="score" if line == 1 else "line|out of range"):
-        checked(raw)
+        document_of(raw)
 
 
 values = st.recursive(
@@ -96,7 +82,7 @@ values = st.recursive(
 @given(st.sampled_from(sorted(json.loads(TEXT))), values)
 def test_any_value_is_read_or_refused(key, value):
     with contextlib.suppress(ReportError):
-        checked({**parsed(TEXT), key: value})
+        document_of({**parsed(TEXT), key: value})
 
 
 @pytest.mark.parametrize(
@@ -114,7 +100,7 @@ def test_any_value_is_read_or_refused(key, value):
 def test_paths_are_relative_to_the_repository(file, folder, expected):
     raw = json.loads(TEXT)
     raw["evidence"][0]["file"] = file
-    assert checked(raw, folder).evidence[0].file == expected
+    assert document_of(raw, folder).evidence[0].file == expected
 
 
 def test_why_there_is_no_result():

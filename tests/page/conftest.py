@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import pytest
 from timelines import cause, edited, entry, flickering, mark, suspect
 
-from loop_close.page import page_of
-from loop_close.page.data import timeline
+from loop_close.page import page_of, timeline
 from loop_close.records import Signal
 
 FLAGS = (

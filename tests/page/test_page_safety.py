@@ -6,8 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from timelines import cause, entry, mark, suspect
 
-from loop_close.page import page_of
-from loop_close.page.data import timeline
+from loop_close.page import page_of, timeline
 from loop_close.records import Signal
 
 HOSTILE = (

@@ -9,7 +9,7 @@ from loop_close.readers.streams import observe_texts
 
 RED = {"test_a.py": "def test_a():\n    assert 1 == 2\ndef test_b(): pass\n"}
 GREEN = {"test_a.py": "def test_a(): pass\ndef test_b(): pass\n"}
-SUMMARY = re.compile(r"\A# loop-close: 1 test fails, 1 pass(?:es)?\n\n## 1\. ")
+SUMMARY = re.compile(r"\A# loop-close: `1 test fails, 1 pass(?:es)?; look first at .*`\n\n## 1\. ")
 QUALITY = ".loop-close/gl-code-quality.json"
 
 

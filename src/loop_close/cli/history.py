@@ -74,17 +74,6 @@ def failing_of(run: Run) -> int:
     return run.counts.failed + run.counts.errors or len(run.failures) + run.omitted
 
 
-def result_of(run: Run) -> str:
-    """How it ended, in a word: ``green``, ``red``, ``void``, ``unfinished``, ``done``."""
-    if not run.is_finished or run.exit_code is None:
-        return "unfinished"
-    if run.is_done:
-        return "done"
-    if run.check and run.changed:
-        return "void"
-    return "green" if run.is_green else "red"
-
-
 def edited_in(run: Run) -> list[str]:
     """The functions, or else files, that were edited before it."""
     return [each.function or each.file for each in run.edits.edits if each.is_effective]
@@ -107,7 +96,7 @@ def _cells(run: Run) -> tuple[str, ...]:
         str(run.number),
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run.began)),
         one_line(f"check {run.check}" if run.check else shlex.join(run.command), 40),
-        result_of(run),
+        run.result,
         str(failing_of(run)),
         str(number),
         one_line(named, 80),
@@ -140,13 +129,14 @@ def _signals(store: Store) -> tuple[Signal, ...]:
 
 def report(options: argparse.Namespace, streams: Streams) -> int:
     """Write the recorded runs as a page; always 0."""
-    from loop_close.page import BEGINNING, RUNS, page_of, read_timeline
+    from loop_close.page import BEGINNING, RUNS, latest_causes, page_of, timeline
 
     project = project_of(options)
     check_target(options.html, "--html", (BEGINNING,))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
-    state = gate.state(project.root)
-    shown = read_timeline(runs, project.root, limit=options.limit or RUNS, state=state, signals=fired)
+    state, latest = gate.state(project.root), latest_causes(project.root, runs)
+    limit = options.limit or RUNS
+    shown = timeline(runs, project.root.name, state=state, signals=fired, latest=latest, limit=limit)
     write_target(options.html, "--html", page_of(shown))
     streams.say(f"written: {options.html} ({os.stat(options.html).st_size:,} bytes)")
     return 0

@@ -50,22 +50,25 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
 
 def emit(options: argparse.Namespace, streams: Streams) -> int:
     """Read a report, write it in another format. 0 when that is done, whatever the report says."""
-    from loop_close.emit import BEGINNINGS, emitted
-    from loop_close.emit.report import ReportError, checked, parsed
+    from loop_close import files
+    from loop_close.emit import BEGINNINGS, FORMATS, ReportError, document_of, parsed, summary
 
     with opened(options.report, streams) as file:
         content = file.read().decode("utf-8-sig", "replace")
     try:
-        document = checked(parsed(content), options.prefix)
+        document = document_of(parsed(content), options.prefix)
     except ReportError as error:
         raise UsageError(f"cannot read {options.report}: {error}") from None
-    text = emitted(options.format, document, _held())
-    if not text and options.format == "github-summary":
-        streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
+    if options.format == "github-summary":
+        text = summary(document, _held())
+        if not text:
+            streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
+    else:
+        text = FORMATS[options.format](document)
     if options.output == "-":
         streams.put_all(text)
     else:
-        check_target(options.output, "-o", BEGINNINGS)
+        check_target(options.output, "-o", lambda path: files.begins_with(path, BEGINNINGS))
         write_target(options.output, "-o", text)
     return 0
 

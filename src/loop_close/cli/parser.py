@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
 from loop_close.cli import Streams, UsageError
-from loop_close.emit import FORMATS
 from loop_close.hosts import NAMES
 from loop_close.settings import MIN_BUDGET
 
@@ -123,6 +122,7 @@ _OUTPUT = _option(
     "-o", "--output", metavar="PATH", default="-", help="write to this file instead of standard output"
 )
 _HISTORY = _value("--history", "PATH", "path to the history database (default: from the settings)")
+_FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif")
 _HOST = f"one of {', '.join(NAMES)}"
 _INSTALL = (
     _value("--host", "NAME", _HOST),
@@ -292,9 +292,9 @@ COMMANDS = (
         "emit",
         "write a JSON report in a format of CI systems",
         "Reads a JSON report (pytest --loop-close-json, loop-close merge --json) and prints it as the step summary or"
-        " annotations of GitHub Actions, as GitLab's code quality report, SARIF 2.1.0 or JUnit XML.",
+        " annotations of GitHub Actions, as GitLab's code quality report or SARIF 2.1.0.",
         (
-            _option("format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS)),
+            _option("format", choices=_FORMATS, metavar="FORMAT", help=", ".join(_FORMATS)),
             _option("report", metavar="REPORT", help="a JSON report; - for standard input"),
             _OUTPUT,
             _option(

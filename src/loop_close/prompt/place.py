@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from loop_close.facts import base_name, failure_place, is_environment, links
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
@@ -11,8 +11,6 @@ from loop_close.records import Loop, Record
 from loop_close.syntax import edited_at
 from loop_close.syntax.meaning import MODULE
 
-#: Below this probability CI's output names what failed and where instead of a place.
-POSSIBLE = 0.25
 #: Other places that are less likely are not shown.
 LEAST_SHOWN = 0.05
 #: Evidence that says no more, beside a root cause, than the source and the tracebacks that are shown.
@@ -127,12 +125,15 @@ def edited_in(lines: Sequence[str], suspect: Suspect, loop: Loop | None) -> int 
     return next((at for at in found if at is not None), None)
 
 
-def place_in_words(cause: RootCause, loop: Loop | None) -> str:
-    """``cost() in src/shop/shipping.py:15 (62 % probable)``, or the exception and its location; text for a title."""
+def place_in_words(cause: RootCause, loop: Loop | None, quote: Callable[[str], str] = plain) -> str:
+    """``cost() in src/shop/shipping.py:15 (62 % probable)``, or the exception and its location; text for a title.
+
+    :param quote: what is done to each text from outside.
+    """
     at = probable_place(cause, loop)
     if at.score is not None:
-        return f"{f'{plain(at.called)} in ' if at.called else ''}{plain(at.where)} ({percent(at.score)} probable)"
-    return f"{plain(name_of(cause))}{f' at {plain(at.where)}' if at.file else ''}"
+        return f"{f'{quote(at.called)} in ' if at.called else ''}{quote(at.where)} ({percent(at.score)} probable)"
+    return f"{quote(name_of(cause))}{f' at {quote(at.where)}' if at.file else ''}"
 
 
 def percent(score: float) -> str:

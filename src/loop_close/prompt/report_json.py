@@ -23,8 +23,10 @@ from loop_close.model import (
 from loop_close.prompt import safe
 from loop_close.prompt.cause import all_reasons
 from loop_close.prompt.loop import attempts_at
-from loop_close.prompt.place import failures_of, representative
+from loop_close.prompt.place import failures_of, place_in_words, probable_place, representative
+from loop_close.prompt.sections import alone, in_short
 from loop_close.records import Loop, State
+from loop_close.text import one_line
 
 SCHEMA = "loop-close.report/1"
 _MOST_NAMED = 20
@@ -38,6 +40,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
     seen = report.observation
     document = {
         "schema": SCHEMA,
+        "summary": in_short(report),
         "source": seen.source,
         "number": report.run,
         "run": _run(seen),
@@ -58,7 +61,6 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
             for file, function, is_run in report.edited or ()
             if not is_run
         ][:_MOST_NAMED],
-        "suspects": [{"cause": c.id, **_suspect(s)} for c in report.causes for s in c.suspects[:1]],
         "calls": _calls(seen),
         "root_causes": [_cause(c, report) for c in report.causes],
         "shared": _shared(report),
@@ -104,6 +106,7 @@ def _run(observation: Observation) -> dict[str, Any]:
 def _source_result(each: SourceResult) -> dict[str, Any]:
     return {
         **_fields(each, "source", "verdict"),
+        "summary": in_short(alone(each)),
         "counts": asdict(each.observation.counts),
         "root_causes": each.causes,
         "failed": sorted({f.nodeid for f in each.observation.failures if f.nodeid}),
@@ -118,8 +121,10 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     file, line, function = failure_place(failure)
     return {
         **_fields(cause, "id", "kind"),
+        "title": place_in_words(cause, report.loop, one_line),
         "exception": failure.raised.type if failure.raised is not None else "",
         "message": failure.message,
+        "place": asdict(probable_place(cause, report.loop)),
         "location": {"file": file, "line": line, "function": function},
         "tests": sorted(set(tests)),
         "count": len(tests),

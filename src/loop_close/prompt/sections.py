@@ -186,12 +186,13 @@ def sources(report: Report, tokens: int) -> Iterator[str]:
     for each in report.sources:
         if each.verdict != "green":
             incomplete = "; incomplete" if each.observation.incomplete else ""
-            yield f"- {span(each.source, 60)}: {one_line(in_numbers(_alone(each)), 160)}{incomplete}"
+            yield f"- {span(each.source, 60)}: {one_line(in_numbers(alone(each)), 160)}{incomplete}"
     green = [each.source for each in report.sources if each.verdict == "green"]
     yield f"- Green: {spans(green, 8)}" if green else ""
 
 
-def _alone(source: SourceResult) -> Report:
+def alone(source: SourceResult) -> Report:
+    """The result of one of several sources as a report."""
     return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
 
 

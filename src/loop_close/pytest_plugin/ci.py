@@ -41,8 +41,7 @@ def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str
 
         green = f"loop-close: {in_short(saved.report)}\n"
         return [], _try("the step summary", lambda: _append(lambda held: "\n\n" * bool(held) + green))
-    from loop_close.emit.formats import error_annotations, gitlab, summary
-    from loop_close.emit.report import document_of
+    from loop_close.emit import document_of, error_annotations, gitlab, summary
     from loop_close.prompt.report_json import report_document
 
     root = targets.root
@@ -50,7 +49,7 @@ def _publish(system: str, targets: Targets, saved: SaveResult) -> tuple[list[str
     if system == GITLAB:
         return [], _try(CODE_QUALITY, lambda: _write(root, gitlab(document)))
     problems = _try("the step summary", lambda: _append(lambda held: summary(document, held)))
-    return error_annotations(document), problems
+    return error_annotations(document).splitlines(), problems
 
 
 def _folder(root: Path, variable: str) -> str:
