@@ -428,10 +428,3 @@ FORMATS = {
     "gitlab": gitlab,
     "sarif": sarif,
 }
-#: How a file in one of the formats begins: no other file is replaced.
-BEGINNINGS = (
-    *("# loop-close: ", "loop-close: ", "::error title=loop-close%3A ", "[]"),
-    '[\n{"check_name": "loop-close/',
-    '{\n"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [\n'
-    '{"tool": {"driver": {"name": "loop-close"',
-)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from loop_close import baseline, files, gate
-from loop_close.checks import is_ours
-from loop_close.cli import OutputError, Streams, UsageError
-from loop_close.cli.project import project_at, root_of
+from loop_close.checks import is_ours, root_of
+from loop_close.cli import OutputError, Streams, UsageError, project_at
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.text import digest, fault_text, listed, one_line

@@ -27,11 +27,12 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Meta
 
 from loop_close import __version__, gate
+from loop_close.checks import root_of
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
-from loop_close.cli import UsageError
+from loop_close.cli import UsageError, project_at
+from loop_close.cli.analyze import root_in
+from loop_close.cli.check import lines_of
 from loop_close.cli.history import edited_in, failing_of, read, table_of
-from loop_close.cli.project import project_at, root_in, root_of
-from loop_close.cli.status import lines_of
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.environ import OUR_CHECK, environment
 from loop_close.files import UnusablePathError
@@ -144,7 +145,7 @@ def close(given: CloseArguments) -> ToolAnswer:
 
 def status(given: StatusArguments) -> ToolAnswer:
     """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
-    project = project_at(root_of(Path.cwd()))
+    project = project_at()
     state, loop = gate.state(project.root), gate.loop_of(project.history)
     meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
     return ToolAnswer(text="\n".join(lines_of(state, loop)), document=state_document(state, loop), meta=meta)
@@ -152,7 +153,7 @@ def status(given: StatusArguments) -> ToolAnswer:
 
 def history(given: HistoryArguments) -> ToolAnswer:
     """The last runs, the newest last."""
-    runs = read(project_at(root_of(Path.cwd())), lambda store: store.runs(given.limit))
+    runs = read(project_at(), lambda store: store.runs(given.limit))
     documents = [
         {
             "run": each.number,

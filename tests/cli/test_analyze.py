@@ -172,44 +172,6 @@ def test_prompt_is_utf_8_whatever_the_locale(tmp_path):
     assert "thé" in done.stdout.decode()
 
 
-@pytest.mark.parametrize(
-    "before", [None, "", "# 1 test fails\n\n<!-- loop-close -->\n"], ids=["none", "empty", "ours"]
-)
-def test_output_goes_to_a_file(tmp_path, before):
-    put(tmp_path, "log", CRASH)
-    if before is not None:
-        put(tmp_path, "out.md", before)
-    done = analyze(tmp_path, "log", "-o", "out.md")
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-    shown = analyze(tmp_path, "log", "-o", "-").stdout
-    assert (tmp_path / "out.md").read_bytes() == shown + b"\n<!-- loop-close -->\n"
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("notes", "was not written by loop-close; remove it or name another file"),
-        ("log", "was not written by loop-close; remove it or name another file"),
-        (".", "is a folder; name a file"),
-        ("notes/x", "cannot be written: "),
-        pytest.param(
-            "/dev/null",
-            "is not a regular file; name another file",
-            marks=pytest.mark.skipif("os.name == 'nt'"),
-        ),
-    ],
-)
-def test_output_where_it_does_no_harm(tmp_path, target, said):
-    put(tmp_path, "log", CRASH)
-    put(tmp_path, "notes", "mine\n")
-    done = analyze(tmp_path, "log", "-o", target)
-    assert (done.returncode, done.stdout) == (64, b"")
-    assert done.stderr.startswith(b"loop-close: -o: ")
-    assert said in done.stderr.decode()
-    assert (tmp_path / "notes").read_text() == "mine\n"
-    assert (tmp_path / "log").read_text() == CRASH
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are those of POSIX")
 def test_reader_that_goes_away_changes_no_exit_code(tmp_path):
     put(tmp_path, "log", CRASH)

@@ -53,7 +53,7 @@ def test_green_command_says_so_and_the_old_prompt_is_gone(tmp_path, prompt):
 def test_pytest_in_the_command_reports_through_the_plugin(tmp_path, prompt):
     test = put(tmp_path, "test_it.py", RED_TEST)
     make = python(f"import subprocess, sys; sys.exit(subprocess.run({PYTEST!r}).returncode)")
-    done = loop_close("run", "--budget", "900", "--", *make, cwd=tmp_path)
+    done = loop_close("run", "--", *make, cwd=tmp_path)
     assert done.returncode == 1
     assert b"1 failed in" in done.stdout
     assert text(prompt).startswith("# 1 test fails: AssertionError at test_it.py:2\n")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from loop_close.records import Record
+
+if TYPE_CHECKING:
+    from loop_close.files import Targets
 
 #: Exit codes of the command itself (sysexits.h): wrong usage, internal error.
 USAGE, FAULT = 64, 70
@@ -39,9 +41,6 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
     except UsageError as error:
         streams.complain(*map(str, error.args))
         return USAGE
-    except BrokenPipeError:
-        streams.forget_output()
-        return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
     except OutputError as error:
@@ -95,7 +94,7 @@ class Streams(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of_process(cls) -> Streams:
-        """Those of the process, able to write any text whatever the locale.
+        """Those of the process, UTF-8 whatever the locale.
 
         Where one is closed, nothing is read or written instead, and no file that is opened later takes its place.
         """
@@ -104,7 +103,7 @@ class Streams(Record, frozen=True, kw_only=True):
         os.close(number)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="backslashreplace")
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
         nothing = open(os.devnull, "r+", encoding="utf-8")  # noqa: SIM115  # for as long as the process
         standard_input = sys.stdin.buffer if sys.stdin is not None else open(os.devnull, "rb")  # noqa: SIM115
         return cls(input=standard_input, output=sys.stdout or nothing, errors=sys.stderr or nothing)
@@ -114,30 +113,17 @@ class Streams(Record, frozen=True, kw_only=True):
         self.put(f"{text}\n")
 
     def put(self, text: str) -> None:
-        """Print a part of the result.
+        """Print a part of the result. A reader that goes away is no error, and changes no exit code.
 
-        :raises BrokenPipeError: when no one reads it.
         :raises OutputError: when it cannot be written.
         """
         try:
             self.output.write(text)
             self.output.flush()
         except BrokenPipeError:
-            raise
+            self.forget_output()
         except OSError as error:
             raise OutputError(f"cannot write the output: {error.strerror or error}") from None
-
-    def put_all(self, text: str) -> None:
-        """Print the whole result, UTF-8 whatever the locale; a reader that goes away is no error.
-
-        :raises OutputError: when it cannot be written.
-        """
-        if isinstance(self.output, io.TextIOWrapper):
-            self.output.reconfigure(encoding="utf-8")
-        try:
-            self.put(text)
-        except BrokenPipeError:  # who reads only the beginning still wants to know by the exit code
-            self.forget_output()
 
     def complain(self, text: str, *more: str) -> None:
         """Print a line about the command itself; controls in it are spelled out, line breaks in names, too.
@@ -212,14 +198,26 @@ def check_target(path: str, option: str, beginnings: tuple[str, ...] = ()) -> No
         raise UsageError(f"{option}: {error}") from None
 
 
-def write_target(path: str, option: str, text: str) -> None:
-    """Replace such a file.
+# --- the project that a command is about
 
-    :raises UsageError: when it cannot be written.
+NO_RUN = "no runs recorded in this project: run loop-close check"
+
+
+def project_at(root: Path | None = None) -> Targets:
+    """The project of a root: its settings, its history, and the files that we write.
+
+    :param root: None for that of the working directory.
+    :raises UsageError: for settings that are wrong.
     """
     from loop_close import files
+    from loop_close.checks import root_of
+    from loop_close.settings import SettingsError, parse_settings
 
+    root = root or root_of(Path.cwd())
     try:
-        files.write(Path(path), [text])
-    except OSError as error:
-        raise UsageError(f"{option}: cannot write {path}: {error.strerror or error}") from None
+        targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
+        if targets.history is not None:
+            files.check_inside(root, targets.history)
+    except (SettingsError, files.UnusablePathError) as error:
+        raise UsageError(str(error)) from None
+    return targets

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from loop_close import files
-from loop_close.cli import Streams, UsageError, check_target, opened, write_target
-from loop_close.cli.project import root_in
+from loop_close.cli import Streams, UsageError, opened
 from loop_close.log_files import chunks, end_of
 
 if TYPE_CHECKING:
@@ -24,16 +22,11 @@ if TYPE_CHECKING:
 
 def analyze(options: argparse.Namespace, streams: Streams) -> int:
     """Read, judge, print. 0 when nothing is wrong, else 1."""
-    if options.output != "-":  # before anything is read
-        check_target(options.output, "-o")
     if any(map(os.path.isdir, options.files)):
         text, is_good = _summarized(options)
     else:
         text, is_good = _analyzed(options, streams)
-    if options.output == "-":
-        streams.put_all(text)
-    else:
-        write_target(options.output, "-o", text if options.json else f"{text}\n{files.SIGNATURE}\n")
+    streams.put(text)
     return 0 if is_good else 1
 
 
@@ -69,6 +62,12 @@ def _observed(
 
     junit = merge_junit(_junit_of(name, streams) for name in options.junit)
     return with_junit(observation, junit), junit.problems
+
+
+def root_in(texts: Iterable[str]) -> str:
+    """The working directory, if the logs name files in it; empty for logs from elsewhere, which have their own root."""
+    here = os.getcwd()
+    return here if any(here + os.sep in text for text in texts) else ""
 
 
 def log_of(name: str, streams: Streams) -> str:

@@ -1,20 +1,24 @@
-"""``loop-close check``: run what has no green result on the present files, and say whether the work is done."""
+"""``loop-close check``, ``status``, ``accept`` and ``prompt``: whether the work is done, and what is next."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shlex
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from loop_close import files, gate
+from loop_close import baseline, files, gate
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
-from loop_close.cli import FAULT, Streams, UsageError
+from loop_close.cli import FAULT, INSIDE, Streams, UsageError, project_at
 from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
-from loop_close.records import State
+from loop_close.records import Loop, State
+from loop_close.text import one_line
+from loop_close.tree import TreeError
 
 _LONGEST = 400
 #: The exit status by verdict, of ``check`` and ``status``.
@@ -103,21 +107,36 @@ def _said(state: State, streams: Streams) -> int:
     return CODES[state.verdict]
 
 
-def lines_of(state: State) -> list[str]:
-    """The state in plain lines: the answer, a line for each check that is not green, what to run next."""
-    from loop_close.text import one_line
+def lines_of(state: State, loop: Loop | None = None) -> list[str]:
+    """The state in plain lines: the answer, what is objected, what a person accepted.
 
-    lines = [f"{state.verdict}: {one_line(state.reason, _LONGEST)}"]
+    :param loop: if given, the lines go on with each of several checks, the loop in numbers, what to run next.
+    """
+    lines = [f"{state.verdict}: {state.reason}"]
     for objection in (each.objection for each in state.checks if each.objection is not None):
         for old in objection.tests:
-            said = f"{old.test}: {old.outcome}{f': {old.reason}' if old.reason else ''}"
-            lines.append(f"  {one_line(said, _LONGEST)}")
+            lines.append(f"  {old.test}: {old.outcome}{f': {old.reason}' if old.reason else ''}")
         lines += [f"  and {objection.omitted} more"] * bool(objection.omitted)
         lines += objection.diff.splitlines()
-    lines += [one_line(f"accepted by a person: {path}", _LONGEST) for path in state.accepted]
+    lines += [f"accepted by a person: {path}" for path in state.accepted]
     if state.verdict == "objected":
         lines.append("restore the tests, or let a person run: loop-close accept")
-    return lines
+    if loop is not None:
+        if len(state.checks) > 1:
+            lines += [f"- {check.name}: {check.verdict}, {check.reason}" for check in state.checks]
+        attempts = len(loop.attempts)
+        if loop.failing or attempts:
+            lines.append(
+                f"loop: {len(loop.failing)} failing, {attempts} attempt{'s' * (attempts != 1)}, the last {loop.stalled}"
+                " without an advance"
+            )
+        lines += [f"next: {state.command}"] * bool(state.command)
+    return [_short(line) for line in lines]
+
+
+def _short(line: str) -> str:
+    """A line without controls, bounded; its indent stays."""
+    return line[: len(line) - len(line.lstrip(" "))] + one_line(line, _LONGEST)
 
 
 def _names(root: Path, given: Sequence[str]) -> tuple[str, ...]:
@@ -163,3 +182,82 @@ def _show_prompt(root: Path, streams: Streams) -> None:
         streams.put(files.without_signature(path.read_text(encoding="utf-8", errors="replace")))
     except OSError as error:
         streams.complain(f"cannot read {path}: {error.strerror or error}")
+
+
+# --- without a run: ``status``, ``accept`` and ``prompt``
+
+
+def status(options: argparse.Namespace, streams: Streams) -> int:
+    """Print the state; the exit status says it, too."""
+    project = project_at()
+    state = gate.state(project.root)
+    loop = gate.loop_of(project.history)
+    if options.json:
+        from loop_close.prompt.report_json import state_document  # late: the words take longer to load
+
+        streams.say(json.dumps(state_document(state, loop)))
+    else:
+        for line in lines_of(state, loop):
+            streams.say(line)
+    return CODES[state.verdict]
+
+
+def accept(options: argparse.Namespace, streams: Streams) -> int:
+    """Make the present test files the baseline: those that are named, or all. Without names, show what differs.
+
+    :returns: 0 if nothing differs any more, 1 if something is shown that does.
+    :raises UsageError: inside a hook, ``drive`` or an agent's shell: a person has to do it.
+    """
+    project = project_at()
+    root = project.root
+    is_asked = bool(options.files or options.all)
+    if is_asked:
+        _refuse_agents(options.files)
+    _, facts = gate.look(root)
+    runs = facts.results if facts is not None else []
+    try:
+        tree = facts.tree if facts is not None else gate.take_tree(project)
+        found = baseline.pending(root, tree, runs)
+        if not is_asked:
+            for line in baseline.lines_of(found):
+                streams.say(line)
+            return 1 if found.files or found.functions else 0
+        unknown = [name for name in options.files if name not in found.files]
+        if unknown:
+            those = ", ".join(found.files) or "none"
+            raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
+        accepted = baseline.accept(root, tree, options.files or found.files, runs)
+    except (TreeError, OSError) as error:
+        raise UsageError(str(error)) from None
+    many = "s" * (len(accepted) != 1)
+    streams.say(f"accepted: {len(accepted)} file{many}; {found.at_head} of those that differed equal HEAD")
+    if command := gate.state(root).command:
+        streams.say(f"next: {command}")
+    return 0
+
+
+def _refuse_agents(names: Sequence[str]) -> None:
+    variable = agent_of(os.environ)[1]
+    inside = os.environ.get(INSIDE, "")
+    if inside or variable:
+        where = f"inside {inside}" if inside else f"in the shell of an agent ({variable} is set)"
+        words = shlex.join(names) if names else "--all"
+        raise UsageError(f"refused {where}: a person has to run it elsewhere:", f"loop-close accept {words}")
+
+
+def prompt(options: argparse.Namespace, streams: Streams) -> int:
+    """Print the last prompt again.
+
+    :raises UsageError: where there is none.
+    """
+    targets = project_at()
+    try:
+        if not files.is_prompt(targets.prompt):
+            raise UsageError(f"{targets.name} was not written by loop-close")
+        text = targets.prompt.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise UsageError(f"there is no {targets.name}: run {gate.CHECK}") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {targets.name}: {error.strerror or error}") from None
+    streams.put(files.without_signature(text))
+    return 0

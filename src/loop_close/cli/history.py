@@ -13,13 +13,12 @@ from typing import TypeVar
 
 import msgspec
 
-from loop_close import gate
-from loop_close.cli import Streams, UsageError, check_target, write_target
-from loop_close.cli.project import NO_RUN, project_of
+from loop_close import files, gate
+from loop_close.cli import NO_RUN, Streams, UsageError, check_target, project_at
 from loop_close.files import Targets
 from loop_close.loop import fold
 from loop_close.records import Run, Signal
-from loop_close.signals import KINDS, signals
+from loop_close.signals import signals
 from loop_close.store import Store, StoreError
 from loop_close.text import one_line
 
@@ -59,7 +58,7 @@ def read(project: Targets, work: Callable[[Store], _T]) -> _T:
 def history(options: argparse.Namespace, streams: Streams) -> int:
     """Print the last runs, the newest last; always 0."""
     limit = options.limit or (None if options.json else _LIMIT)
-    runs = read(project_of(options), lambda store: store.runs(limit))
+    runs = read(project_at(), lambda store: store.runs(limit))
     if not runs:
         raise UsageError(NO_RUN)
     if options.json:
@@ -105,9 +104,7 @@ def _cells(run: Run) -> tuple[str, ...]:
 
 def explain(options: argparse.Namespace, streams: Streams) -> int:
     """Print the signals of the loop, with the runs and tests that show each; always 0."""
-    if options.signal not in (None, *KINDS):
-        raise UsageError(f"unknown signal {options.signal}; signals: {', '.join(KINDS)}")
-    found = [each for each in read(project_of(options), _signals) if options.signal in (None, each.kind)]
+    found = read(project_at(), _signals)
     if options.json:
         streams.say(msgspec.json.encode(found).decode())
         return 0
@@ -117,7 +114,7 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
         for test in signal.tests:
             streams.say(f"  {one_line(test, 200)}")
     if not found:
-        streams.say(f"no {options.signal or 'signal'} in this loop")
+        streams.say("no signal in this loop")
     return 0
 
 
@@ -131,25 +128,28 @@ def report(options: argparse.Namespace, streams: Streams) -> int:
     """Write the recorded runs as a page; always 0."""
     from loop_close.page import BEGINNING, RUNS, latest_causes, page_of, timeline
 
-    project = project_of(options)
-    check_target(options.html, "--html", (BEGINNING,))
+    project = project_at()
+    check_target(options.html, "--html", lambda path: files.begins_with(path, (BEGINNING,)))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
     state, latest = gate.state(project.root), latest_causes(project.root, runs)
     limit = options.limit or RUNS
     shown = timeline(runs, project.root.name, state=state, signals=fired, latest=latest, limit=limit)
-    write_target(options.html, "--html", page_of(shown))
+    try:
+        files.write(Path(options.html), [page_of(shown)])
+    except OSError as error:
+        raise UsageError(f"--html: cannot write {options.html}: {error.strerror or error}") from None
     streams.say(f"written: {options.html} ({os.stat(options.html).st_size:,} bytes)")
     return 0
 
 
 def reset(options: argparse.Namespace, streams: Streams) -> int:
     """Forget all runs, and print how many there were. The tests as they were stay: they are not part of the history."""
-    project = project_of(options)
+    project = project_at()
     count = 0
     if project.history is not None and project.history.is_file():
         with _opened(project.history, readonly=False) as store:
             count = store.reset()
             for note in store.notes:
                 streams.complain(note)
-    streams.say(f'{{"forgotten": {count}}}' if options.json else f"{count} run{'s' * (count != 1)} forgotten")
+    streams.say(f"{count} run{'s' * (count != 1)} forgotten")
     return 0

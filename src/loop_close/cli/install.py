@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from loop_close import files
-from loop_close.cli import Streams, UsageError, config_file
-from loop_close.cli.project import project_at, root_of
+from loop_close.checks import root_of
+from loop_close.cli import Streams, UsageError, config_file, project_at
 from loop_close.hosts import NAMES, ConfigError, Host, host_named
 from loop_close.provenance import agent_of
 from loop_close.text.redact import redact

@@ -7,8 +7,7 @@ import gc
 import os
 from pathlib import Path
 
-from loop_close.cli import USAGE, Streams, UsageError, check_target, opened, write_target
-from loop_close.cli.project import project_of
+from loop_close.cli import USAGE, Streams, UsageError, check_target, opened, project_at
 from loop_close.merge import join
 from loop_close.parts import RejectedError, in_report, read_paths
 
@@ -31,7 +30,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     except RejectedError as error:
         raise UsageError(str(error)) from None
     report = join(parts, expected=options.expect)
-    targets = project_of(options)
+    targets = project_at()
     if options.output:
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
@@ -50,8 +49,7 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
 
 def emit(options: argparse.Namespace, streams: Streams) -> int:
     """Read a report, write it in another format. 0 when that is done, whatever the report says."""
-    from loop_close import files
-    from loop_close.emit import BEGINNINGS, FORMATS, ReportError, document_of, parsed, summary
+    from loop_close.emit import FORMATS, ReportError, document_of, parsed, summary
 
     with opened(options.report, streams) as file:
         content = file.read().decode("utf-8-sig", "replace")
@@ -65,11 +63,7 @@ def emit(options: argparse.Namespace, streams: Streams) -> int:
             streams.complain(f"nothing was added: the step summary is full, with {_held():,} bytes")
     else:
         text = FORMATS[options.format](document)
-    if options.output == "-":
-        streams.put_all(text)
-    else:
-        check_target(options.output, "-o", lambda path: files.begins_with(path, BEGINNINGS))
-        write_target(options.output, "-o", text)
+    streams.put(text)
     return 0
 
 

@@ -117,11 +117,6 @@ def _number(
 
 
 _JSON = _flag("--json", "print JSON")
-_BUDGET = _number("--budget", "TOKENS", "maximum length of the prompt (default: 2000)", least=MIN_BUDGET)
-_OUTPUT = _option(
-    "-o", "--output", metavar="PATH", default="-", help="write to this file instead of standard output"
-)
-_HISTORY = _value("--history", "PATH", "path to the history database (default: from the settings)")
 _FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif")
 _HOST = f"one of {', '.join(NAMES)}"
 _INSTALL = (
@@ -169,8 +164,9 @@ COMMANDS = (
         "status",
         "show whether the work is done, as loop-close check says",
         "Shows whether every check is green on the present files, and where the loop stands. Runs nothing.",
-        (_JSON, _HISTORY),
+        (_JSON,),
         codes=_STATES,
+        module="cli.check",
     ),
     Command(
         "accept",
@@ -182,21 +178,20 @@ COMMANDS = (
             _flag("--all", "accept all of them"),
         ),
         codes="0 done, 1 there are files that differ",
-        module="cli.status",
+        module="cli.check",
     ),
     Command(
         "prompt",
         "print the last next prompt again",
         "Prints the last next prompt. Runs nothing.",
-        module="cli.status",
+        module="cli.check",
     ),
     Command(
         "run",
         "run a command and write the next prompt from its output",
         "Runs a command, passes its output through, and writes nextprompt.md.",
-        (_BUDGET,),
         codes="that of the command",
-        usage="loop-close run [-h] [--budget TOKENS] -- CMD [ARG ...]",
+        usage="loop-close run [-h] -- CMD [ARG ...]",
     ),
     Command(
         "analyze",
@@ -223,8 +218,7 @@ COMMANDS = (
                 "--exit-code", type=int, metavar="N", help="exit code of the command that printed the log"
             ),
             _flag("--json", "print the report or the summary as JSON"),
-            _OUTPUT,
-            _BUDGET,
+            _number("--budget", "TOKENS", "maximum length of the prompt (default: 2000)", least=MIN_BUDGET),
         ),
         codes="0 no problem found, 1 problem found",
     ),
@@ -232,17 +226,13 @@ COMMANDS = (
         "history",
         "list the recorded runs",
         "Lists the recorded runs, the newest last.",
-        (_number("--limit", "N", "show the last N runs (default: 20; with --json: all)"), _HISTORY, _JSON),
+        (_number("--limit", "N", "show the last N runs (default: 20; with --json: all)"), _JSON),
     ),
     Command(
         "explain",
         "show the signals of the loop",
         "Shows the facts that explain why the loop does not advance, with the runs and tests that show them.",
-        (
-            _option("signal", nargs="?", metavar="SIGNAL", help="show only this signal"),
-            _HISTORY,
-            _JSON,
-        ),
+        (_JSON,),
         module="cli.history",
     ),
     Command(
@@ -252,7 +242,6 @@ COMMANDS = (
         (
             _option("--html", metavar="PATH", required=True, help="write the page to this file"),
             _number("--limit", "N", "show the last N runs (default: 500)"),
-            _HISTORY,
         ),
         module="cli.history",
     ),
@@ -260,7 +249,6 @@ COMMANDS = (
         "reset",
         "delete the recorded runs",
         "Deletes the recorded runs without asking and prints how many there were.",
-        (_HISTORY, _JSON),
         module="cli.history",
     ),
     Command(
@@ -296,7 +284,6 @@ COMMANDS = (
         (
             _option("format", choices=_FORMATS, metavar="FORMAT", help=", ".join(_FORMATS)),
             _option("report", metavar="REPORT", help="a JSON report; - for standard input"),
-            _OUTPUT,
             _option(
                 "--prefix",
                 metavar="FOLDER",
@@ -380,7 +367,6 @@ COMMANDS = (
         "detectors",
         "list the detectors, most blocking first",
         "Lists the detectors, which find what is wrong in a run, most blocking first.",
-        (_JSON,),
         module="cli.commands",
     ),
     Command(

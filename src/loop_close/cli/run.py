@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 import tempfile
 from collections.abc import Sequence
@@ -14,8 +13,7 @@ from loop_close import files
 from loop_close.checks import VARIABLE
 from loop_close.child import Child, Ended, SignalForwarder, Stop, code_of, own_channels
 from loop_close.child import run as run_child
-from loop_close.cli import Streams, UsageError
-from loop_close.cli.project import project_of
+from loop_close.cli import Streams, UsageError, project_at
 
 if TYPE_CHECKING:
     from loop_close.app import Begun
@@ -36,9 +34,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("run needs a command, for example: loop-close run -- pytest -q")
     if given := os.environ.get(VARIABLE):
         return _passed_on(words, given, streams).exit_code
-    targets = project_of(options)
-    if options.budget:
-        targets = targets._replace(settings=dataclasses.replace(targets.settings, budget=options.budget))
+    targets = project_at()
     from loop_close.app import Begun  # late: what is wrong with the words is said at once
 
     begun = Begun(targets, words)

@@ -17,10 +17,10 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close import baseline, files, gate
+from loop_close.checks import root_of
 from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run, write_all
 from loop_close.cli import INSIDE, Streams, UsageError
-from loop_close.cli.project import root_of
-from loop_close.cli.status import CODES
+from loop_close.cli.check import CODES
 from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
 from loop_close.environ import OUR_CHECK, environment
@@ -100,7 +100,8 @@ class Driver:
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
             lines += next_step_lines(self._attempts, self._plan.project.name, self._loop.state.work)
-        self._streams.put_all("\n".join((*lines, "")))
+        self._streams.put("
+".join((*lines, "")))
         return ended
 
     def _let_go(self) -> None:

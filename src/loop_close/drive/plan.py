@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from loop_close.cli import UsageError, opened
-from loop_close.cli.project import project_at, root_of
+from loop_close.cli import UsageError, opened, project_at
 from loop_close.files import Targets
 from loop_close.records import Record
 from loop_close.seeds.analyzer import BOX
@@ -58,7 +57,7 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
 
     :raises UsageError: for what cannot be done.
     """
-    place = project_at(root_of(Path.cwd()))
+    place = project_at()
     if place.history is None:
         raise UsageError("drive needs the history of runs: [tool.loop-close] history is 'off'")
     options_now = {
