@@ -29,38 +29,11 @@ _LATE = 2_000_000
 _NOT_FOUND, _NOT_EXECUTABLE, _SHELL_OFFSET = 127, 126, 128
 #: Signals that ask a command to end, with the seconds until the next, stronger one. pytest still writes its result
 #: after the first, ``loop-close run`` what the command printed after both.
-GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
+_GRACES = (("SIGINT", 5.0), ("SIGTERM", 2.0))
+#: Seconds that passing on its output may take after its end; in the foreground as long as it likes.
+_REST, _PATIENCE = 0.5, 1e7
 #: Seconds for what a command leaves running, between the signal that asks it to end and the one that kills it.
 _SWEEP_SECONDS = 1.0
-
-
-class Child(Record, frozen=True, kw_only=True):
-    """A command to run.
-
-    :ivar root: its working directory; None for ours. ``environment``: None for ours.
-    :ivar data: bytes for its standard input; None if it reads ours.
-    :ivar channels: for standard output and error, or one for both; none if it prints where we do.
-    :ivar seconds: its time limit.
-    :ivar is_group: it leads a process group of its own, which is ended with it.
-    :ivar forwards: it passes signals on to what it runs, so they are sent to it and not to the group.
-    :ivar graces_on_stop: how it is asked to end when we have to stop; at the time limit it has :data:`GRACES`.
-    :ivar keeps_rest: processes that it leaves in its group go on if it ends by itself.
-    :ivar rest: seconds that passing on its output may take after its end.
-    :ivar started: called with the process.
-    """
-
-    words: Sequence[str]
-    root: Path | None = None
-    environment: Mapping[str, str] | None = None
-    data: bytes | None = b""
-    channels: Sequence[Channel] = ()
-    seconds: float = float("inf")
-    is_group: bool = True
-    forwards: bool = False
-    graces_on_stop: Sequence[tuple[str, float]] = GRACES
-    keeps_rest: bool = False
-    rest: float = 0.5
-    started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None
 
 
 class Ended(Record, frozen=True, kw_only=True):
@@ -95,61 +68,42 @@ def code_of(error: OSError) -> int:
     return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
 
 
-def run(child: Child, stop: Stop) -> Ended:
+def run(
+    words: Sequence[str],
+    stop: Stop,
+    *,
+    root: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    data: bytes = b"",
+    channels: Sequence[Channel] = (),
+    seconds: float = float("inf"),
+    is_foreground: bool = False,
+    started: Callable[[subprocess.Popen[bytes]], None] = lambda process: None,
+) -> Ended:
     """Run a command to its end, to its time limit, or until we have to stop.
 
+    :param root: its working directory; None for ours. ``environment``: None for ours.
+    :param data: bytes for its standard input.
+    :param channels: for standard output and error, or one for both; none if it prints where we do.
+    :param seconds: its time limit.
+    :param is_foreground: it reads our input, and belongs to our process group; passing on its output may take as long
+        as it likes. Otherwise it leads a group of its own, which is ended with it.
+    :param started: called with the process.
     :raises OSError: when it cannot be started.
     :raises InterruptionError: when we have to stop.
     """
     stop.check()
-    process = _started(child)
-    has_ended = threading.Event()
-    threads = [
-        # One for each: a reader of ours that does not read must not keep us from seeing the time limit.
-        threading.Thread(target=channel.pump, args=(has_ended,), daemon=True)
-        for channel in child.channels
-    ]
-    is_late = was_ended = False
-    try:
-        child.started(process)
-        for thread in threads:
-            thread.start()
-        if child.data and process.stdin is not None:
-            threading.Thread(target=_feed, args=(process.stdin, child.data), daemon=True).start()
-        is_late = _wait(process, child, stop)
-    finally:
-        was_ended = process.poll() is None
-        if was_ended:
-            _end(process, child, stop)
-        if child.is_group and (was_ended or not child.keeps_rest):
-            sweep(process.pid)
-    has_ended.set()
-    due = time.monotonic() + child.rest
-    for thread in threads:
-        thread.join(max(0.0, due - time.monotonic()))
-    stop.check()
-    return Ended(
-        returncode=process.returncode,
-        outputs=tuple(channel.tail.text() for channel in child.channels),
-        is_late=is_late,
-        problems=tuple(channel.problem for channel in child.channels if channel.problem),
-        is_mid_line=bool(child.channels) and child.channels[-1].tail.is_mid_line(),
-    )
-
-
-def _started(child: Child) -> subprocess.Popen[bytes]:
-    channels = child.channels
+    source = None if is_foreground else subprocess.PIPE if data else subprocess.DEVNULL
     ends = (channels[0].theirs, channels[-1].theirs) if channels else (None, None)
-    source = None if child.data is None else subprocess.PIPE if child.data else subprocess.DEVNULL
     try:
-        return subprocess.Popen(
-            list(child.words),
-            cwd=child.root,
-            env=None if child.environment is None else dict(child.environment),
+        process = subprocess.Popen(
+            list(words),
+            cwd=root,
+            env=None if environment is None else dict(environment),
             stdin=source,
             stdout=ends[0],
             stderr=ends[1],
-            start_new_session=child.is_group,
+            start_new_session=not is_foreground,
         )
     except OSError:
         for channel in channels:
@@ -158,6 +112,37 @@ def _started(child: Child) -> subprocess.Popen[bytes]:
     finally:
         for channel in channels:
             channel.started()
+    has_ended = threading.Event()
+    threads = [
+        # One for each: a reader of ours that does not read must not keep us from seeing the time limit.
+        threading.Thread(target=channel.pump, args=(has_ended,), daemon=True)
+        for channel in channels
+    ]
+    is_late = False
+    try:
+        started(process)
+        for thread in threads:
+            thread.start()
+        if process.stdin is not None:
+            threading.Thread(target=_feed, args=(process.stdin, data), daemon=True).start()
+        is_late = _wait(process, seconds, stop)
+    finally:
+        if process.poll() is None:
+            _end(process, stop, is_group=not is_foreground)
+        if not is_foreground:
+            sweep(process.pid)
+    has_ended.set()
+    due = time.monotonic() + (_PATIENCE if is_foreground else _REST)
+    for thread in threads:
+        thread.join(max(0.0, due - time.monotonic()))
+    stop.check()
+    return Ended(
+        returncode=process.returncode,
+        outputs=tuple(channel.tail.text() for channel in channels),
+        is_late=is_late,
+        problems=tuple(channel.problem for channel in channels if channel.problem),
+        is_mid_line=bool(channels) and channels[-1].tail.is_mid_line(),
+    )
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:
@@ -165,9 +150,9 @@ def _feed(stream: IO[bytes], data: bytes) -> None:
         stream.write(data)
 
 
-def _wait(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> bool:
+def _wait(process: subprocess.Popen[bytes], seconds: float, stop: Stop) -> bool:
     """Wait for the end of the command; whether its time limit came first."""
-    due = time.monotonic() + child.seconds
+    due = time.monotonic() + seconds
     while process.poll() is None and not stop.asked:
         if time.monotonic() >= due:
             return True
@@ -281,17 +266,15 @@ def write_all(target: int, data: bytes) -> None:
 _POLL_INTERVAL = 0.02
 
 
-def _end(process: subprocess.Popen[bytes], child: Child, stop: Stop) -> None:
+def _end(process: subprocess.Popen[bytes], stop: Stop, *, is_group: bool) -> None:
     """Ask the command to end, then kill it; at once if a person interrupts us twice."""
     most = max(stop.asked, 1)
-    is_group = child.is_group and os.name == "posix"
-    for name, grace in child.graces_on_stop if stop.asked else GRACES:
-        if os.name != "posix" or stop.asked > most:
+    is_group = is_group and os.name == "posix"
+    for name, grace in _GRACES if os.name == "posix" else ():
+        if stop.asked > most:
             break
-        if is_group and not child.forwards:
-            _send(process.pid, getattr(signal, name))
-        else:
-            process.send_signal(getattr(signal, name))
+        number = getattr(signal, name)
+        _send(process.pid, number) if is_group else process.send_signal(number)
         due = time.monotonic() + grace
         while process.poll() is None and time.monotonic() < due and stop.asked <= most:
             time.sleep(_POLL_INTERVAL)

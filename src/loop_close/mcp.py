@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -28,16 +29,16 @@ from msgspec import Meta
 
 from loop_close import __version__, gate
 from loop_close.checks import root_of
-from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, run
 from loop_close.cli import UsageError, project_at
 from loop_close.cli.analyze import root_in
 from loop_close.cli.check import lines_of
 from loop_close.cli.history import edited_in, failing_of, read, table_of
 from loop_close.detectors import DEFAULT_DETECTORS
-from loop_close.environ import OUR_CHECK, environment
 from loop_close.files import UnusablePathError
 from loop_close.hook import prompt_of
 from loop_close.judge import report_of
+from loop_close.log_files import Tail
+from loop_close.process import OUR_CHECK, environment
 from loop_close.prompt.compose import compose
 from loop_close.prompt.report_json import report_document, state_document
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -71,16 +72,19 @@ class ToolError(Exception):
 _EXPECTED = (ToolError, UsageError, UnusablePathError, OSError)
 
 
-class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool answers, before it is put into the words of the protocol.
+def answer(
+    text: str, document: Mapping[str, Any], meta: Mapping[str, bool] | None = None
+) -> types.CallToolResult:
+    """What a tool answers.
 
-    :ivar text: for a model to read; ``document``: the same as plain values.
-    :ivar meta: for the host, by reverse-DNS key.
+    :param text: for a model to read; ``document``: the same as plain values.
+    :param meta: for the host, by reverse-DNS key.
     """
-
-    text: str
-    document: Mapping[str, Any]
-    meta: Mapping[str, bool] = {}
+    content = types.TextContent(type="text", text=text)
+    plain = json.loads(msgspec.json.encode(document))
+    return types.CallToolResult(
+        content=[content], structured_content=plain, _meta=dict(meta) if meta else None
+    )
 
 
 # --- the arguments of the tools
@@ -109,10 +113,6 @@ class CloseArguments(_Arguments, frozen=True):
     ] = DEFAULT_BUDGET
 
 
-class StatusArguments(_Arguments, frozen=True):
-    """``loop_status`` takes none."""
-
-
 class HistoryArguments(_Arguments, frozen=True):
     """Those of ``loop_history``."""
 
@@ -130,7 +130,7 @@ class RunArguments(_Arguments, frozen=True):
 # --- the tools
 
 
-def close(given: CloseArguments) -> ToolAnswer:
+def close(given: CloseArguments) -> types.CallToolResult:
     """The report on the streams and exit code of a command; the same input gives the same answer."""
     known = {detector.id: detector for detector in DEFAULT_DETECTORS}
     if not set(given.detectors) <= known.keys():
@@ -140,18 +140,18 @@ def close(given: CloseArguments) -> ToolAnswer:
     observation = observe(given.stdout, given.stderr, given.exit_code, root=root, source=source)
     report = report_of(observation, detectors=[known[name] for name in given.detectors or known])
     prompt = compose(report, DEFAULT_SECTIONS, budget=given.budget)
-    return ToolAnswer(text=prompt, document=bounded(report_document(report, prompt)))
+    return answer(prompt, bounded(report_document(report, prompt)))
 
 
-def status(given: StatusArguments) -> ToolAnswer:
+def status(given: _Arguments) -> types.CallToolResult:
     """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
     project = project_at()
     state, loop = gate.state(project.root), gate.loop_of(project.history)
     meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
-    return ToolAnswer(text="\n".join(lines_of(state, loop)), document=state_document(state, loop), meta=meta)
+    return answer("\n".join(lines_of(state, loop)), state_document(state, loop), meta)
 
 
-def history(given: HistoryArguments) -> ToolAnswer:
+def history(given: HistoryArguments) -> types.CallToolResult:
     """The last runs, the newest last."""
     runs = read(project_at(), lambda store: store.runs(given.limit))
     documents = [
@@ -165,29 +165,29 @@ def history(given: HistoryArguments) -> ToolAnswer:
         }
         for each in runs
     ]
-    return ToolAnswer(
-        text=table_of(runs), document=bounded({"schema": "loop-close.runs/2", "runs": documents})
-    )
+    return answer(table_of(runs), bounded({"schema": "loop-close.runs/2", "runs": documents}))
 
 
-async def run_checks(given: RunArguments, context: _Context) -> ToolAnswer:
+async def run_checks(given: RunArguments, context: _Context) -> types.CallToolResult:
     """Run ``loop-close check`` in the project of the working directory, and answer with the prompt and the state."""
     root = root_of(Path.cwd())
-    ended = await _run_in_group(root, given.time_limit, context)
-    seen = await anyio.to_thread.run_sync(status, StatusArguments())
+    code, printed = await _run_checks(root, given.time_limit, context)
+    is_late = code is None
+    seen: types.CallToolResult = await anyio.to_thread.run_sync(status, _Arguments())
     prompt = await anyio.to_thread.run_sync(prompt_of, root)
-    output = "" if prompt and not ended.is_late else clean(ended.output, _MAX_OUTPUT)
+    output = "" if prompt and not is_late else clean(printed, _MAX_OUTPUT)
     late = f"The checks did not finish within {given.time_limit} seconds and were stopped."
-    said = [late * ended.is_late, prompt, "\n".join(fence(output)) if output else "", seen.text]
+    state = getattr(seen.content[0], "text", "")
+    said = [late * is_late, prompt, "\n".join(fence(output)) if output else "", state]
     document = {
         "schema": "loop-close.run/2",
-        "exit_code": ended.exit_code,
-        "timed_out": ended.is_late,
+        "exit_code": code,
+        "timed_out": is_late,
         "next_prompt": prompt,
-        "state": seen.document,
+        "state": seen.structured_content,
         "output_end": output,
     }
-    return ToolAnswer(text="\n\n".join(filter(None, said)), document=document, meta=seen.meta)
+    return answer("\n\n".join(filter(None, said)), document, seen.meta)
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     description: str
     takes: type[_Arguments]
-    work: Callable[[Any], ToolAnswer] | None = None
+    work: Callable[[Any], types.CallToolResult] | None = None
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -218,7 +218,7 @@ TOOLS: tuple[Tool, ...] = (
         title="Is the work done?",
         description="Returns whether every check is green on the present files, and where the loop is: what"
         " `loop-close status --json` prints. Runs nothing.",
-        takes=StatusArguments,
+        takes=_Arguments,
         work=status,
     ),
     Tool(
@@ -276,51 +276,39 @@ def _cut(value: Any, key: str, omitted: dict[str, int]) -> Any:
     return value
 
 
-# --- the checks in a process group of their own, stopped when the call is cancelled
+# --- the checks, stopped at the time limit and when the call is cancelled
 
 _REPORT_INTERVAL = 5.0
-#: How the checks are asked to end when the call is cancelled. A client of the official package kills the server 4
-#: seconds after it has closed its input.
-_CANCELLED = (("SIGINT", 1.0), ("SIGTERM", 0.5))
+#: Seconds for the checks to end. A client of the official package kills the server 4 seconds after it has closed its
+#: input.
+_AT_LIMIT, _WHEN_CANCELLED = 10.0, 1.5
 
 
-async def _run_in_group(root: Path, seconds: float, context: _Context) -> Ended:
-    """Run the checks.
-
-    :param seconds: their time limit.
-    """
-    child = Child(
-        words=OUR_CHECK,
-        root=root,
-        environment=environment(),
-        channels=[Channel(limit=_TAIL)],
-        seconds=seconds,
-        forwards=True,
-        graces_on_stop=_CANCELLED,
-        keeps_rest=True,
-    )
-    stop = Stop()
-    async with anyio.create_task_group() as tasks:
+async def _run_checks(root: Path, seconds: float, context: _Context) -> tuple[int | None, str]:
+    """Run ``loop-close check``: its exit code, None at the time limit; and the end of its output."""
+    tail = Tail(_TAIL)
+    async with (
+        await anyio.open_process(
+            OUR_CHECK, cwd=root, env=environment(), stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        ) as process,
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(_report_progress, context)
-        tasks.start_soon(_stop_when_cancelled, stop)
-        ended: Ended | None = await anyio.to_thread.run_sync(_run, child, stop)
+        grace = _WHEN_CANCELLED
+        assert process.stdout is not None
+        try:
+            with anyio.move_on_after(seconds) as limit:
+                async for chunk in process.stdout:
+                    tail.add(chunk)
+                await process.wait()
+            grace = _AT_LIMIT
+        finally:
+            with anyio.move_on_after(grace, shield=True):
+                if process.returncode is None:
+                    process.send_signal(signal.SIGINT) if os.name == "posix" else process.terminate()
+                await process.wait()
         tasks.cancel_scope.cancel()
-    await anyio.lowlevel.checkpoint()  # raises if the call was cancelled
-    assert ended is not None
-    return ended
-
-
-def _run(child: Child, stop: Stop) -> Ended | None:
-    with contextlib.suppress(InterruptionError):
-        return run(child, stop)
-    return None
-
-
-async def _stop_when_cancelled(stop: Stop) -> None:
-    try:
-        await anyio.sleep_forever()
-    finally:
-        stop.asked += 1
+    return None if limit.cancelled_caught else process.returncode, tail.text()
 
 
 async def _report_progress(context: _Context) -> None:
@@ -396,7 +384,7 @@ class _Calls:
             named = ", ".join(tool.name for tool in TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"unknown tool; known tools: {named}")
         try:
-            return _result(await self._answer(tool, checked(tool, params.arguments), context))
+            return await self._answer(tool, checked(tool, params.arguments), context)
         except _EXPECTED as error:
             why = str(error)
         except Exception as fault:
@@ -404,9 +392,9 @@ class _Calls:
         content = types.TextContent(type="text", text=one_line(clean(why), _MAX_ERROR))
         return types.CallToolResult(content=[content], is_error=True)
 
-    async def _answer(self, tool: Tool, arguments: Any, context: _Context) -> ToolAnswer:
+    async def _answer(self, tool: Tool, arguments: Any, context: _Context) -> types.CallToolResult:
         if tool.work is not None:
-            done: ToolAnswer = await anyio.to_thread.run_sync(tool.work, arguments)
+            done: types.CallToolResult = await anyio.to_thread.run_sync(tool.work, arguments)
             return done
         if self._is_running:
             raise ToolError("the checks are already running; loop_status shows when they are done")
@@ -415,14 +403,6 @@ class _Calls:
             return await run_checks(arguments, context)
         finally:
             self._is_running = False
-
-
-def _result(answer: ToolAnswer) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=json.loads(msgspec.json.encode(answer.document)),
-        _meta=dict(answer.meta) or None,
-    )
 
 
 async def _list_tools(context: _Context, params: object) -> types.ListToolsResult:

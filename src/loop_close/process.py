@@ -1,9 +1,10 @@
-"""Processes: which one this is, and a lock between them."""
+"""Processes: which one this is, whether another still runs, a lock between them, and how ours are started."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,18 @@ def birth_of(pid: int) -> str:
         )  # the second field is a name, which may hold spaces
         return fields[19].decode("ascii", "replace")
     return ""
+
+
+def is_alive(pid: int, birth: str) -> bool:
+    """Whether the process of that number and birth runs on this machine; when in doubt, it does."""
+    now = birth_of(pid)
+    if birth and now:
+        return birth == now
+    try:
+        os.kill(pid, 0) if os.name == "posix" else None
+    except OSError as error:  # of another kind for another user's process
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def host() -> str:
@@ -75,3 +88,19 @@ def _is_taken(number: int, longest: float) -> bool | None:
             return None
         else:
             return True
+
+
+# --- processes of ours
+
+#: The words of ``loop-close check`` by this interpreter. -P: a module of the project must not take the place of ours.
+OUR_CHECK = (sys.executable, "-P", "-m", "loop_close", "check")
+
+
+def environment() -> dict[str, str]:
+    """Our environment, with the folder of this Python on the path: the ``loop-close`` there is this one.
+
+    It comes first unless an environment was activated: then that one was meant.
+    """
+    path, ours = os.environ.get("PATH", os.defpath), os.path.dirname(sys.executable)
+    is_activated = any(name in os.environ for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return {**os.environ, "PATH": os.pathsep.join((path, ours) if is_activated else (ours, path))}

@@ -25,11 +25,10 @@ from loop_close import app, files, gate
 from loop_close import baseline as baselines
 from loop_close.baseline.objection import objection_to
 from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
-from loop_close.child import Child, InterruptionError, Stop, code_of
+from loop_close.child import InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
-from loop_close.environ import OUR_CHECK
 from loop_close.parts import Part
-from loop_close.process import locked
+from loop_close.process import OUR_CHECK, locked
 from loop_close.readers import sum_of
 from loop_close.records import Counts, Record, Run
 from loop_close.store import Store
@@ -258,9 +257,8 @@ class _Worker:
 
     def _exit_code(self, words: Sequence[str], environ: dict[str, str], stop: Stop) -> int | None:
         """Run a command to its end; None if we had to stop it."""
-        child = Child(words=words, root=self._root, environment=environ)
         try:
-            return run_child(child, stop).exit_code
+            return run_child(words, stop, root=self._root, environment=environ).exit_code
         except InterruptionError:
             return None
         except OSError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.checks import VARIABLE
-from loop_close.child import Child, Ended, SignalForwarder, Stop, code_of, own_channels
+from loop_close.child import Ended, SignalForwarder, Stop, code_of, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError, project_at
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from loop_close.app import Begun
     from loop_close.files import Targets
     from loop_close.parts import Part
-
-#: Seconds for which a reader of ours may hold up the end of the command's output: as long as it likes.
-_PATIENCE = 1e7
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
@@ -58,16 +55,14 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
     """
     try:
         with SignalForwarder() as signals:
-            child = Child(
-                words=words,
-                data=None,
+            done = run_child(
+                words,
+                Stop(),
                 environment={**os.environ, VARIABLE: folder},
                 channels=own_channels(),
-                is_group=False,
-                rest=_PATIENCE,
+                is_foreground=True,
                 started=signals.attend,
             )
-            done = run_child(child, Stop())
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         is_missing = isinstance(error, FileNotFoundError)

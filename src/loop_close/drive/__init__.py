@@ -18,14 +18,13 @@ from msgspec.structs import replace
 
 from loop_close import baseline, files, gate
 from loop_close.checks import root_of
-from loop_close.child import Channel, Child, Ended, InterruptionError, Stop, end_leftover, run, write_all
+from loop_close.child import Channel, Ended, InterruptionError, Stop, end_leftover, run, write_all
 from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.check import CODES
 from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
-from loop_close.environ import OUR_CHECK, environment
 from loop_close.hook import prompt_of
-from loop_close.process import birth_of, locked
+from loop_close.process import OUR_CHECK, birth_of, environment, locked
 from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, Record, State
@@ -167,15 +166,12 @@ class Driver:
     def _run_checks(self) -> Ended:
         left = self._plan.limits.max_runtime - self._loop.state.spent.runtime
         return run(
-            Child(
-                words=OUR_CHECK,
-                root=self._plan.root,
-                environment=self._environment,
-                seconds=min(self._plan.test_seconds, max(left, _LAST_CHECKS)),
-                forwards=True,
-                started=self._started,
-            ),
+            OUR_CHECK,
             self._stop,
+            root=self._plan.root,
+            environment=self._environment,
+            seconds=min(self._plan.test_seconds, max(left, _LAST_CHECKS)),
+            started=self._started,
         )
 
     def _turn(self, decision: Decision) -> str | None:
@@ -219,17 +215,17 @@ class Driver:
         return replace(said, text=f"{said.text.rstrip()}\n\n{box}\n")
 
     def _run_agent(self, given: list[str], data: bytes, seconds: float) -> Ended:
-        child = Child(
-            words=given,
-            root=self._plan.root,
-            environment=self._environment,
-            data=data,
-            channels=[Channel(partial(write_all, number)) for number in (1, 2)],
-            seconds=seconds,
-            started=self._started,
-        )
         try:
-            return run(child, self._stop)
+            return run(
+                given,
+                self._stop,
+                root=self._plan.root,
+                environment=self._environment,
+                data=data,
+                channels=[Channel(partial(write_all, number)) for number in (1, 2)],
+                seconds=seconds,
+                started=self._started,
+            )
         except OSError as error:  # such as a prompt that is too long for {prompt}
             raise AgentError(f"cannot run the agent {given[0]}: {error.strerror or error}") from None
 
