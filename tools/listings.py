@@ -19,7 +19,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from loop_close.cli.config_file import added
+from loop_close.cli.install import added
 from loop_close.hosts import command_line, host_named
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from loop_close.cli.config_file import added, removed, with_section, without_section
-from loop_close.hosts import HOSTS, ConfigError, host_named
+from loop_close.cli.install import added, removed, with_section, without_section
+from loop_close.hosts import ConfigError, all_hosts, host_named
 
 HOOK = "loop-close hook --host claude"
 OURS = {"type": "command", "command": HOOK, "timeout": 10}
 THEIRS = {"type": "command", "command": "./check.sh"}
 BOTH = {"SessionStart": [{"hooks": [OURS]}], "Stop": [{"hooks": [OURS]}]}
 
-every_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+every_host = pytest.mark.parametrize("host", all_hosts(), ids=lambda host: host.name)
 
 
 def put(text, name="claude"):
@@ -66,55 +66,32 @@ def test_indent_and_line_breaks_are_those_of_the_file():
     assert there.endswith("}\r\n")
 
 
-@pytest.mark.parametrize(
-    ("hooks", "left"),
-    [
-        ({"Stop": [{"hooks": [THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
-        ({"Stop": [{"hooks": [OURS, THEIRS, OURS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
-        ({"Stop": [{"hooks": [OURS]}, {"hooks": [THEIRS]}]}, {"Stop": [{"hooks": [THEIRS]}]}),
-        ({"PostToolUseFailure": [{"matcher": "Bash", "hooks": [OURS]}], "Other": []}, {"Other": []}),
-        ({"Stop": [OURS, THEIRS]}, {"Stop": [THEIRS]}),
-    ],
-)
-def test_ours_goes_wherever_a_person_has_put_it(hooks, left):
-    assert json.loads(take(json.dumps({"hooks": hooks})))["hooks"] == left
+def test_ours_goes_from_between_those_of_others():
+    hooks = {"Stop": [{"hooks": [THEIRS]}, {"hooks": [OURS]}], "Other": []}
+    assert json.loads(take(json.dumps({"hooks": hooks})))["hooks"] == {
+        "Stop": [{"hooks": [THEIRS]}],
+        "Other": [],
+    }
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        HOOK,
         f".venv/bin/{HOOK}",
         "'/a b/loop-close' hook --host=claude",
         r'"C:\tools\loop-close.exe" hook --host claude',
         f"uv run {HOOK}",
         "python -m loop_close hook --host claude",
         f"A=1 {HOOK} 2>/dev/null",
+        f"./a.sh; {HOOK}",
+        f"cd x\n{HOOK}",
     ],
 )
-def test_our_hook_is_known_however_it_is_run(command):
+def test_our_hook_is_known_however_it_is_run_and_left_to_who_edited_it(command):
     hooks = {event: [{"hooks": [{**OURS, "command": command}]}] for event in BOTH}
     text = json.dumps({"hooks": hooks})
     assert put(text) == text
-    assert take(text) is None
-
-
-@pytest.mark.parametrize(
-    "command", ["", "loop-close status", f"{HOOK}2", f"my-{HOOK}", "loop-close hook --host codex"]
-)
-def test_other_commands_are_of_others(command):
-    text = json.dumps({"hooks": {"Stop": [{"hooks": [{**OURS, "command": command}]}]}})
-    assert take(text) == text
-    assert put(text) != text
-
-
-@pytest.mark.parametrize(
-    "command", [f"./a.sh; {HOOK}", f"{HOOK} && ./a.sh", f"tee log | {HOOK}", f"cd x\n{HOOK}"]
-)
-def test_a_command_that_does_more_is_left_to_its_author(command):
-    text = json.dumps({"hooks": {event: [{"hooks": [{**OURS, "command": command}]}] for event in BOTH}})
-    assert put(text) == text
-    with pytest.raises(ConfigError, match="only its author knows what to remove"):
+    with pytest.raises(ConfigError, match="edited since loop-close wrote it; remove `"):
         take(text)
 
 

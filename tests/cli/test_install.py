@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from loop_close.cli import Streams, main
-from loop_close.cli.config_file import added
-from loop_close.hosts import HOSTS, host_named
+from loop_close.cli.install import added
+from loop_close.hosts import all_hosts, host_named
 
-JSON_HOSTS = [host.name for host in HOSTS if not host.config.script]
-NAMES = [host.name for host in HOSTS]
+JSON_HOSTS = [host.name for host in all_hosts() if not host.config.script]
+NAMES = [host.name for host in all_hosts()]
 SETTINGS = '{\n  "model": "opus"\n}\n'
 
 

@@ -5,75 +5,47 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import json
 import os
+import re
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
+
+import msgspec
 
 from loop_close import files
 from loop_close.checks import root_of
-from loop_close.cli import Streams, UsageError, config_file, project_at
-from loop_close.hosts import NAMES, ConfigError, Host, host_named
+from loop_close.cli import Streams, UsageError, project_at
+from loop_close.hosts import NAMES, Config, ConfigError, Host, command_line, host_named
 from loop_close.provenance import agent_of
+from loop_close.text import code
 from loop_close.text.redact import redact
 
 
 def install(options: argparse.Namespace, streams: Streams) -> int:
     """Put the hook or the section in, once, and print what that changes; always 0."""
-    host, file = _asked_for(options)
+    host, base, name = _asked_for(options)
     if host is None:
-        _edit(
-            file,
-            partial(config_file.with_section, file=project_at(file.base).settings.file),
-            options,
-            streams,
-        )
-    elif _edit(file, partial(config_file.added, host.name, host.config), options, streams):
+        _edit(base, name, partial(with_section, file=project_at(base).settings.file), options, streams)
+    elif _edit(base, name, partial(added, host.name, host.config), options, streams):
         _tell_the_rest(host, options, streams)
     return 0
 
 
 def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     """Take the hook or the section out, and print what that changes; 0 although there was none."""
-    host, file = _asked_for(options)
-    take_out = partial(config_file.removed, host.name, host.config) if host else config_file.without_section
-    _edit(file, lambda old: None if old is None else take_out(old), options, streams)
+    host, base, name = _asked_for(options)
+    take_out = partial(removed, host.name, host.config) if host else without_section
+    _edit(base, name, lambda old: None if old is None else take_out(old), options, streams)
     return 0
 
 
-class ConfigFile(NamedTuple):
-    """A file below a folder.
-
-    :ivar base: the folder, which is there.
-    :ivar name: the file's path below it.
-    :ivar shown: how to name the file to a person.
-    """
-
-    base: Path
-    name: str
-    shown: str
-
-    @property
-    def path(self) -> Path:
-        """Where the file is, or would be, links followed: they stay links.
-
-        :raises UsageError: when that is not below the folder.
-        """
-        path = Path(os.path.realpath(self.base / self.name))
-        if not path.is_relative_to(os.path.realpath(self.base)):
-            raise self.refusal(f"a symbolic link points outside {self.base}: edit {path} by hand")
-        return path
-
-    def refusal(self, why: object) -> UsageError:
-        """The error that says why nothing was done."""
-        return UsageError(f"{self.shown}: {why} (nothing was changed)")
-
-
-def _asked_for(options: argparse.Namespace) -> tuple[Host | None, ConfigFile]:
-    """The host, None for ``AGENTS.md``, and the file to change.
+def _asked_for(options: argparse.Namespace) -> tuple[Host | None, Path, str]:
+    """The host, None for ``AGENTS.md``; the folder of the file to change, and the file's path below it.
 
     :raises UsageError: for options that name neither, an unknown host, or ``AGENTS.md`` of a user.
     """
@@ -84,73 +56,74 @@ def _asked_for(options: argparse.Namespace) -> tuple[Host | None, ConfigFile]:
     if options.agents_md and options.user:
         raise UsageError("--agents-md is for one project: leave --user out")
     if options.agents_md:
-        return None, ConfigFile(root_of(Path.cwd()), config_file.NAME, config_file.NAME)
+        return None, root_of(Path.cwd()), _AGENTS
     try:
         host = host_named(options.host)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if not options.user:
-        return host, ConfigFile(root_of(Path.cwd()), host.config.project, host.config.project)
-    name = host.config.user or host.config.project
-    return host, ConfigFile(Path(os.path.expanduser("~")), name, f"~/{name}")
+    if options.user:
+        return host, Path(os.path.expanduser("~")), host.config.user or host.config.project
+    return host, root_of(Path.cwd()), host.config.project
 
 
 def _edit(
-    file: ConfigFile,
+    base: Path,
+    name: str,
     change: Callable[[str | None], str | None],
     options: argparse.Namespace,
     streams: Streams,
 ) -> bool:
-    """Change the file's text, and show the difference; None stands for no file.
+    """Change the text of a file, and show the difference; None stands for no file.
 
     :returns: whether it had to be changed.
     :raises UsageError: when that cannot be done; the file is then as it was.
     """
+    shown = f"~/{name}" if options.user else name
     try:
-        old = _content_of(file)
+        path = Path(os.path.realpath(base / name))  # links stay links
+        if not path.is_relative_to(os.path.realpath(base)):
+            raise ConfigError(f"a symbolic link points outside {base}: edit {path} by hand")
+        old = _content_of(path)
         new = change(old)
         if new != old and not options.dry_run:
-            _write(file, new)
+            _write(base, name, path, new)
     except (ConfigError, UnicodeDecodeError) as error:
-        raise file.refusal(error) from None
+        raise UsageError(f"{shown}: {error} (nothing was changed)") from None
     except OSError as error:
-        raise file.refusal(f"cannot be changed: {error.strerror}") from None
+        raise UsageError(f"{shown}: cannot be changed: {error.strerror} (nothing was changed)") from None
     if new == old:
-        streams.say(f"nothing to change: {file.shown}")
+        streams.say(f"nothing to change: {shown}")
         return False
-    streams.say(_difference(file.shown, old, new))
-    streams.say("nothing was written (--dry-run)" if options.dry_run else f"{options.name}ed: {file.shown}")
+    streams.say(_difference(shown, old, new))
+    streams.say("nothing was written (--dry-run)" if options.dry_run else f"{options.name}ed: {shown}")
     return True
 
 
-def _content_of(file: ConfigFile) -> str | None:
-    """The file's text, line ends as they are; None if there is no such file.
-
-    :raises UsageError: when it must not be written.
-    """
+def _content_of(path: Path) -> str | None:
+    """The file's text, line ends as they are; None if there is no such file."""
     try:
-        mode = os.stat(file.path).st_mode
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        raise file.refusal("not a regular file of a configuration; move it away")
+        raise ConfigError("not a regular file of a configuration; move it away")
     if not mode & 0o222:  # the mode counts for the superuser, too: it was set for a reason
-        raise file.refusal("read-only; make it writable first")
-    return file.path.read_bytes().decode()
+        raise ConfigError("read-only; make it writable first")
+    return path.read_bytes().decode()
 
 
-def _write(file: ConfigFile, text: str | None) -> None:
+def _write(base: Path, name: str, path: Path, text: str | None) -> None:
     """Write the text; for None remove the file, and the folders below the base that it leaves empty."""
     if text is None:
-        os.unlink(file.path)
+        os.unlink(path)
         with contextlib.suppress(OSError):  # something else is in it
-            for folder in list(Path(file.name).parents)[:-1]:
-                (file.base / folder).rmdir()
+            for folder in list(Path(name).parents)[:-1]:
+                (base / folder).rmdir()
         return
-    file.path.parent.mkdir(parents=True, exist_ok=True)
-    files.write(file.path, [text])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, [text])
     if text.startswith("#!"):
-        os.chmod(file.path, file.path.stat().st_mode | 0o111)
+        os.chmod(path, path.stat().st_mode | 0o111)
 
 
 def _difference(name: str, old: str | None, new: str | None) -> str:
@@ -172,3 +145,119 @@ def _tell_the_rest(host: Host, options: argparse.Namespace, streams: Streams) ->
         streams.complain(f"{host.config.home} is set: {host.title} reads its configuration from {moved}")
     if shutil.which("loop-close") is None:
         streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")
+
+
+# --- our hook in a host's configuration file: texts in, texts out
+
+_INDENTED = re.compile(r'\n([ \t]+)"')
+
+
+def added(host: str, config: Config, text: str | None) -> str:
+    """The text with our hook under every event; one that has it already is returned unchanged.
+
+    :param text: None for no file yet.
+    :raises ConfigError: when it cannot be added.
+    """
+    if config.script:
+        if text is None or _runs_hook(host, text):
+            return text or config.script
+        raise ConfigError(
+            "this hook is not from loop-close; to use both, make it pass its standard input to"
+            f" `{command_line(host)}` and print that command's output"
+        )
+    document = dict(config.beside) if text is None else _parsed(config, text)
+    config.check(document)
+    hooks = _typed(document.setdefault("hooks", {}), dict, "hooks")
+    missing = [event for event in config.events if not _runs_hook(host, json.dumps(hooks.get(event)))]
+    for event in missing:
+        _typed(hooks.setdefault(event, []), list, f"hooks.{event}").append(config.entry)
+    return _written(document, text or "") if missing else text or ""
+
+
+def removed(host: str, config: Config, text: str) -> str | None:
+    """The text without the entries that we added; None if nothing else is in it.
+
+    :raises ConfigError: when the text is invalid, or a person edited our hook.
+    """
+    if config.script:
+        left = None if text == config.script else text
+    else:
+        document = _parsed(config, text)
+        hooks = _typed(document.get("hooks", {}), dict, "hooks")
+        ours = [event for event, entries in hooks.items() if config.entry in (entries or ())]
+        for event in ours:
+            hooks[event] = [entry for entry in hooks[event] if entry != config.entry]
+            if not hooks[event]:
+                del hooks[event]
+        if not hooks:
+            document.pop("hooks", None)
+        is_ours = document in ({}, config.beside)
+        left = text if not ours else None if is_ours else _written(document, text)
+    if left is not None and _runs_hook(host, left):
+        raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(host)}` by hand")
+    return left
+
+
+def _runs_hook(host: str, text: str) -> bool:
+    """Whether a line of a program, or of JSON, runs our hook for the host."""
+    pattern = rf"(?m)^(?!\s*#).*(?<![\w-])loop[-_]close(\.exe)?\\?[\"']? +hook +--host[ =]{host}(?![\w-])"
+    return re.search(pattern, text.replace("\\n", "\n")) is not None
+
+
+def _parsed(config: Config, text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text.removeprefix("\ufeff"), type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        by_hand = json.dumps({"hooks": {event: [config.entry] for event in config.events}})
+        raise ConfigError(f"not plain JSON ({error}); fix it, or add the hook by hand: {by_hand}") from None
+
+
+def _typed(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind):
+        raise ConfigError(f"{name} is not {'a list' if kind is list else 'an object'}")
+    return value
+
+
+def _written(document: Mapping[str, Any], like: str) -> str:
+    """The document with the indent and line breaks of the text."""
+    indented = _INDENTED.search(like)
+    text = json.dumps(document, indent=indented[1] if indented else 2, ensure_ascii=False)
+    return f"{text}\n".replace("\n", "\r\n" if "\r\n" in like else "\n")
+
+
+# --- our section in ``AGENTS.md`` (https://agents.md)
+
+_AGENTS = "AGENTS.md"
+_BEGIN = "<!-- loop-close:begin (loop-close uninstall --agents-md removes this section) -->"
+_END = "<!-- loop-close:end -->"
+_SECTION = re.compile(r"<!-- loop-close:begin.*?<!-- loop-close:end -->\r?\n?", re.DOTALL)
+
+
+def with_section(text: str | None, file: str) -> str:
+    """The text of ``AGENTS.md`` with our section: in its place, else at the end.
+
+    :param file: the path of the next prompt.
+    """
+    section = f"""\
+{_BEGIN}
+## Is the work done?
+
+- After edits, run `loop-close check`. It runs all checks of this project. The work is done when it exits with 0.
+- If it exits with 1, read {code(redact(file))} before the next edit. It names each root cause, the probable place, a\
+ failing statement with its values, and what earlier edits changed.
+- 2: it could not tell; it says why. 3: the loop is stuck: say so, and ask a person. 4: tests were changed, and the old\
+ ones do not pass: restore them, or ask a person.
+{_END}
+"""
+    text = text or ""
+    if _SECTION.search(text):
+        return _SECTION.sub(lambda found: section, text)
+    return f"{text.rstrip()}\n\n{section}".lstrip()
+
+
+def without_section(text: str) -> str | None:
+    """The text without our section; None if nothing else is in it."""
+    if not _SECTION.search(text):
+        return text
+    rest = _SECTION.sub("", text).rstrip()
+    return f"{rest}\n" if rest else None
