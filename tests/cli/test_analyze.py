@@ -76,7 +76,7 @@ def test_standard_input_is_a_log(tmp_path, words):
 def test_several_logs_are_of_one_run(tmp_path):
     put(tmp_path, "a", CRASH)
     put(tmp_path, "b", OTHER)
-    done = analyze(tmp_path, "a", "--budget", "900", "-", "b", data=TYPES.encode())
+    done = analyze(tmp_path, "--budget", "900", "a", "-", "b", data=TYPES.encode())
     assert done.returncode == 1
     for said in (b"KeyError", b"bad coupon", b"name-defined"):
         assert said in done.stdout

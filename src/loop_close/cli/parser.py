@@ -27,9 +27,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="name", parser_class=Parser)
     for each in COMMANDS:
         epilog = f"exit codes: {each.codes}, 64 wrong usage, 70 internal error of loop-close"
-        usage = each.usage or None
+        short = each.about.partition(". ")[0].removesuffix(".")
         added = commands.add_parser(
-            each.name, help=each.summary, description=each.about, epilog=epilog, usage=usage
+            each.name, help=short, description=each.about, epilog=epilog, usage=each.usage or None
         )
         for names, details in each.options:
             added.add_argument(*names, **details)
@@ -37,17 +37,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     # By hand, as versions of Python differ in what they make of ``--`` before words that are not ours.
     at = words.index("--") if words[:1] == ["run"] and "--" in words else len(words)
     options, unknown = parser.parse_known_args(words[:at])
-    if hasattr(options, "files"):  # argparse takes no more files after an option
-        options.files = [*options.files, *filter(_is_file, unknown)]
-        unknown = [word for word in unknown if not _is_file(word)]
     if unknown:
         options.parser.error(f"unknown option or argument: {' '.join(unknown)}")
     options.words = words[at + 1 :]
     return options
-
-
-def _is_file(word: str) -> bool:
-    return word == "-" or not word.startswith("-")
 
 
 def command_of(name: str) -> Callable[[argparse.Namespace, Streams], int]:
@@ -132,14 +125,13 @@ _INSTALL = (
 class Command(NamedTuple):
     """A command.
 
-    :ivar summary: shown among the other commands; ``about``: with its own options.
+    :ivar about: its first sentence is shown among the other commands.
     :ivar options: that it takes.
     :ivar codes: its exit codes beside those that all commands have.
     :ivar module: that has its function; empty for the one of its name.
     """
 
     name: str
-    summary: str
     about: str
     options: tuple[Option, ...] = ()
     codes: str = "0 done"
@@ -151,9 +143,9 @@ _STATES = "0 done, 1 failing, 2 unknown, 3 stuck, 4 green but a person must acce
 COMMANDS = (
     Command(
         "check",
-        "run the checks and say whether the work is done",
-        "Runs each check that has no green result on the present files, and writes the next prompt over all of them."
-        " The checks are those of [tool.loop-close.checks], or pytest.",
+        "Runs the checks and says whether the work is done. Runs each check that has no green result on the present"
+        " files, and writes the next prompt over all of them. The checks are those of [tool.loop-close.checks], or"
+        " pytest.",
         (
             _option("names", nargs="*", metavar="NAME", help="run only these checks (default: all)"),
             _option("--worker", metavar="ID", help=argparse.SUPPRESS),
@@ -162,15 +154,14 @@ COMMANDS = (
     ),
     Command(
         "status",
-        "show whether the work is done, as loop-close check says",
-        "Shows whether every check is green on the present files, and where the loop stands. Runs nothing.",
+        "Shows whether the work is done. That is, whether every check is green on the present files, and where the"
+        " loop stands. Runs nothing.",
         (_JSON,),
         codes=_STATES,
         module="cli.check",
     ),
     Command(
         "accept",
-        "accept changed test files as the new baseline",
         "Makes the present test files the baseline. Without a file, shows which files differ. Refused inside a hook,"
         " inside drive, and in the shell of an agent.",
         (
@@ -182,21 +173,18 @@ COMMANDS = (
     ),
     Command(
         "prompt",
-        "print the last next prompt again",
-        "Prints the last next prompt. Runs nothing.",
+        "Prints the last next prompt again. Runs nothing.",
         module="cli.check",
     ),
     Command(
         "run",
-        "run a command and write the next prompt from its output",
         "Runs a command, passes its output through, and writes nextprompt.md.",
         codes="that of the command",
         usage="loop-close run [-h] -- CMD [ARG ...]",
     ),
     Command(
         "analyze",
-        "read logs or JUnit XML and print the next prompt, or a summary of a directory",
-        "Reads logs of tests, checkers and Python programs, and prints the next prompt: the logs count as one run. Of"
+        "Reads logs of tests, checkers and Python programs, and prints the next prompt. The logs count as one run. Of"
         " a directory each log counts as a run, and a summary is printed: the root causes of all logs, the most"
         " frequent first. Records nothing.",
         (
@@ -224,21 +212,19 @@ COMMANDS = (
     ),
     Command(
         "history",
-        "list the recorded runs",
         "Lists the recorded runs, the newest last.",
         (_number("--limit", "N", "show the last N runs (default: 20; with --json: all)"), _JSON),
     ),
     Command(
         "explain",
-        "show the signals of the loop",
         "Shows the facts that explain why the loop does not advance, with the runs and tests that show them.",
         (_JSON,),
         module="cli.history",
     ),
     Command(
         "report",
-        "write the recorded runs as an HTML page",
-        "Writes tests over runs, root causes, edits and signals as one HTML file that loads nothing.",
+        "Writes the recorded runs as one HTML page. It shows tests over runs, root causes, edits and signals, and loads"
+        " nothing.",
         (
             _option("--html", metavar="PATH", required=True, help="write the page to this file"),
             _number("--limit", "N", "show the last N runs (default: 500)"),
@@ -247,14 +233,13 @@ COMMANDS = (
     ),
     Command(
         "reset",
-        "delete the recorded runs",
         "Deletes the recorded runs without asking and prints how many there were.",
         module="cli.history",
     ),
     Command(
         "merge",
-        "put reports of shards, environments and CI jobs together into one next prompt",
-        "Reads JSON reports (pytest --loop-close-json), JUnit XML and folders of both, in any order.",
+        "Puts reports of shards, environments and CI jobs together into one next prompt. Reads JSON reports (pytest"
+        " --loop-close-json), JUnit XML and folders of both, in any order.",
         (
             _option(
                 "paths", nargs="+", metavar="PATH", help="a report, a JUnit XML file, or a folder of them"
@@ -278,9 +263,9 @@ COMMANDS = (
     ),
     Command(
         "emit",
-        "write a JSON report in a format of CI systems",
-        "Reads a JSON report (pytest --loop-close-json, loop-close merge --json) and prints it as the step summary or"
-        " annotations of GitHub Actions, as GitLab's code quality report or SARIF 2.1.0.",
+        "Prints a JSON report in a format of CI systems. Reads what pytest --loop-close-json or loop-close merge --json"
+        " wrote. The formats are the step summary and annotations of GitHub Actions, GitLab's code quality report, and"
+        " SARIF 2.1.0.",
         (
             _option("format", choices=_FORMATS, metavar="FORMAT", help=", ".join(_FORMATS)),
             _option("report", metavar="REPORT", help="a JSON report; - for standard input"),
@@ -296,31 +281,27 @@ COMMANDS = (
     ),
     Command(
         "hook",
-        "called by a coding agent: may it stop now?",
-        "Reads a hook event as JSON on standard input and writes the answer to standard output. The coding agent calls"
-        " it; loop-close install sets that up.",
+        "Answers a coding agent that asks whether it may stop. Reads a hook event as JSON on standard input and writes"
+        " the answer to standard output. loop-close install sets that up.",
         (_option("--host", required=True, metavar="NAME", help=_HOST),),
         codes="0, also on errors, because agents treat other codes as an answer",
         module="hook",
     ),
     Command(
         "install",
-        "add the hook to a coding agent, or a section to AGENTS.md",
         "Adds the hook to the configuration of a coding agent, or a section to AGENTS.md, and shows the diff.",
         _INSTALL,
     ),
     Command(
         "uninstall",
-        "remove the hook from a coding agent, or the section from AGENTS.md",
         "Removes what loop-close install has added, and shows the diff.",
         _INSTALL,
         module="cli.install",
     ),
     Command(
         "drive",
-        "run the checks and an agent in turn until the work is done",
-        "Runs the checks, gives the next prompt to an agent, and repeats until the work is done, the loop is stuck,"
-        " or a limit is reached. The agent is any command that reads a prompt and edits files. It gets the prompt on"
+        "Runs the checks and an agent in turn until the work is done, the loop is stuck, or a limit is reached. The"
+        " agent is any command that reads a prompt and edits files. It gets the prompt on"
         " standard input; if its command contains {prompt_file} or {prompt}, the file's path or the text is put there"
         " instead.",
         (
@@ -357,21 +338,18 @@ COMMANDS = (
     ),
     Command(
         "mcp",
-        "start the MCP server for coding agents",
-        "Serves its tools over the Model Context Protocol, on standard input and output. Requires: pip install"
-        " 'pytest-loop-close[mcp]'.",
+        "Serves tools to coding agents over the Model Context Protocol. On standard input and output. Requires: pip"
+        " install 'pytest-loop-close[mcp]'.",
         codes="0 end of input",
         module="cli.commands",
     ),
     Command(
         "detectors",
-        "list the detectors, most blocking first",
         "Lists the detectors, which find what is wrong in a run, most blocking first.",
         module="cli.commands",
     ),
     Command(
         "demo",
-        "run an example project with nine faults and show its prompt",
         "Runs pytest on an example project with nine faults and prints its next prompt.",
         module="cli.commands",
     ),
