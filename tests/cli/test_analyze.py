@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import CODE, environment, loop_close, loop_close_here
+from cli_harness import CODE, loop_close, loop_close_here
 
 import loop_close as package
 
@@ -146,10 +146,6 @@ def test_green_junit_is_0_and_standard_input_is_left(tmp_path):
     assert done.stdout == b"# The tests pass: 1 passed\n"
 
 
-def test_junit_of_standard_input(tmp_path):
-    assert b"test_a.py::test_one" in analyze(tmp_path, "--junit", "-", data=XML.encode()).stdout
-
-
 def validated(data):
     report = json.loads(data)
     schema = json.loads((Path(package.__file__).parent / "schema" / "report-1.json").read_text("utf-8"))
@@ -164,12 +160,6 @@ def test_json_is_of_the_schema_and_holds_the_prompt(tmp_path, log):
     report = validated(done.stdout)
     assert report["next_prompt"].encode() == analyze(tmp_path, "log").stdout
     assert (report["verdict"] == "green") == (done.returncode == 0)
-
-
-def test_prompt_is_utf_8_whatever_the_locale(tmp_path):
-    put(tmp_path, "log", CRASH.replace("tea", "thé"))
-    done = analyze(tmp_path, "log", env=environment(PYTHONIOENCODING="ascii"))
-    assert "thé" in done.stdout.decode()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are those of POSIX")

@@ -22,22 +22,6 @@ def test_example_is_run_in_a_folder_that_is_gone_afterwards(tmp_path):
     assert [p.name for p in temporary.iterdir() if p.name.startswith("loop-close-demo-")] == []
 
 
-@pytest.mark.slow
-def test_the_example_reaches_no_ci_system_and_no_shared_history(tmp_path):
-    summary = tmp_path / "summary.md"
-    users = environment(
-        GITHUB_ACTIONS="true",
-        GITHUB_STEP_SUMMARY=str(summary),
-        TOX_ENV_NAME="build",
-        LOOP_CLOSE_HISTORY="postgresql://127.0.0.1:1/runs",
-    )
-    done = loop_close("demo", cwd=tmp_path, env=users)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"::error" not in done.stdout
-    assert b"shared history" not in done.stdout
-    assert not summary.exists()
-
-
 def test_where_pytest_cannot_start_its_reason_is_shown(tmp_path):
     (tmp_path / "pytest.py").write_text("raise SystemExit('no pytest today')\n", encoding="utf-8")
     done = loop_close("demo", cwd=tmp_path, env=environment(PYTHONPATH=str(tmp_path)))

@@ -129,15 +129,6 @@ def test_wrong_usage(tmp_path, words, said):
     assert said in done.stderr.decode()
 
 
-def test_names_cannot_address_the_terminal_or_the_reader(tmp_path):
-    name = "a\x1b[31m\n::error::`x`.log"
-    put(tmp_path / "logs", name, RED)
-    for words in ([], ["--json"]):
-        shown = analyze(tmp_path, "logs", *words).stdout
-        assert b"\x1b" not in shown
-        assert b"\n::error" not in shown
-
-
 def processes_of(session):
     """Ids of the processes in a session."""
     for entry in Path("/proc").iterdir():

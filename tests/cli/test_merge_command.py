@@ -73,33 +73,12 @@ def test_shards_of_a_folder_are_one_prompt_with_a_command_for_this_machine(proje
     assert (report["counts"]["passed"], report["counts"]["failed"]) == (5, 1)
 
 
-@pytest.mark.slow
-def test_the_command_runs_the_failing_test_alone(project):
-    merged(project, "reports")
-    words = ["-q", "--loop-close-failed", "--loop-close-history=off"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=project, env=ALONE, capture_output=True
-    )
-    assert b"1 failed, 5 deselected" in done.stdout
-
-
 def test_what_cannot_be_read_is_named_and_kept(project, tmp_path):
     cut = tmp_path / "cut.json"
     cut.write_text((project / "reports/1/report.json").read_text()[:200])
     done = merged(project, "reports/2/report.json", "reports/3/report.json", cut)
     assert f"{cut}: it was not read: it is not JSON, or cut off" in done.stderr.decode()
     assert cut.exists()
-
-
-@pytest.mark.slow
-def test_junit_files_are_sources_of_their_own(project, tmp_path):
-    for name, words in (("py311", []), ("py312", ["-k", "not 3"])):
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={tmp_path / name}.xml", *words]
-        subprocess.run(command, cwd=project, env=ALONE, check=False, capture_output=True)
-    merged(project, tmp_path)
-    prompt = (project / "nextprompt.md").read_text()
-    assert "- `py311`: 1 test fails" in prompt
-    assert "- Green: `py312`" in prompt
 
 
 CASE = (

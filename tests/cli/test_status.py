@@ -1,8 +1,6 @@
 """``loop-close status``, ``accept`` and ``prompt`` in real projects, after real runs of ``loop-close check``."""
 
-import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -79,18 +77,6 @@ def test_status_changes_no_file(project):
     assert {p: p.read_bytes() for p in project.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.slow
-def test_a_loop_that_is_stuck_is_3(project):
-    check(project, 1)
-    for number in range(3):
-        put(project, "calc.py", f"{CALC.format('-')}\n\ndef unused():\n    return {number}\n")
-        code = 1 if number < 2 else 3
-        check(project, code)
-    code, shown, _ = called("status")
-    assert (code, shown.partition(":")[0]) == (3, "stuck")
-    assert "loop: 1 failing, 3 attempts, the last 3 without an advance" in shown
-
-
 def cheat(project):
     """A project that was done, and whose test was then changed along with the code."""
     put(project, "calc.py", CALC.format("+"))
@@ -120,19 +106,6 @@ def test_changed_tests_are_4_until_a_person_accepts_them(project):
     assert called("accept") == (0, "the tests are as they were\n", "")
     assert "accepted by a person: test_calc.py" in called("status")[1]
     check(project, 0)
-
-
-@pytest.mark.slow
-def test_all_changed_tests_are_accepted_at_once_with_how_many_are_committed(project):
-    cheat(project)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"]):
-        subprocess.run([*git, *words], cwd=project, check=True)
-    assert called("accept", "--all") == (
-        0,
-        "accepted: 1 file; 1 of those that differed equal HEAD\n",
-        "",
-    )
 
 
 @pytest.mark.parametrize(
@@ -182,14 +155,3 @@ def test_wrong_settings_are_unknown_and_refused(project):
     code, shown, errors = called("status")
     assert (code, shown) == (64, "")
     assert "budgets: unknown setting" in errors
-
-
-def test_status_and_the_tool_of_mcp_are_the_same(project):
-    pytest.importorskip("mcp")
-    from loop_close import gate, mcp
-    from loop_close.prompt.report_json import state_document
-
-    check(project, 1)
-    made = state_document(gate.state(project), gate.loop_of(project / ".loop-close" / "history.sqlite3"))
-    assert json.loads(json.dumps(made)) == document("status")[1]
-    assert mcp.state_document is state_document
