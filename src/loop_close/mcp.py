@@ -1,11 +1,12 @@
 """``loop-close mcp``: the server that hosts of agents speak to, on standard input and output.
 
-Each tool is a record of its arguments and a function: the schema and the check of a call follow from the record.
+Each tool is a function: its name, docstring and parameters are what the host is told, and what a call is checked by.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import logging
 import os
@@ -14,7 +15,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeAlias, cast, get_type_hints
 
 import anyio
 import anyio.lowlevel
@@ -87,73 +88,64 @@ def answer(
     )
 
 
-# --- the arguments of the tools
-
-
-class _Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool takes."""
-
-
-class CloseArguments(_Arguments, frozen=True):
-    """Those of ``loop_close``."""
-
-    stdout: Annotated[
-        str, Meta(description="Output of the command. Only the last 1,000,000 characters are read.")
-    ] = ""
-    stderr: Annotated[
-        str, Meta(description="Standard error of the command, if it is separate from stdout.")
-    ] = ""
-    exit_code: Annotated[int | None, Meta(description="Exit code of the command. Omit it if unknown.")] = None
-    source: Annotated[str, Meta(description="Name of the source of this run.")] = "output"
-    detectors: Annotated[
-        tuple[str, ...], Meta(description="Only these detectors look at the output (default: all).")
-    ] = ()
-    budget: Annotated[
-        int, Meta(ge=MIN_BUDGET, le=50_000, description="Maximum length of the prompt in tokens.")
-    ] = DEFAULT_BUDGET
-
-
-class HistoryArguments(_Arguments, frozen=True):
-    """Those of ``loop_history``."""
-
-    limit: Annotated[int, Meta(ge=1, le=200, description="Number of runs.")] = 20
-
-
-class RunArguments(_Arguments, frozen=True):
-    """Those of ``loop_run``."""
-
-    time_limit: Annotated[int, Meta(ge=1, le=3_600, description="Time limit for the checks in seconds.")] = (
-        600
-    )
-
-
 # --- the tools
 
 
-def close(given: CloseArguments) -> types.CallToolResult:
-    """The report on the streams and exit code of a command; the same input gives the same answer."""
+def loop_close(
+    *,
+    stdout: Annotated[
+        str, Meta(description="Output of the command. Only the last 1,000,000 characters are read.")
+    ] = "",
+    stderr: Annotated[
+        str, Meta(description="Standard error of the command, if it is separate from stdout.")
+    ] = "",
+    exit_code: Annotated[
+        int | None, Meta(description="Exit code of the command. Omit it if unknown.")
+    ] = None,
+    source: Annotated[str, Meta(description="Name of the source of this run.")] = "output",
+    detectors: Annotated[
+        tuple[str, ...], Meta(description="Only these detectors look at the output (default: all).")
+    ] = (),
+    budget: Annotated[
+        int, Meta(ge=MIN_BUDGET, le=50_000, description="Maximum length of the prompt in tokens.")
+    ] = DEFAULT_BUDGET,
+) -> types.CallToolResult:
+    """Read the output of a test command, type checker or linter.
+
+    Returns what is wrong, grouped by root cause, and what to do next. No side effects: the same input gives the same
+    answer.
+    """
     known = {detector.id: detector for detector in DEFAULT_DETECTORS}
-    if not set(given.detectors) <= known.keys():
+    if not set(detectors) <= known.keys():
         raise ToolError(f"loop_close: unknown name in detectors; known names: {', '.join(known)}")
-    source = one_line(clean(given.source), _MAX_NAME)
-    root = root_in((given.stdout, given.stderr))
-    observation = observe(given.stdout, given.stderr, given.exit_code, root=root, source=source)
-    report = report_of(observation, detectors=[known[name] for name in given.detectors or known])
-    prompt = compose(report, DEFAULT_SECTIONS, budget=given.budget)
+    observation = observe(
+        stdout,
+        stderr,
+        exit_code,
+        root=root_in((stdout, stderr)),
+        source=one_line(clean(source), _MAX_NAME),
+    )
+    report = report_of(observation, detectors=[known[name] for name in detectors or known])
+    prompt = compose(report, DEFAULT_SECTIONS, budget=budget)
     return answer(prompt, bounded(report_document(report, prompt)))
 
 
-def status(given: _Arguments) -> types.CallToolResult:
-    """What ``loop-close status`` shows, and ``status --json`` prints, of the project in the working directory."""
+def loop_status() -> types.CallToolResult:
+    """Say whether every check is green on the present files, and where the loop is.
+
+    Returns what `loop-close status --json` prints. Runs nothing.
+    """
     project = project_at()
     state, loop = gate.state(project.root), gate.loop_of(project.history)
     meta = progress_meta(loop, is_green=state.verdict == "done", stuck_after=project.settings.stuck_after)
     return answer("\n".join(lines_of(state, loop)), state_document(state, loop), meta)
 
 
-def history(given: HistoryArguments) -> types.CallToolResult:
-    """The last runs, the newest last."""
-    runs = read(project_at(), lambda store: store.runs(given.limit))
+def loop_history(
+    *, limit: Annotated[int, Meta(ge=1, le=200, description="Number of runs.")] = 20
+) -> types.CallToolResult:
+    """List the recorded test runs, newest last, with their results. Runs nothing."""
+    runs = read(project_at(), lambda store: store.runs(limit))
     documents = [
         {
             "run": each.number,
@@ -168,15 +160,25 @@ def history(given: HistoryArguments) -> types.CallToolResult:
     return answer(table_of(runs), bounded({"schema": "loop-close.runs/2", "runs": documents}))
 
 
-async def run_checks(given: RunArguments, context: _Context) -> types.CallToolResult:
-    """Run ``loop-close check`` in the project of the working directory, and answer with the prompt and the state."""
+async def loop_run(
+    context: _Context,
+    *,
+    time_limit: Annotated[
+        int, Meta(ge=1, le=3_600, description="Time limit for the checks in seconds.")
+    ] = 600,
+) -> types.CallToolResult:
+    """Run the project's checks as `loop-close check` does.
+
+    Returns the next prompt (what is broken, by root cause) and whether the work is done. The caller cannot choose the
+    command.
+    """
     root = root_of(Path.cwd())
-    code, printed = await _run_checks(root, given.time_limit, context)
+    code, printed = await _run_checks(root, time_limit, context)
     is_late = code is None
-    seen: types.CallToolResult = await anyio.to_thread.run_sync(status, _Arguments())
+    seen: types.CallToolResult = await anyio.to_thread.run_sync(loop_status)
     prompt = await anyio.to_thread.run_sync(prompt_of, root)
     output = "" if prompt and not is_late else clean(printed, _MAX_OUTPUT)
-    late = f"The checks did not finish within {given.time_limit} seconds and were stopped."
+    late = f"The checks did not finish within {time_limit} seconds and were stopped."
     state = getattr(seen.content[0], "text", "")
     said = [late * is_late, prompt, "\n".join(fence(output)) if output else "", state]
     document = {
@@ -190,66 +192,39 @@ async def run_checks(given: RunArguments, context: _Context) -> types.CallToolRe
     return answer("\n\n".join(filter(None, said)), document, seen.meta)
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool.
-
-    :ivar takes: the record of its arguments.
-    :ivar work: its function; None for ``loop_run``, which is asynchronous and changes files.
-    """
-
-    name: str
-    title: str
-    description: str
-    takes: type[_Arguments]
-    work: Callable[[Any], types.CallToolResult] | None = None
+#: The tools with their titles. The last one runs the checks, which is arbitrary code.
+_TITLES: Mapping[Callable[..., Any], str] = {
+    loop_close: "Read test output",
+    loop_status: "Is the work done?",
+    loop_history: "Earlier test runs",
+    loop_run: "Run the checks",
+}
+_TOOLS = {work.__name__: work for work in _TITLES}
 
 
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        name="loop_close",
-        title="Read test output",
-        description="Reads the output of a test command, type checker or linter. Returns what is wrong, grouped by root"
-        " cause, and what to do next. No side effects: the same input gives the same answer.",
-        takes=CloseArguments,
-        work=close,
-    ),
-    Tool(
-        name="loop_status",
-        title="Is the work done?",
-        description="Returns whether every check is green on the present files, and where the loop is: what"
-        " `loop-close status --json` prints. Runs nothing.",
-        takes=_Arguments,
-        work=status,
-    ),
-    Tool(
-        name="loop_history",
-        title="Earlier test runs",
-        description="Lists the recorded test runs, newest last, with their results. Runs nothing.",
-        takes=HistoryArguments,
-        work=history,
-    ),
-    Tool(
-        name="loop_run",
-        title="Run the checks",
-        description="Runs the project's checks as `loop-close check` does, and returns the next prompt (what is broken,"
-        " by root cause) and whether the work is done. The caller cannot choose the command.",
-        takes=RunArguments,
-    ),
-)
+def _arguments_of(work: Callable[..., Any]) -> type[msgspec.Struct]:
+    """The record of a tool's arguments, from the parameters of its function."""
+    hints = get_type_hints(work, include_extras=True)
+    given = [
+        (each.name, hints[each.name], each.default)
+        for each in inspect.signature(work).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    ]
+    return msgspec.defstruct("Arguments", given, forbid_unknown_fields=True)
 
 
-def checked(tool: Tool, given: Mapping[str, Any] | None) -> Any:
+def _checked(name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The arguments of a call; null counts as not given.
 
     :raises ToolError: naming the argument that does not exist or cannot have its value.
     """
+    takes = _arguments_of(_TOOLS[name])
     try:
-        return msgspec.convert(
-            {name: value for name, value in (given or {}).items() if value is not None}, tool.takes
-        )
+        kept = {key: value for key, value in (given or {}).items() if value is not None}
+        return msgspec.structs.asdict(msgspec.convert(kept, takes))
     except msgspec.ValidationError as error:
-        names = ", ".join(tool.takes.__struct_fields__) or "none"
-        raise ToolError(f"{tool.name}: {error}; its arguments: {names}") from None
+        names = ", ".join(takes.__struct_fields__) or "none"
+        raise ToolError(f"{name}: {error}; its arguments: {names}") from None
 
 
 def bounded(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,7 +305,16 @@ def serve(streams: Streams) -> int:
 
 
 async def _serve(streams: Streams) -> int:
-    server = _Calls().server()
+    server: Server[Any] = Server(
+        "loop-close",
+        version=__version__,
+        title="loop-close",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_list_tools,
+        on_call_tool=partial(_call, anyio.Lock()),
+        on_list_resources=_list_resources,
+        on_read_resource=_read_resource,
+    )
     async with anyio.create_task_group() as tasks:
         ended: list[int] = []
         await tasks.start(partial(_until_signal, tasks.cancel_scope, ended))
@@ -359,67 +343,47 @@ async def _until_signal(
             scope.cancel()
 
 
-class _Calls:
-    """What the server keeps between calls: whether the checks are running."""
+async def _call(
+    lock: anyio.Lock, context: _Context, params: types.CallToolRequestParams
+) -> types.CallToolResult:
+    """Answer a call.
 
-    def __init__(self) -> None:
-        self._is_running = False
-
-    def server(self) -> Server[Any]:
-        """The server of the protocol, for both of its eras."""
-        return Server(
-            "loop-close",
-            version=__version__,
-            title="loop-close",
-            instructions=INSTRUCTIONS,
-            on_list_tools=_list_tools,
-            on_call_tool=self._call,
-            on_list_resources=_list_resources,
-            on_read_resource=_read_resource,
-        )
-
-    async def _call(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = next((tool for tool in TOOLS if tool.name == params.name), None)
-        if tool is None:
-            named = ", ".join(tool.name for tool in TOOLS)
-            raise MCPError(types.INVALID_PARAMS, f"unknown tool; known tools: {named}")
-        try:
-            return await self._answer(tool, checked(tool, params.arguments), context)
-        except _EXPECTED as error:
-            why = str(error)
-        except Exception as fault:
-            why = f"internal error of loop-close: {fault_text(fault)}"
-        content = types.TextContent(type="text", text=one_line(clean(why), _MAX_ERROR))
-        return types.CallToolResult(content=[content], is_error=True)
-
-    async def _answer(self, tool: Tool, arguments: Any, context: _Context) -> types.CallToolResult:
-        if tool.work is not None:
-            done: types.CallToolResult = await anyio.to_thread.run_sync(tool.work, arguments)
+    :param lock: held while the checks run.
+    """
+    if params.name not in _TOOLS:
+        raise MCPError(types.INVALID_PARAMS, f"unknown tool; known tools: {', '.join(_TOOLS)}")
+    try:
+        given, work = _checked(params.name, params.arguments), _TOOLS[params.name]
+        if work is not loop_run:
+            done: types.CallToolResult = await anyio.to_thread.run_sync(partial(work, **given))
             return done
-        if self._is_running:
+        if lock.locked():
             raise ToolError("the checks are already running; loop_status shows when they are done")
-        self._is_running = True
-        try:
-            return await run_checks(arguments, context)
-        finally:
-            self._is_running = False
+        async with lock:
+            return await loop_run(context, **given)
+    except _EXPECTED as error:
+        why = str(error)
+    except Exception as fault:
+        why = f"internal error of loop-close: {fault_text(fault)}"
+    content = types.TextContent(type="text", text=one_line(clean(why), _MAX_ERROR))
+    return types.CallToolResult(content=[content], is_error=True)
 
 
 async def _list_tools(context: _Context, params: object) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+    return types.ListToolsResult(tools=[*map(_described, _TITLES)])
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described(work: Callable[..., Any]) -> types.Tool:
     # Checks are arbitrary code: what they do to files and to the network is unknown.
-    runs = tool.work is None
-    (schema,) = msgspec.json.schema_components([tool.takes])[1].values()
+    runs = work is loop_run
+    (schema,) = msgspec.json.schema_components([_arguments_of(work)])[1].values()
     return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
+        name=work.__name__,
+        title=_TITLES[work],
+        description=" ".join((inspect.getdoc(work) or "").split()),
         input_schema={"type": "object", "properties": schema["properties"], "additionalProperties": False},
         annotations=types.ToolAnnotations(
-            title=tool.title,
+            title=_TITLES[work],
             read_only_hint=not runs,
             destructive_hint=runs,
             idempotent_hint=not runs,
