@@ -47,7 +47,7 @@ def page(bench: Bench) -> Iterator[Row]:
     target, made = bench.folder / "page.html", rows(runs, tests)
     scenario = f"{runs:,} runs, {tests:,} tests"
     start = time.process_time()
-    shown = timeline(made, limit=runs)
+    shown = timeline(made)
     text = page_of(shown)
     spent = time.process_time() - start
     target.write_text(text, encoding="utf-8")

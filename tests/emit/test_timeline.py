@@ -135,7 +135,7 @@ def test_hostile_names_are_no_markup_and_no_credentials(name):
 
 
 def test_bounds_leave_out_the_oldest_runs():
-    found = timeline([entry(number) for number in range(1, MAX_RUNS + 11)], limit=MAX_RUNS + 5)
+    found = timeline([entry(number) for number in range(1, MAX_RUNS + 11)])
     assert (len(found["runs"]), found["runs"][0]["number"], found["leftOut"]) == (MAX_RUNS, 11, [10, 0, 0])
 
 

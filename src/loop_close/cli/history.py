@@ -126,14 +126,13 @@ def _signals(store: Store) -> tuple[Signal, ...]:
 
 def report(options: argparse.Namespace, streams: Streams) -> int:
     """Write the recorded runs as a page; always 0."""
-    from loop_close.page import BEGINNING, RUNS, latest_causes, page_of, timeline
+    from loop_close.page import BEGINNING, latest_causes, page_of, timeline
 
     project = project_at()
     check_target(options.html, "--html", lambda path: files.begins_with(path, (BEGINNING,)))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
     state, latest = gate.state(project.root), latest_causes(project.root, runs)
-    limit = options.limit or RUNS
-    shown = timeline(runs, project.root.name, state=state, signals=fired, latest=latest, limit=limit)
+    shown = timeline(runs, project.root.name, state=state, signals=fired, latest=latest)
     try:
         files.write(Path(options.html), [page_of(shown)])
     except OSError as error:

@@ -225,10 +225,7 @@ COMMANDS = (
         "report",
         "Writes the recorded runs as one HTML page. It shows tests over runs, root causes, edits and signals, and loads"
         " nothing.",
-        (
-            _option("--html", metavar="PATH", required=True, help="write the page to this file"),
-            _number("--limit", "N", "show the last N runs (default: 500)"),
-        ),
+        (_option("--html", metavar="PATH", required=True, help="write the page to this file"),),
         module="cli.history",
     ),
     Command(

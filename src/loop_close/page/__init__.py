@@ -28,8 +28,8 @@ from loop_close.text import code, one_line
 
 #: How a page of ours begins: no other file is replaced.
 BEGINNING = "<!doctype html>\n<!-- loop-close report -->"
-#: How many runs a page shows by default, and how many at most.
-RUNS, MAX_RUNS = 500, 2_000
+#: How many runs a page shows.
+MAX_RUNS = 500
 #: Outcomes of a test in a run, by letter: word and glyph. ``Q``: not among the failures of a complete run.
 OUTCOMES: Mapping[str, tuple[str, str]] = {
     "F": ("failed", "×"),
@@ -71,19 +71,18 @@ def timeline(
     state: State | None = None,
     signals: Sequence[Signal] = (),
     latest: Iterable[Cause] = (),
-    limit: int = RUNS,
 ) -> dict[str, Any]:
     """The data of the page: tests over runs, the oldest run first, the tests that fail now first.
 
     Each run is a column, each test that failed at least once a row with a letter of :data:`OUTCOMES` for each run, each
     root cause a band. Runs, tests and causes name each other by their indexes.
 
-    :param runs: the oldest first; the last ones are shown, :data:`MAX_RUNS` at most.
+    :param runs: the oldest first; the last :data:`MAX_RUNS` are shown.
     :param state: what the gate says; ``signals`` those of the loop.
     :param latest: the root causes of the report of the last run, which knows more of them than its row.
     :returns: ``leftOut`` is how many runs, tests and causes the bounds leave out.
     """
-    omitted = max(0, len(runs) - min(limit, MAX_RUNS))
+    omitted = max(0, len(runs) - MAX_RUNS)
     runs = runs[omitted:]
     sources = [*dict.fromkeys(map(_source_of, runs))]
     current = {_source_of(run): number for number, run in enumerate(runs) if run.is_finished}.values()
