@@ -14,6 +14,7 @@ from pathlib import Path
 from loop_close import baseline, files, gate
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
 from loop_close.cli import FAULT, INSIDE, Streams, UsageError, project_at
+from loop_close.files import Targets
 from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
@@ -82,7 +83,10 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
         streams.complain(f"internal error of loop-close: {answer.fault}")
         return FAULT
     if has_run and is_agent and state.verdict in ("failing", "stuck"):
-        _show_prompt(root, streams)
+        try:  # in place of the output: an agent would read the file next
+            streams.put(_prompt_of(gate.targets_of(root)))
+        except UsageError as error:
+            streams.complain(str(error))
     elif has_run:
         for line in (answer.lines or ()) if answer is not None else ("the check was killed",):
             streams.say(line)
@@ -175,15 +179,6 @@ def _shown_on(streams: Streams) -> Callable[[bytes], object]:
     return lambda chunk: streams.put(decode(chunk))
 
 
-def _show_prompt(root: Path, streams: Streams) -> None:
-    """The prompt in place of the output: an agent would read the file next."""
-    path = gate.targets_of(root).prompt
-    try:
-        streams.put(files.without_signature(path.read_text(encoding="utf-8", errors="replace")))
-    except OSError as error:
-        streams.complain(f"cannot read {path}: {error.strerror or error}")
-
-
 # --- without a run: ``status``, ``accept`` and ``prompt``
 
 
@@ -246,18 +241,21 @@ def _refuse_agents(names: Sequence[str]) -> None:
 
 
 def prompt(options: argparse.Namespace, streams: Streams) -> int:
-    """Print the last prompt again.
+    """Print the last prompt again."""
+    streams.put(_prompt_of(project_at()))
+    return 0
 
-    :raises UsageError: where there is none.
+
+def _prompt_of(targets: Targets) -> str:
+    """The text of the last prompt.
+
+    :raises UsageError: where there is none of ours.
     """
-    targets = project_at()
     try:
         if not files.is_prompt(targets.prompt):
             raise UsageError(f"{targets.name} was not written by loop-close")
-        text = targets.prompt.read_text(encoding="utf-8", errors="replace")
+        return files.without_signature(targets.prompt.read_text(encoding="utf-8", errors="replace"))
     except FileNotFoundError:
         raise UsageError(f"there is no {targets.name}: run {gate.CHECK}") from None
     except OSError as error:
         raise UsageError(f"cannot read {targets.name}: {error.strerror or error}") from None
-    streams.put(files.without_signature(text))
-    return 0

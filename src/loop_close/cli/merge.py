@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 from pathlib import Path
 
@@ -23,7 +22,6 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     for option, path in (("-o", options.output), ("--json", options.json)):
         if path:
             check_target(path, option)
-    gc.disable()  # the process is over before there is anything to collect
     written = [os.path.realpath(path) for path in (options.output, options.json) if path]
     try:
         parts = read_paths(options.paths, written)

@@ -18,7 +18,6 @@ from loop_close.cli import Streams, UsageError, project_at
 if TYPE_CHECKING:
     from loop_close.app import Begun
     from loop_close.files import Targets
-    from loop_close.parts import Part
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
@@ -76,26 +75,16 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
 
 
 def _concluded(begun: Begun, done: Ended, words: Sequence[str], targets: Targets, folder: Path) -> list[str]:
-    from loop_close.app import terminal_lines
+    """Take up what its processes reported and what else it printed; the lines to show."""
+    from loop_close.app import printed, reported_in, terminal_lines
 
-    parts = parts_of(folder, done, targets.root, name_of(words))
+    parts, lost = reported_in(folder)
+    parts += printed(done.outputs, done.exit_code, parts, targets.root, _name_of(words), lost)
     scope = next((part.observation.selection for part in parts if part.context is not None), "")
     return terminal_lines(begun.conclude(parts, scope=scope, exit_code=done.exit_code), targets)
 
 
-def parts_of(folder: Path, done: Ended, root: Path, name: str) -> list[Part]:
-    """What the processes of a command reported; and what else it printed.
-
-    :param folder: where pytest in it wrote its reports.
-    :param name: of the command, for what only its output says.
-    """
-    from loop_close.app import printed, reported_in
-
-    parts, lost = reported_in(folder)
-    return [*parts, *printed(done.outputs, done.exit_code, parts, root, name, lost)]
-
-
-def name_of(words: Sequence[str]) -> str:
+def _name_of(words: Sequence[str]) -> str:
     """The name of the program that a command runs: ``mypy`` of ``.venv/bin/mypy src`` and ``python -m mypy src``."""
     first = os.path.basename(words[0]).removesuffix(".exe")
     is_module = first.startswith("python") and len(words) > 2 and words[1] == "-m"
