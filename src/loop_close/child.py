@@ -43,14 +43,12 @@ class Ended(Record, frozen=True, kw_only=True):
     :ivar outputs: the end of what it wrote to each channel.
     :ivar is_late: it was ended at its time limit.
     :ivar problems: why output could not be passed on, a line each.
-    :ivar is_mid_line: the last channel ends in the middle of a line.
     """
 
     returncode: int
     outputs: tuple[str, ...] = ()
     is_late: bool = False
     problems: tuple[str, ...] = ()
-    is_mid_line: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -141,7 +139,6 @@ def run(
         outputs=tuple(channel.tail.text() for channel in channels),
         is_late=is_late,
         problems=tuple(channel.problem for channel in channels if channel.problem),
-        is_mid_line=bool(channels) and channels[-1].tail.is_mid_line(),
     )
 
 

@@ -86,7 +86,6 @@ class Document(Record, frozen=True):
     summary: str
     verdict: str
     incomplete: str
-    stall_reason: str
     root_causes: tuple[Cause, ...]
     sources: tuple[Source, ...]
     evidence: tuple[Evidence, ...]
@@ -203,8 +202,9 @@ def findings(document: Document) -> list[Finding]:
         return Finding(cause, file, line, shortened(title, 300).replace("\n", " "), message, key)
 
     causes = list(document.root_causes)
-    if why := why_no_result(document):
-        causes.insert(0, Cause(id=_INCOMPLETE, kind=_INCOMPLETE, title="No complete result", message=why))
+    if document.verdict != "green" and (document.incomplete or not causes):
+        said = document.summary
+        causes.insert(0, Cause(id=_INCOMPLETE, kind=_INCOMPLETE, title="No complete result", message=said))
     found = [finding(each, each.place.file, each.place.line, each.title, _message(each)) for each in causes]
     for cause in causes:
         places = {("", 0), (cause.place.file, cause.place.line)}
@@ -214,18 +214,6 @@ def findings(document: Document) -> list[Finding]:
                 message = f"{shortened(each.snippet, _MESSAGE)}\nRoot cause: {cause.title}"
                 found.append(finding(cause, each.file, each.line, each.test or each.kind, message))
     return found
-
-
-def why_no_result(document: Document) -> str:
-    """Why a report is not green though no root cause says so; empty if one does.
-
-    :returns: why the run is incomplete, also if there are root causes: more may fail.
-    """
-    if document.verdict == "green":
-        return ""
-    if document.incomplete:
-        return f"The run is incomplete: {document.incomplete}"
-    return "" if document.root_causes else f"No result: {document.stall_reason}"
 
 
 def _message(cause: Cause) -> str:

@@ -31,9 +31,9 @@ from msgspec import Meta
 from loop_close import __version__, gate
 from loop_close.checks import root_of
 from loop_close.cli import UsageError, project_at
-from loop_close.cli.analyze import root_in
 from loop_close.cli.check import lines_of
 from loop_close.cli.history import edited_in, failing_of, read, table_of
+from loop_close.cli.results import root_in
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.files import UnusablePathError
 from loop_close.hook import prompt_of

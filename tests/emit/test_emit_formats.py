@@ -77,7 +77,6 @@ def test_no_credential_is_shown(name):
     raw = {
         "summary": secret,
         "verdict": "red",
-        "stall_reason": secret,
         "incomplete": secret,
         "root_causes": [
             {

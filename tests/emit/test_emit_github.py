@@ -99,7 +99,7 @@ def test_root_causes_come_first_and_the_tenth_counts_the_others():
 def test_green_has_no_annotation_and_a_run_without_result_has_one_without_file():
     assert error_annotations(document(exit_code=0, counts=Counts(passed=1))) == []
     (line,) = error_annotations(document(exit_code=5, counts=Counts()))
-    assert line == "::error title=loop-close%3A No complete result::No result: no tests collected"
+    assert line == "::error title=loop-close%3A No complete result::No tests collected"
 
 
 def test_properties_escape_colon_and_comma():

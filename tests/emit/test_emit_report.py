@@ -4,14 +4,12 @@ import contextlib
 import json
 
 import pytest
-from emit_harness import document
 from hypothesis import given
 from hypothesis import strategies as st
 from records import any_text, failure, observed
 
-from loop_close.emit import ReportError, document_of, parsed, why_no_result
+from loop_close.emit import ReportError, document_of, parsed
 from loop_close.judge import report_of
-from loop_close.model import Counts
 from loop_close.prompt.report_json import dump, report_document
 
 TEXT = "".join(dump(report_document(report_of(observed(failure(), failure(nodeid="t.py::b"))), "# x\n")))
@@ -101,10 +99,3 @@ def test_paths_are_relative_to_the_repository(file, folder, expected):
     raw = json.loads(TEXT)
     raw["evidence"][0]["file"] = file
     assert document_of(raw, folder).evidence[0].file == expected
-
-
-def test_why_there_is_no_result():
-    assert why_no_result(document(exit_code=5, counts=Counts())) == "No result: no tests collected"
-    assert why_no_result(document(failure(), incomplete="Ctrl-C")) == "The run is incomplete: Ctrl-C"
-    assert why_no_result(document(failure())) == ""
-    assert why_no_result(document(exit_code=0, counts=Counts(passed=1))) == ""

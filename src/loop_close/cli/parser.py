@@ -209,6 +209,7 @@ COMMANDS = (
             _number("--budget", "TOKENS", "maximum length of the prompt (default: 2000)", least=MIN_BUDGET),
         ),
         codes="0 no problem found, 1 problem found",
+        module="cli.results",
     ),
     Command(
         "history",
@@ -257,6 +258,7 @@ COMMANDS = (
             _value("--json", "PATH", "also write the merged report as JSON to this path"),
         ),
         codes="0 green and no shard missing, 1 not",
+        module="cli.results",
     ),
     Command(
         "emit",
@@ -274,7 +276,7 @@ COMMANDS = (
             ),
         ),
         codes="0 written, whatever the report says",
-        module="cli.merge",
+        module="cli.results",
     ),
     Command(
         "hook",

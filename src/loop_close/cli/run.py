@@ -67,7 +67,7 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
         is_missing = isinstance(error, FileNotFoundError)
         said = f"sh: 1: {words[0]}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
         return Ended(returncode=code_of(error), outputs=(said,))
-    if done.is_mid_line:
+    if not f"\n{done.outputs[-1]}".endswith("\n"):
         streams.break_line()
     for problem in done.problems:
         streams.complain(problem)
