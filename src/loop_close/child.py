@@ -97,7 +97,7 @@ def run(
         process = subprocess.Popen(
             list(words),
             cwd=root,
-            env=None if environment is None else dict(environment),
+            env=environment,
             stdin=source,
             stdout=ends[0],
             stderr=ends[1],
@@ -126,7 +126,7 @@ def run(
         is_late = _wait(process, seconds, stop)
     finally:
         if process.poll() is None:
-            _end(process, stop, is_group=not is_foreground)
+            process.kill() if is_foreground else _end(process, stop)
         if not is_foreground:
             sweep(process.pid)
     has_ended.set()
@@ -263,20 +263,18 @@ def write_all(target: int, data: bytes) -> None:
 _POLL_INTERVAL = 0.02
 
 
-def _end(process: subprocess.Popen[bytes], stop: Stop, *, is_group: bool) -> None:
-    """Ask the command to end, then kill it; at once if a person interrupts us twice."""
+def _end(process: subprocess.Popen[bytes], stop: Stop) -> None:
+    """Ask the command and its group to end, then kill them; at once if a person interrupts us twice."""
     most = max(stop.asked, 1)
-    is_group = is_group and os.name == "posix"
     for name, grace in _GRACES if os.name == "posix" else ():
         if stop.asked > most:
             break
-        number = getattr(signal, name)
-        _send(process.pid, number) if is_group else process.send_signal(number)
+        _send(process.pid, getattr(signal, name))
         due = time.monotonic() + grace
         while process.poll() is None and time.monotonic() < due and stop.asked <= most:
             time.sleep(_POLL_INTERVAL)
     if process.poll() is None:
-        _send(process.pid, signal.SIGKILL) if is_group else process.kill()
+        _send(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
     process.wait()
 
 
