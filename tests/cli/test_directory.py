@@ -1,15 +1,12 @@
 """``loop-close analyze DIRECTORY``: many logs, in real processes, to one summary."""
 
-import contextlib
 import json
 import os
-import sys
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import GUARD, Terminal, loop_close, loop_close_here
+from cli_harness import loop_close, loop_close_here
 
 import loop_close as package
 from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
@@ -19,7 +16,6 @@ SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "summary-1.json").read_text("utf-8"))
 GREEN = "Success: no issues found in 3 source files\n"
 RED = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 
 def put(folder, name, content):
@@ -60,15 +56,6 @@ def expected(logs):
     for path in logs.rglob("run-*"):
         total = combine_summaries(total, summary_of_log(path.relative_to(logs).as_posix(), path.read_bytes()))
     return total
-
-
-@pytest.fixture
-def heavy(tmp_path):
-    """More work than any test waits for: one log of 400 KB under 4,000 names."""
-    first = put(tmp_path, "heavy/0.log", RED * 6_000)
-    for number in range(1, 4_000):
-        os.link(first, first.with_name(f"{number}.log"))
-    return first.parent
 
 
 @pytest.mark.slow
@@ -127,35 +114,3 @@ def test_wrong_usage(tmp_path, words, said):
     done = loop_close_here("analyze", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (64, b"")
     assert said in done.stderr.decode()
-
-
-def processes_of(session):
-    """Ids of the processes in a session."""
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session and fields[0] != "Z":
-                yield int(entry.name)
-
-
-def until(condition):
-    end = time.monotonic() + GUARD
-    while not (found := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return found
-
-
-def workers_of(session):
-    return [
-        pid for pid in processes_of(session) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
-
-
-@on_linux
-def test_processes_end_with_their_parent_however_it_ends(tmp_path, heavy):
-    with Terminal("analyze", heavy, "--jobs", "2", cwd=tmp_path) as terminal:
-        session = terminal.process.pid
-        until(lambda: workers_of(session))
-        terminal.process.kill()
-        until(lambda: not [*processes_of(session)])

@@ -56,12 +56,6 @@ def test_wrong_words_are_named(words, wrong, right):
     assert right in str(caught.value)
 
 
-def test_usage_error_goes_to_standard_error(tmp_path):
-    done = loop_close("analyze", "--exit-code", "\x1b[2J", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (64, b"")
-    assert done.stderr.startswith(b"loop-close: argument --exit-code: invalid int value: '\\x1b[2J'\n")
-
-
 @pytest.mark.parametrize("words", [["run"], ["run", "--"]])
 def test_run_without_a_command(tmp_path, words):
     done = loop_close(*words, cwd=tmp_path)

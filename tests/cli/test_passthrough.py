@@ -128,21 +128,6 @@ def test_output_that_cannot_be_passed_on_is_reported(tmp_path):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed_do_no_harm(tmp_path, closed):
-    main = f"{sys.executable} -c 'from loop_close.cli import main; import sys; sys.exit(main())'"
-    child = f"{sys.executable} -c 'import sys; sys.exit(6)'"
-    done = subprocess.run(
-        ["sh", "-c", f"{main} run -- {child} {closed}"],
-        cwd=tmp_path,
-        env=environment(),
-        check=False,
-        timeout=GUARD,
-    )
-    assert done.returncode == 6
-    assert "(exit 6)" in (tmp_path / "nextprompt.md").read_text(encoding="utf-8")
-
-
 def test_at_a_terminal_the_command_has_one_too_and_colours_stay(tmp_path):
     code = "import os; print([os.isatty(n) for n in (0, 1, 2)]); print('\\x1b[31mred\\x1b[0m')"
     with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
