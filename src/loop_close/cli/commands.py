@@ -1,4 +1,4 @@
-"""The commands that read no run: ``demo``, ``detectors``, ``drive`` and ``mcp``."""
+"""The commands that read no run: ``demo``, ``detectors`` and ``mcp``."""
 
 from __future__ import annotations
 
@@ -64,16 +64,6 @@ def detectors(options: argparse.Namespace, streams: Streams) -> int:
     for number, detector in enumerate(DEFAULT_DETECTORS, 1):
         streams.say(f"{number:2}  {detector.id:{width}}  {detector.description}")
     return 0
-
-
-# --- ``loop-close drive``: let tests and an agent take turns
-
-
-def drive(options: argparse.Namespace, streams: Streams) -> int:
-    """Give back 0 for a loop that is done, 3 stuck, 4 at a limit, 130 interrupted."""
-    # By its name: the driver is built on the commands, and no command is built on the driver.
-    code: int = import_module("loop_close.drive").drive(options, streams)
-    return code
 
 
 # --- ``loop-close mcp``: the server that hosts of agents speak to, on standard input and output

@@ -333,7 +333,7 @@ COMMANDS = (
         ),
         codes="as loop-close check on the last files: 0 done, 1 failing, 2 unknown, 3 stuck, 4 a person must accept"
         " changed tests; 5 the agent is unavailable, 130 interrupted",
-        module="cli.commands",
+        module="drive",
     ),
     Command(
         "mcp",
