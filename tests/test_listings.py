@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loop_close.cli.install import added, with_section
+from loop_close.cli.install import with_section
 from loop_close.cli.parser import parse
 
 ROOT = Path(__file__).parent.parent

@@ -151,7 +151,9 @@ def _compared(path: str, old: CodePart | None, new: CodePart | None) -> _Differe
         return difference if difference.part.size or difference.part.name != MODULE else None
     if old.meaning != new.meaning:
         return difference
-    if old.inner != new.inner:  # parts that are new or gone are listed themselves; else they have other places
+    if (
+        old.inner != new.inner
+    ):  # parts that are new or gone are listed themselves; else they have other places
         return difference if dict(old.inner).keys() == dict(new.inner).keys() else None
     if old.source == new.source:
         return None

@@ -99,8 +99,7 @@ class Driver:
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended != "done":
             lines += next_step_lines(self._attempts, self._plan.project.name, self._loop.state.work)
-        self._streams.put("
-".join((*lines, "")))
+        self._streams.put("\n".join((*lines, "")))
         return ended
 
     def _let_go(self) -> None:
