@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.facts import LINTERS, failure_order, passing_tests, with_other_ids
+from loop_close.facts import failure_order, passing_tests
 from loop_close.judge import report_of
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
 from loop_close.parts import Part
@@ -95,7 +95,7 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
     first = seen[0]
     if not first.provenance.shard[1]:
         return first
-    codes = [0 if _is_empty(each) and any(one.tests for one in seen) else each.exit_code for each in seen]
+    codes = [0 if _is_empty(each) and any(one.outcomes for one in seen) else each.exit_code for each in seen]
     return replace(
         _over(seen),
         exit_code=_exit_code(codes),
@@ -106,8 +106,7 @@ def _one_run(seen: Sequence[Observation]) -> Observation:
         incomplete="; ".join(
             dict.fromkeys([*_missing(seen), *filter(None, (each.incomplete for each in seen))])
         ),
-        tests=tuple(sorted({test for each in seen for test in each.tests})),
-        spared=tuple(sorted({test for each in seen for test in each.spared})),
+        outcomes={test: outcome for each in seen for test, outcome in sorted(each.outcomes.items())},
     )
 
 
@@ -117,7 +116,7 @@ def _exit_code(codes: Sequence[int | None]) -> int | None:
 
 def _is_empty(shard: Observation) -> bool:
     """Whether all tests that were collected are those of other shards, for which pytest has an exit code of its own."""
-    return shard.exit_code == _NO_TESTS and not shard.tests and shard.provenance.collected > 0
+    return shard.exit_code == _NO_TESTS and not shard.outcomes and shard.provenance.collected > 0
 
 
 def _missing(seen: Sequence[Observation]) -> Iterator[str]:
@@ -131,7 +130,7 @@ def _missing(seen: Sequence[Observation]) -> Iterator[str]:
         yield f"shard{s} {listed(missing, 20)} of {of} {are} missing"
     if len({(each.collected, each.digest) for each in made}) > 1:
         yield "the shards did not collect the same tests"
-    times = Counter(test for each in seen for test in each.tests)
+    times = Counter(test for each in seen for test in each.outcomes)
     # Without their credentials two tests may have one name.
     twice = sorted(test for test, number in times.items() if number > 1 and not MARK.search(test))
     if twice:
@@ -221,7 +220,7 @@ def _calls(seen: Sequence[Observation]) -> Calls | None:
     """The calls of the run that recorded most failing tests, and of those that ran none of the same tests."""
     taken: set[str] = set()
     found: list[Calls] = []
-    known = [(each.calls, {*each.tests}) for each in seen if each.calls is not None]
+    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls is not None]
     for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
         if taken.isdisjoint(tests):
             found.append(calls)
@@ -248,39 +247,3 @@ def _result(name: str, run: Observation, own: Report, causes: Sequence[RootCause
     shown = {_same(e.failure) for cause in own.causes for e in cause.evidence if e.failure is not None}
     ids = [c.id for c in causes if any(e.failure and _same(e.failure) in shown for e in c.evidence)]
     return SourceResult(source=name, verdict=own.verdict, observation=run, causes=tuple(ids))
-
-
-# --- what type checkers found, beside the failures that it may explain
-
-
-def with_findings(report: Report) -> Report:
-    """The report of several sources; what a type checker found in suspected functions is a finding of that failure.
-
-    The suspects have to have the lines of their definitions.
-    """
-    hosts = {
-        cause.id: host.id
-        for cause in report.causes
-        for host in reversed(report.causes)  # the first of several
-        if _explains(cause, host)
-    }
-    causes = tuple(
-        replace(
-            cause, findings=tuple(e for c in report.causes if hosts.get(c.id) == cause.id for e in c.evidence)
-        )
-        for cause in report.causes
-        if cause.id not in hosts
-    )
-    return replace(report, causes=causes, sources=with_other_ids(report.sources, hosts))
-
-
-def _explains(check: RootCause, cause: RootCause) -> bool:
-    """Whether all of it was found in the functions that are probably at fault; rules of linters explain nothing."""
-    suspects = cause.suspects[:_NAMED]
-    return check is not cause and all(
-        each.failure is not None
-        and each.failure.phase == "check"
-        and each.failure.tool not in LINTERS
-        and any(s.file == each.file and s.line <= each.line <= s.end_line for s in suspects)
-        for each in check.evidence
-    )

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -68,13 +68,11 @@ class PytestContext(Record, frozen=True):
 class Part(Record, frozen=True):
     """What one run reports, of all tests or of some.
 
-    :ivar outcomes: by node id; empty if single tests are not known.
     :ivar context: None for what is not pytest.
     :ivar name: the input's name as the user knows it; empty for a part that was not given as a file.
     """
 
     observation: Observation
-    outcomes: Mapping[str, Outcome] = {}
     context: PytestContext | None = None
     name: str = ""
 
@@ -83,10 +81,10 @@ def encode(part: Part) -> bytes:
     """The part as the content of a file: sanitized, without credentials."""
     made = part.observation
     outcomes: dict[str, Outcome] = {}
-    for test, outcome in part.outcomes.items():  # without their credentials two tests may have one name
+    for test, outcome in sorted(made.outcomes.items()):  # without credentials two tests may have one name
         if outcomes.get(key := _clean(test)) != "failed":
             outcomes[key] = outcome
-    bare = replace(part, observation=replace(made, calls=None), outcomes=outcomes)
+    bare = replace(part, observation=replace(made, calls=None, outcomes=outcomes))
     plain = _cleaned(msgspec.to_builtins(bare))
     if made.calls is not None:
         plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
@@ -217,9 +215,11 @@ def of_junit(path: Path, root: str) -> Part:
     made = replace(with_junit(nothing, junit), source=path.stem or "junit")
     if junit.is_pytest and len(junit.cases) >= junit.counts.collected:
         failing = {failure.nodeid for failure in junit.failures} - {""}
-        passed = {test_of_case(key, root): "passed" in results for key, results in junit.cases.items()}
-        spared = {test for test, is_passed in passed.items() if not is_passed} - failing
-        made = replace(made, tests=tuple(sorted({*passed, *failing})), spared=tuple(sorted(spared)))
+        outcomes = {
+            test_of_case(key, root): "passed" if "passed" in results else "skipped"
+            for key, results in junit.cases.items()
+        }
+        made = replace(made, outcomes={**outcomes, **dict.fromkeys(failing, "failed")})
     return Part(observation=made, name=str(path))
 
 

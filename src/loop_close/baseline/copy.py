@@ -15,7 +15,7 @@ import msgspec
 
 from loop_close.baseline import Baseline, is_of_tests, is_shared, old_content, read, tables_of
 from loop_close.checks import VARIABLE, variables
-from loop_close.child import Channel, Child, Stop, run
+from loop_close.child import Channel, Stop, run
 from loop_close.parts import PytestContext
 from loop_close.records import Record
 from loop_close.text import one_line
@@ -73,8 +73,17 @@ def run_copy(
         environments = _make(top, baseline, tree, copy)
         (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
         for number, context in enumerate(contexts, 1):
-            child, channel = _child(root, top, folder, copy, environments, context, seconds)
-            if run(child, stop or Stop()).is_late:
+            channel = Channel()
+            words, folder_of_run, environ = _command(root, top, folder, copy, environments, context)
+            ended = run(
+                words,
+                stop or Stop(),
+                root=folder_of_run,
+                environment=environ,
+                channels=(channel,),
+                seconds=seconds,
+            )
+            if ended.is_late:
                 raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
             notes = [*map(_read, sorted(folder.glob("note-*.json")))]
             if sum(each.is_main for each in notes) < number:
@@ -86,15 +95,15 @@ def run_copy(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _child(
+def _command(
     root: Path,
     top: Path,
     folder: Path,
     copy: Path,
     environments: list[str],
     context: PytestContext,
-    seconds: float,
-) -> tuple[Child, Channel]:
+) -> tuple[tuple[str, ...], Path, dict[str, str]]:
+    """The words of a pytest in the copy, the folder in which it runs, and its environment."""
     names = "|".join(re.escape(each) for each in sorted({str(root), str(top)}, key=len, reverse=True))
     places = [re.sub(rf"^(?:{names})", "", each) for each in environments]
     inside = "".join(f"(?!{re.escape(each)}(?:/|$))" for each in places)
@@ -121,15 +130,9 @@ def _child(
     environ.pop("PYTHONPYCACHEPREFIX", None)  # where bytecode of the present files is
     words = [moved(each) for each in context.words or ("-m", "pytest") if each not in ("-O", "-OO")]
     args = [moved(each) for each in context.args]
-    channel = Channel()
-    child = Child(
-        words=(context.executable or sys.executable, *words, "-p", "loop_close_copy", *args, "--maxfail=0"),
-        root=copy / cwd.relative_to(top),
-        environment=environ,
-        channels=(channel,),
-        seconds=seconds,
-    )
-    return child, channel
+    executable = context.executable or sys.executable
+    command = executable, *words, "-p", "loop_close_copy", *args, "--maxfail=0"
+    return command, copy / cwd.relative_to(top), environ
 
 
 def _found(notes: Sequence[_Note], top: Path, changed: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -209,15 +209,10 @@ def project_at(root: Path | None = None) -> Targets:
     :param root: None for that of the working directory.
     :raises UsageError: for settings that are wrong.
     """
-    from loop_close import files
+    from loop_close import gate  # late: it takes a while to load
     from loop_close.checks import root_of
-    from loop_close.settings import SettingsError, parse_settings
 
-    root = root or root_of(Path.cwd())
     try:
-        targets = files.targets_of(root, parse_settings(files.settings_table(root)), {})
-        if targets.history is not None:
-            files.check_inside(root, targets.history)
-    except (SettingsError, files.UnusablePathError) as error:
+        return gate.targets_of(root or root_of(Path.cwd()))
+    except gate.UnknownError as error:
         raise UsageError(str(error)) from None
-    return targets

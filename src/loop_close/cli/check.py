@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from loop_close import baseline, files, gate
+from loop_close.baseline.objection import at_head, lines_of_pending, pending
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
 from loop_close.cli import FAULT, INSIDE, Streams, UsageError, project_at
 from loop_close.files import Targets
@@ -212,20 +213,21 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
     runs = facts.results if facts is not None else []
     try:
         tree = facts.tree if facts is not None else gate.take_tree(project)
-        found = baseline.pending(root, tree, runs)
+        names, functions = pending(root, tree, runs)
         if not is_asked:
-            for line in baseline.lines_of(found):
+            for line in lines_of_pending(root, names, functions):
                 streams.say(line)
-            return 1 if found.files or found.functions else 0
-        unknown = [name for name in options.files if name not in found.files]
+            return 1 if names or functions else 0
+        unknown = [name for name in options.files if name not in names]
         if unknown:
-            those = ", ".join(found.files) or "none"
+            those = ", ".join(names) or "none"
             raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
-        accepted = baseline.accept(root, tree, options.files or found.files, runs)
+        accepted = baseline.accept(root, tree, options.files or names, runs)
+        equal = at_head(root, names)
     except (TreeError, OSError) as error:
         raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)
-    streams.say(f"accepted: {len(accepted)} file{many}; {found.at_head} of those that differed equal HEAD")
+    streams.say(f"accepted: {len(accepted)} file{many}; {equal} of those that differed equal HEAD")
     if command := gate.state(root).command:
         streams.say(f"next: {command}")
     return 0
@@ -252,7 +254,7 @@ def _prompt_of(targets: Targets) -> str:
     :raises UsageError: where there is none of ours.
     """
     try:
-        if not files.is_prompt(targets.prompt):
+        if not files.is_ours(targets.prompt):
             raise UsageError(f"{targets.name} was not written by loop-close")
         return files.without_signature(targets.prompt.read_text(encoding="utf-8", errors="replace"))
     except FileNotFoundError:

@@ -129,7 +129,7 @@ def report(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.page import BEGINNING, latest_causes, page_of, timeline
 
     project = project_at()
-    check_target(options.html, "--html", lambda path: files.begins_with(path, (BEGINNING,)))
+    check_target(options.html, "--html", (BEGINNING,))
     runs, fired = read(project, lambda store: (store.runs(), _signals(store)))
     state, latest = gate.state(project.root), latest_causes(project.root, runs)
     shown = timeline(runs, project.root.name, state=state, signals=fired, latest=latest)

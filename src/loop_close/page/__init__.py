@@ -133,7 +133,7 @@ def _ordered(seen: Mapping[_Key, _Seen], current: Collection[int]) -> list[_Key]
 def _source_of(run: Run) -> str:
     """The check of a run, or what made it."""
     made = sorted({*run.outcomes, *(each.source for each in run.failures)})
-    return run.check or (made[0] if made else "pytest" if run.is_reported else " ".join(run.command[:1]))
+    return run.check or (made[0] if made else "pytest" if run.started else " ".join(run.command[:1]))
 
 
 def _run(run: Run, source: int, signals: Iterable[Signal]) -> dict[str, Any]:
@@ -165,8 +165,7 @@ def edit_words(edit: Edit) -> str:
     """``edited total() in src/cart.py``, as plain text of one line."""
     what = f"{edit.function}() in " if edit.function not in ("", MODULE) else ""
     change = edit.change if edit.is_effective else "comments or formatting of"
-    to = f" to {edit.moved_to[1]}() in {edit.moved_to[0]}" if edit.change == "moved" else ""
-    return _line(f"{change} {what}{edit.file}{to}", 160)
+    return _line(f"{change} {what}{edit.file}", 160)
 
 
 def _line(text: str, limit: int = _MAX_LINE) -> str:
