@@ -117,9 +117,16 @@ def test_no_other_reader_takes_a_sample(reader, name):
     assert others == []
 
 
-# One shows nothing but a count, one formats first, one says a syntax error twice, and Pyrefly 0.30 counts its
+# Two show nothing but a count, one formats first, one says a syntax error twice, and Pyrefly 0.30 counts its
 # complaint about the settings.
-COUNT_ELSE = {"only_the_summary", "format_and_check_0_12", "full_0_4", "full_0_30", "min_text_0_30"}
+COUNT_ELSE = {
+    "only_the_summary",
+    "grouped",
+    "format_and_check_0_12",
+    "full_0_4",
+    "full_0_30",
+    "min_text_0_30",
+}
 #: How each tool counts its errors itself, in samples where that is the number of findings.
 COUNTS = {
     "mypy": r"^Found (\d+) errors? in",
