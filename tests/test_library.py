@@ -193,7 +193,7 @@ def test_report_of_evidence(number, reason):
 
 def test_ten_are_shown_and_the_rest_counted():
     text = emit_report(evidence(15), 1).next_prompt
-    assert text.count("\n## ") == 10 + len(["Files touched"])
+    assert text.count("\n## ") == 10 + len(["Fix by", "Files touched"])
     assert "and 5 more" in text
 
 

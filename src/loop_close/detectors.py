@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
-from msgspec.structs import force_setattr
+import msgspec
+from msgspec.structs import asdict, force_setattr
 
 from loop_close.facts import (
-    COLLECTIONS_DIFFER,
     LINTERS,
+    TEST_PHASES,
     failure_place,
     is_a,
     is_about_import_cycle,
-    is_about_no_exception,
-    is_assertion,
     is_misuse,
     is_syntax_error,
     origins,
@@ -28,26 +27,18 @@ from loop_close.text import fault_text
 
 __all__ = ["DEFAULT_DETECTORS", "DETECTOR_ERROR", "Detector", "by_priority", "claim", "run_detectors"]
 
-# --- the record that the built-in detectors and those of third parties share
-
-_DETECTOR_TYPES = dict.fromkeys(("id", "label", "description", "hint", "kind"), str) | {"priority": int}
-_EVIDENCE_TYPES = dict.fromkeys(("kind", "snippet", "label", "file"), str) | {"line": int}
-
 
 class Detector(Record, frozen=True, kw_only=True):
     """One way to find out what is wrong.
 
     :ivar id: unique; also the name users type.
-    :ivar kind: the kind of the evidence it yields.
+    :ivar kind: the kind of the evidence it yields; the id if it is not given.
     :ivar label: what one finding is called, in the singular ("test failure").
     :ivar priority: the smaller, the more it blocks everything else; the built-in ones go by tens from 10.
     :ivar description: one line for a list of detectors.
     :ivar hint: a sentence or two on how such a thing is fixed, for the prompt; true of every finding.
     :ivar detect: a pure function from what was observed to what was found.
     :ivar is_fallback: its finding on a failure counts only when no other detector claims that failure.
-    :ivar label_for: what one finding is called, in the singular, where findings are of several kinds; None where
-        ``label`` fits all of them.
-    :ivar advise: how this very finding is fixed, empty if nothing general is true of it; None where ``hint`` fits.
     """
 
     id: str
@@ -58,69 +49,15 @@ class Detector(Record, frozen=True, kw_only=True):
     detect: Callable[[Observation], Iterable[Evidence]]
     kind: str = ""
     is_fallback: bool = False
-    label_for: Callable[[Evidence], str] | None = None
-    advise: Callable[[Evidence], str] | None = None
 
     def __post_init__(self) -> None:
-        _check_types(self, _DETECTOR_TYPES)
-        if not callable(self.detect):
-            raise TypeError(f"Detector.detect is {type(self.detect).__name__}, which cannot be called")
         force_setattr(self, "kind", self.kind or self.id)
 
-    def count(self, number: int) -> str:
-        """``1 test failure``, ``3 test failures``."""
-        return _counted(number, self.label)
-
     def count_of(self, found: Iterable[Evidence]) -> str:
-        """The findings by what each is called, ``label`` first: ``1 missing module, 2 missing names``."""
-        counts: Counter[str] = Counter()
-        for each in found:
-            counts[_asked(self.label_for, each, self.label)] += each.failure.number if each.failure else 1
-        ordered = sorted(counts.items(), key=lambda pair: (pair[0] != self.label, pair[0]))
-        return ", ".join(_counted(number, label) for label, number in ordered)
-
-    def hint_for(self, evidence: Evidence) -> str:
-        """The hint, as far as it is true of this finding; empty for none."""
-        return _asked(self.advise, evidence, self.hint)
-
-
-def _asked(function: Callable[[Evidence], str] | None, evidence: Evidence, default: str) -> str:
-    """What the function says of a finding; one of a third party that fails costs only its own words."""
-    try:
-        said = function(evidence) if function is not None else default
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return default
-    return said if type(said) is str else default
-
-
-_NOUN = re.compile(r"\A.+?(?= (?:without|outside|inside|with|of|in|on|at|for|from|by|to) |\Z)")
-
-
-def _counted(number: int, label: str) -> str:
-    """``functions without a body``: the noun that the label begins with is in the plural."""
-    found = _NOUN.search(label)
-    noun = found[0] if found is not None else label
-    plural = f"{noun}es" if noun.endswith(("s", "x", "sh", "ch")) else f"{noun}s"
-    return f"{number} {label if number == 1 else plural + label[len(noun) :]}"
-
-
-def _check_types(record: object, types: Mapping[str, type]) -> None:
-    """Make sure that the fields of a third party's record can be sorted and shown.
-
-    :raises TypeError: naming the field that has the wrong type.
-    """
-    for name, expected in types.items():
-        value = getattr(record, name)
-        if not isinstance(value, expected):
-            kinds = f"{type(value).__name__}, not {expected.__name__}"
-            raise TypeError(f"{type(record).__name__}.{name} is {kinds}")
-
-
-def _each(kind: str, applies: Callable[[Failure], object]) -> Callable[[Observation], Iterator[Evidence]]:
-    """A detector function that claims the failures to which a condition applies."""
-    return lambda observation: (claim(kind, failure) for failure in observation.failures if applies(failure))
+        """``1 test failure``, ``3 test failures``."""
+        number = sum(each.failure.number if each.failure else 1 for each in found)
+        plural = "es" if self.label.endswith(("s", "x", "sh", "ch")) else "s"
+        return f"{number} {self.label}{plural if number != 1 else ''}"
 
 
 def claim(kind: str, failure: Failure) -> Evidence:
@@ -136,17 +73,12 @@ def claim(kind: str, failure: Failure) -> Evidence:
     )
 
 
-# --- the built-in detectors
+# --- what the built-in detectors look for
 
-INTERNAL_ERROR = Detector(
-    id="internal-error",
-    label="internal error",
-    priority=10,
-    description="pytest or one of its plugins broke, so that the run says little about the tests",
-    hint="An internal error comes from a plugin, a conftest hook or pytest itself, not from a test. "
-    "The innermost frame in the project's own conftest or plugin code is the usual place.",
-    detect=_each("internal-error", lambda failure: failure.phase == "session" and not is_misuse(failure)),
-)
+
+def _claiming(id: str, applies: Callable[[Failure], object], **fields: Any) -> Detector:
+    """A detector that claims the failures to which a condition applies."""
+    return Detector(id=id, detect=lambda seen: (claim(id, f) for f in seen.failures if applies(f)), **fields)
 
 
 def _is_unparsed(failure: Failure) -> bool:
@@ -155,122 +87,15 @@ def _is_unparsed(failure: Failure) -> bool:
     return is_alone or is_syntax_error(failure.raised)
 
 
-SYNTAX_ERROR = Detector(
-    id="syntax-error",
-    label="syntax error",
-    priority=20,
-    description="a source file that Python cannot parse",
-    hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
-    "before it.",
-    detect=_each("syntax-error", _is_unparsed),
-)
-
-#: What a failed import is called, and its advice.
-_IMPORTS: Mapping[str, str] = {
-    "missing module": "The module's name is wrong, the module moved, its folder is not on the import path, or a "
-    "dependency is not installed: install it.",
-    "missing name": "The module was found, and it does not define the name: the name is wrong, moved, or not written "
-    "yet.",
-    "circular import": "Modules import each other while they are loaded. What both need can move into a third module, "
-    "or one import into the function that uses it.",
-    "failed import": "",
-}
+def _is_uncollected(failure: Failure) -> bool:
+    is_without_fixture = failure.raised is not None and "fixture" in failure.raised.details
+    return failure.phase == "collect" or is_misuse(failure) or is_without_fixture
 
 
-def _import_label(evidence: Evidence) -> str:
-    """What is missing: the module itself, a name in it, or neither."""
-    raised = evidence.failure.raised if evidence.failure is not None else None
-    if is_about_import_cycle(raised):
-        return "circular import"
-    if raised is None or is_a(raised, "ModuleNotFoundError"):
-        return "missing module"
-    return "missing name" if raised.message.startswith("cannot import name ") else "failed import"
-
-
-MISSING_MODULE = Detector(
-    id="missing-module",
-    label="missing module",
-    priority=30,
-    description="an import that fails: no such module, no such name in it, or a circular import",
-    hint="An import fails: the module or the name in it does not exist, or modules import each other while they "
-    "are loaded.",
-    detect=_each(
-        "missing-module", lambda f: is_a(f.raised, "ImportError") or is_about_import_cycle(f.raised)
-    ),
-    label_for=_import_label,
-    advise=lambda evidence: _IMPORTS[_import_label(evidence)],
-)
-
-
-def _is_without_fixture(failure: Failure) -> bool:
-    return failure.raised is not None and "fixture" in failure.raised.details
-
-
-def _collection_advice(evidence: Evidence) -> str:
-    failure = evidence.failure
-    if failure is not None and _is_without_fixture(failure):
-        return "A fixture is found in the test's own module and class, in a conftest.py at or above it, or in a plugin."
-    if COLLECTIONS_DIFFER.search(evidence.snippet):
-        return "Test ids must be the same in every worker: not from the order of a set, the clock or a random value."
-    return ""
-
-
-COLLECTION_ERROR = Detector(
-    id="collection-error",
-    label="collection error",
-    priority=40,
-    description="tests that could not be collected: fixture not found, duplicate modules, bad conftest, bad marker",
-    hint="Something keeps tests from being collected or set up; what they would show is not known yet.",
-    detect=_each(
-        "collection-error", lambda f: f.phase == "collect" or is_misuse(f) or _is_without_fixture(f)
-    ),
-    advise=_collection_advice,
-    is_fallback=True,
-)
 _TYPE_CHECKERS = ("mypy", "pyright", "ty", "pyrefly")
-TYPECHECK_ERROR = Detector(
-    id="typecheck-error",
-    label="type error",
-    priority=50,
-    description="an error that mypy, Pyright, ty or Pyrefly reports",
-    hint="Where many calls fail alike, the signature or annotation that they share is the likelier place. A cast or an "
-    "ignore comment only hides the error.",
-    detect=_each("typecheck-error", lambda f: f.phase == "check" and f.tool in _TYPE_CHECKERS),
-)
-
-_VALUE_HINT = "A wrong value is put right in the function that made it, not in the test that compared it."
-
-
-def _value_advice(evidence: Evidence) -> str:
-    """The hint, where the test compared a value that the code under test made."""
-    raised = evidence.failure.raised if evidence.failure is not None else None
-    if raised is None or raised.site is None or not is_assertion(raised) or is_about_no_exception(raised):
-        return ""
-    return _VALUE_HINT if any(not origin.is_test for origin in raised.site.origins) else ""
-
-
-TEST_FAILURE = Detector(
-    id="test-failure",
-    label="test failure",
-    priority=60,
-    description="a test that failed in setup, call or teardown",
-    hint=_VALUE_HINT,
-    detect=_each("test-failure", lambda failure: failure.phase in ("setup", "call", "teardown")),
-    advise=_value_advice,
-    is_fallback=True,
-)
-NOT_IMPLEMENTED = Detector(
-    id="not-implemented",
-    label="unimplemented function",
-    priority=70,
-    description="a call that ended in NotImplementedError",
-    hint="The function shown raises NotImplementedError: its body has to be written. "
-    "For an abstract method, the subclass in use lacks its own version.",
-    detect=_each("not-implemented", lambda failure: is_a(failure.raised, "NotImplementedError")),
-)
-
 #: By number, as far as Linux and macOS agree, without those sent on purpose; out of memory is a kill.
 _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV"}
+_FATAL = ("Fatal Python error", "Windows fatal exception")
 # pytest-xdist, and pytest-forked in its place
 _WORKER = re.compile(
     r"\A(?:worker '[^'\n]{1,100}' crashed while running |\S{0,300}:-?\d+: running the test CRASHED with signal )"
@@ -289,22 +114,10 @@ def _crashes(observation: Observation) -> Iterator[Evidence]:
 
 
 def _is_crash(failure: Failure) -> bool:
-    if failure.raised is not None:
-        is_fatal = failure.raised.type in ("Fatal Python error", "Windows fatal exception")
-        return failure.phase == "process" and is_fatal
-    is_signal = failure.phase == "process" and failure.code in _SIGNALS.values()
-    return is_signal or _WORKER.match(failure.message) is not None
+    if failure.phase == "process":
+        return is_a(failure.raised, *_FATAL) or failure.code in _SIGNALS.values()
+    return failure.raised is None and _WORKER.match(failure.message) is not None
 
-
-CRASH = Detector(
-    id="crash",
-    label="crash",
-    priority=80,
-    description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
-    hint="The process ended without an exception to show: look at C extensions, native libraries, memory use and calls "
-    "of os._exit. SIGKILL comes from outside: from the kernel, a time limit, or a person.",
-    detect=_crashes,
-)
 
 # pytest-timeout 2.x with the signal method: pytest.fail("Timeout (>1.0s) from pytest-timeout.")
 _PYTEST_TIMEOUT = re.compile(r"\ATimeout \(?>")
@@ -320,28 +133,17 @@ def _is_timeout(failure: Failure) -> bool:
     return by_plugin or any(_TIMEOUT_TYPE.search(name) for name in (raised.type, *raised.bases))
 
 
-TIMEOUT = Detector(
-    id="timeout",
-    label="timeout",
-    priority=90,
-    description="a test or a call in it that ran into a time limit",
-    hint="Usual reasons for a timeout: a loop that does not end, a lock that is not released, a queue that stays "
-    "empty, a network or subprocess that does not answer.",
-    detect=_each("timeout", _is_timeout),
+#: Warnings of pytest that stand for an exception, and the category of text from asyncio's log.
+_CATEGORIES = (
+    *("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning"),
+    *("PytestUnhandledCoroutineWarning", "asyncio"),
 )
-
-#: Warnings of pytest that stand for an exception.
-_EXCEPTIONS = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
-#: The last is the category of text from asyncio's log.
-_CATEGORIES = (*_EXCEPTIONS, "PytestUnhandledCoroutineWarning", "asyncio")
 _NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
 # asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
 _LOGGED = re.compile(
-    r"^.{0,200}?(?:Task exception was never retrieved|Future exception was never retrieved"
-    r"|Task was destroyed but it is pending!)",
+    r"^.{0,200}?(?:(?:Task|Future) exception was never retrieved|Task was destroyed but it is pending!)",
     re.MULTILINE,
 )
-_LOGGED_GUARDS = ("exception was never retrieved", "Task was destroyed")
 # The start of a process's message about an exception that was not handled.
 _UNHANDLED = re.compile(
     r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
@@ -364,7 +166,7 @@ def _unhandled(observation: Observation) -> Iterator[Evidence]:
         if is_unhandled or is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
             yield claim(kind, failure)
         for title, text in failure.sections:
-            is_logged = any(words in text for words in _LOGGED_GUARDS)
+            is_logged = "exception was never retrieved" in text or "Task was destroyed" in text
             for match in islice(_LOGGED.finditer(text[-_MAX_SECTION:] if is_logged else ""), _MAX_LOGGED):
                 yield Evidence(kind=kind, snippet=match[0], label=title, file=failure.file, line=failure.line)
     for w in observation.warnings:
@@ -377,46 +179,6 @@ def _gist(message: str) -> str:
     text = message.partition("\n\nEnable tracemalloc")[0]
     outer = [line for line in text.splitlines() if line and not line[0].isspace()]
     return f"{outer[0]}: {outer[-1]}" if outer and "Traceback (most recent call last):" in text else text
-
-
-def _unhandled_label(evidence: Evidence) -> str:
-    is_warning = evidence.failure is None and evidence.label.endswith("Warning")
-    return "warning" if is_warning and evidence.label not in _EXCEPTIONS else UNHANDLED_ASYNC.label
-
-
-UNHANDLED_ASYNC = Detector(
-    id="unhandled-async",
-    label="unhandled exception outside of a test",
-    priority=100,
-    description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
-    hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was not "
-    "awaited.",
-    detect=_unhandled,
-    label_for=_unhandled_label,
-)
-
-LINT_ERROR = Detector(
-    id="lint-error",
-    label="lint error",
-    priority=110,
-    description="a rule that Ruff or flake8 finds broken",
-    hint="The code is the rule's name. An undefined name or a syntax error is a fault of the program; most other "
-    "rules are about style.",
-    detect=_each("lint-error", lambda failure: failure.phase == "check" and failure.tool in LINTERS),
-)
-
-
-COVERAGE_BELOW = Detector(
-    id="coverage-below",
-    label="coverage shortfall",
-    priority=120,
-    description="coverage below the limit that the project sets (fail_under)",
-    hint="Tests are missing for the lines that did not run; `coverage report -m` lists these lines. The limit "
-    "itself is the project's decision.",
-    detect=_each(
-        "coverage-below", lambda f: (f.phase, f.tool, f.code) == ("check", "coverage", "fail-under")
-    ),
-)
 
 
 def _empty_functions(observation: Observation) -> Iterator[Evidence]:
@@ -433,16 +195,6 @@ def _empty_functions(observation: Observation) -> Iterator[Evidence]:
     empty = (o for failure in observation.failures for o in origins(failure) if o.is_empty and not o.is_test)
     for file, line, function in dict.fromkeys((o.file, o.line, o.function) for o in empty):
         yield Evidence(kind=kind, snippet=snippet, label=function, file=file, line=line)
-
-
-INCOMPLETE_FUNCTION = Detector(
-    id="incomplete-function",
-    label="function without a body",
-    priority=130,
-    description="a body of `...`, `pass` or a lone TODO, in code that a failure reaches",
-    hint="The function named has no body yet and so returns None to its callers.",
-    detect=_empty_functions,
-)
 
 
 def _comments(kind: str, word: str) -> Callable[[Observation], Iterator[Evidence]]:
@@ -462,24 +214,6 @@ def _comments(kind: str, word: str) -> Callable[[Observation], Iterator[Evidence
                 yield Evidence(kind=kind, snippet=warned.message, label=word)
 
     return detect
-
-
-TODO_MARKER = Detector(
-    id="todo-marker",
-    label="TODO comment",
-    priority=140,
-    description="a TODO comment in a function that a failure reaches",
-    hint="A function on the way to the failure says itself that it is not finished.",
-    detect=_comments("todo-marker", "TODO"),
-)
-FIXME_MARKER = Detector(
-    id="fixme-marker",
-    label="FIXME comment",
-    priority=150,
-    description="a FIXME comment in a function that a failure reaches",
-    hint="A function on the way to the failure says itself that it is known to be wrong.",
-    detect=_comments("fixme-marker", "FIXME"),
-)
 
 
 _MAX_FRAMES = 3
@@ -502,35 +236,152 @@ def _frames(observation: Observation) -> Iterator[Evidence]:
             yield Evidence(kind="stack-trace", snippet=name, label=name, file=frame.file, line=frame.line)
 
 
-STACK_TRACE = Detector(
-    id="stack-trace",
-    label="process failure",
-    priority=160,
-    description="the three innermost project frames of the first failure, on a non-zero exit",
-    hint="A program ended on an error of its own. The message says what it could not do; the frames, where there "
-    "are any, where it was.",
-    detect=_frames,
-    is_fallback=True,
-)
+# --- the table of the built-in detectors
 
 #: Most blocking first; the first kind that has evidence is the stall reason.
 DEFAULT_DETECTORS: tuple[Detector, ...] = (
-    INTERNAL_ERROR,
-    SYNTAX_ERROR,
-    MISSING_MODULE,
-    COLLECTION_ERROR,
-    TYPECHECK_ERROR,
-    TEST_FAILURE,
-    NOT_IMPLEMENTED,
-    CRASH,
-    TIMEOUT,
-    UNHANDLED_ASYNC,
-    LINT_ERROR,
-    COVERAGE_BELOW,
-    INCOMPLETE_FUNCTION,
-    TODO_MARKER,
-    FIXME_MARKER,
-    STACK_TRACE,
+    _claiming(
+        "internal-error",
+        lambda failure: failure.phase == "session" and not is_misuse(failure),
+        label="internal error",
+        priority=10,
+        description="pytest or one of its plugins broke, so that the run says little about the tests",
+        hint="An internal error comes from a plugin, a conftest hook or pytest itself, not from a test. "
+        "The innermost frame in the project's own conftest or plugin code is the usual place.",
+    ),
+    _claiming(
+        "syntax-error",
+        _is_unparsed,
+        label="syntax error",
+        priority=20,
+        description="a source file that Python cannot parse",
+        hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
+        "before it.",
+    ),
+    _claiming(
+        "missing-module",
+        lambda failure: is_a(failure.raised, "ImportError") or is_about_import_cycle(failure.raised),
+        label="failed import",
+        priority=30,
+        description="an import that fails: no such module, no such name in it, or a circular import",
+        hint="Usual reasons for a failed import: a name that is wrong, moved or not written yet, modules that import "
+        "each other, or a dependency that is not installed: install it.",
+    ),
+    _claiming(
+        "collection-error",
+        _is_uncollected,
+        label="collection error",
+        priority=40,
+        description="tests that could not be collected: fixture not found, duplicate modules, bad conftest, bad marker",
+        hint="Something keeps tests from being collected or set up; what they would show is not known yet.",
+        is_fallback=True,
+    ),
+    _claiming(
+        "typecheck-error",
+        lambda failure: failure.phase == "check" and failure.tool in _TYPE_CHECKERS,
+        label="type error",
+        priority=50,
+        description="an error that mypy, Pyright, ty or Pyrefly reports",
+        hint="Where many calls fail alike, the signature or annotation that they share is the likelier place. A cast "
+        "or an ignore comment only hides the error.",
+    ),
+    _claiming(
+        "test-failure",
+        lambda failure: failure.phase in TEST_PHASES,
+        label="test failure",
+        priority=60,
+        description="a test that failed in setup, call or teardown",
+        hint="A wrong value is put right in the function that made it, not in the test that compared it.",
+        is_fallback=True,
+    ),
+    _claiming(
+        "not-implemented",
+        lambda failure: is_a(failure.raised, "NotImplementedError"),
+        label="unimplemented function",
+        priority=70,
+        description="a call that ended in NotImplementedError",
+        hint="The function shown raises NotImplementedError: its body has to be written. "
+        "For an abstract method, the subclass in use lacks its own version.",
+    ),
+    Detector(
+        id="crash",
+        label="crash",
+        priority=80,
+        description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
+        hint="The process ended without an exception to show: look at C extensions, native libraries, memory use and "
+        "calls of os._exit. SIGKILL comes from outside: from the kernel, a time limit, or a person.",
+        detect=_crashes,
+    ),
+    _claiming(
+        "timeout",
+        _is_timeout,
+        label="timeout",
+        priority=90,
+        description="a test or a call in it that ran into a time limit",
+        hint="Usual reasons for a timeout: a loop that does not end, a lock that is not released, a queue that stays "
+        "empty, a network or subprocess that does not answer.",
+    ),
+    Detector(
+        id="unhandled-async",
+        label="unhandled error",
+        priority=100,
+        description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
+        hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was "
+        "not awaited.",
+        detect=_unhandled,
+    ),
+    _claiming(
+        "lint-error",
+        lambda failure: failure.phase == "check" and failure.tool in LINTERS,
+        label="lint error",
+        priority=110,
+        description="a rule that Ruff or flake8 finds broken",
+        hint="The code is the rule's name. An undefined name or a syntax error is a fault of the program; most other "
+        "rules are about style.",
+    ),
+    _claiming(
+        "coverage-below",
+        lambda failure: (failure.phase, failure.tool, failure.code) == ("check", "coverage", "fail-under"),
+        label="coverage shortfall",
+        priority=120,
+        description="coverage below the limit that the project sets (fail_under)",
+        hint="Tests are missing for the lines that did not run; `coverage report -m` lists these lines. The limit "
+        "itself is the project's decision.",
+    ),
+    Detector(
+        id="incomplete-function",
+        label="empty function",
+        priority=130,
+        description="a body of `...`, `pass` or a lone TODO, in code that a failure reaches",
+        hint="The function named has no body yet and so returns None to its callers.",
+        detect=_empty_functions,
+    ),
+    Detector(
+        id="todo-marker",
+        label="TODO comment",
+        priority=140,
+        description="a TODO comment in a function that a failure reaches",
+        hint="A function on the way to the failure says itself that it is not finished.",
+        detect=_comments("todo-marker", "TODO"),
+    ),
+    Detector(
+        id="fixme-marker",
+        label="FIXME comment",
+        priority=150,
+        description="a FIXME comment in a function that a failure reaches",
+        hint="A function on the way to the failure says itself that it is known to be wrong.",
+        detect=_comments("fixme-marker", "FIXME"),
+    ),
+    Detector(
+        id="stack-trace",
+        label="process failure",
+        priority=160,
+        description="the three innermost project frames of the first failure, on a non-zero exit",
+        hint="A program ended on an error of its own. The message says what it could not do; the frames, where there "
+        "are any, where it was.",
+        detect=_frames,
+        is_fallback=True,
+    ),
 )
 
 # --- the one place that runs them
@@ -566,28 +417,21 @@ def run_detectors(
 
 
 def _run(detector: Detector, observation: Observation) -> list[tuple[Detector, Evidence]]:
+    limit = _MAX_FOUND + 100 * len(observation.failures)
     try:
-        return [(detector, evidence) for evidence in _found(detector, observation)]
+        found = list(islice(detector.detect(observation), limit + 1))
+        if len(found) > limit:
+            raise ValueError(f"yielded more than {limit} findings")
+        for evidence in found:
+            if not isinstance(evidence, Evidence):
+                raise TypeError(f"yielded {type(evidence).__name__}, not loop_close.Evidence")
+            msgspec.convert(asdict(evidence), Evidence)
     except KeyboardInterrupt:
         raise
     except BaseException as fault:  # whatever a third party's code does, pytest.fail() and exit() too
         text = f"detector {detector.id!r} raised {fault_text(fault)}"
-        evidence = Evidence(kind=DETECTOR_ERROR.kind, snippet=text, label=detector.id)
-        return [(DETECTOR_ERROR, evidence)]
-
-
-def _found(detector: Detector, observation: Observation) -> list[Evidence]:
-    limit = _MAX_FOUND + 100 * len(observation.failures)
-    found = list(islice(detector.detect(observation), limit + 1))
-    if len(found) > limit:
-        raise ValueError(f"yielded more than {limit} findings")
-    for evidence in found:
-        if not isinstance(evidence, Evidence):
-            raise TypeError(f"yielded {type(evidence).__name__}, not loop_close.Evidence")
-        _check_types(evidence, _EVIDENCE_TYPES)
-        if not isinstance(evidence.failure, Failure | None):
-            raise TypeError(f"Evidence.failure is {type(evidence.failure).__name__}, not loop_close.Failure")
-    return found
+        return [(DETECTOR_ERROR, Evidence(kind=DETECTOR_ERROR.kind, snippet=text, label=detector.id))]
+    return [(detector, evidence) for evidence in found]
 
 
 def _settle(found: list[tuple[Detector, Evidence]]) -> Iterator[tuple[Detector, Evidence]]:

@@ -454,7 +454,7 @@ def _report(
     check_setting("budget", "budget", budget)
     sections = (*built_in(tuple(detectors)), _FILES)
     prompt = compose(report, sections, budget=budget)
-    advice = [d.hint_for(e) for e in evidence[:1] for d in detectors if d.kind == e.kind][:1]
+    advice = [d.hint for e in evidence[:1] for d in detectors if d.kind == e.kind][:1]
     if advice and advice[0] not in prompt:
         lines = [one_line(safe(advice[0]), _MAX_MESSAGE)]
         fix = Section(id="fix-by", position=55, title="Fix by", render=lambda report, tokens: lines)

@@ -10,4 +10,4 @@ def test_body_that_a_type_checker_calls_empty_is_an_incomplete_function():
         ("typecheck-error", "shop.py", 3),
         ("incomplete-function", "shop.py", 3),
     ]
-    assert "- 1 function without a body: `mypy empty-body` at `shop.py:3`" in report.next_prompt
+    assert "- 1 empty function: `mypy empty-body` at `shop.py:3`" in report.next_prompt

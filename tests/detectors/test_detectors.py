@@ -38,8 +38,9 @@ def test_words_about_it(detector):
     assert detector.hint[0].isupper()
     assert detector.hint.endswith(".")
     assert detector.label == detector.label.strip().rstrip("s.")
-    assert detector.count(1) == f"1 {detector.label}"
-    assert detector.count(2).startswith(f"2 {detector.label.split()[0]}")
+    found = Evidence(kind=detector.kind, snippet="")
+    assert detector.count_of([found]) == f"1 {detector.label}"
+    assert detector.count_of([found, found]).startswith(f"2 {detector.label}")
 
 
 def test_each_has_its_samples():

@@ -10,8 +10,8 @@ FINE = "def test_fine(): pass\n"
 @pytest.mark.parametrize(
     ("source", "kind", "cause"),
     [
-        ("import not_there_at_all\n", "missing module", "ModuleNotFoundError at test_a.py:1"),
-        ("from os import nothing_such\n", "missing name", "ImportError at test_a.py:1"),
+        ("import not_there_at_all\n", "failed import", "ModuleNotFoundError at test_a.py:1"),
+        ("from os import nothing_such\n", "failed import", "ImportError at test_a.py:1"),
         ("def test_x(:\n    pass\n", "syntax error", "SyntaxError at test_a.py:1"),
         ("if 1:\n  x\n y\n", "syntax error", "IndentationError at test_a.py:3"),
         ("x = 1 / 0\n", "collection error", "ZeroDivisionError at test_a.py:1"),

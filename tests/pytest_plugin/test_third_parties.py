@@ -81,9 +81,9 @@ def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
         ("raise SystemExit(9)", "detector 'house-rule' raised SystemExit"),
         ("return 5", "detector 'house-rule' raised TypeError"),
         ("yield Evidence(kind='x')", "detector 'house-rule' raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', line=None)", "raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', file=5)", "raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', line=None)", "raised ValidationError"),
+        ("yield Evidence(kind='x', snippet='y', file=5)", "raised ValidationError"),
+        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised ValidationError"),
         ("raise ValueError('# EVIL ``` <!--')", "EVIL"),
     ],
 )

@@ -59,7 +59,7 @@ def test_lines_that_say_enough_alone(text, kind, snippet):
 def test_last_line_alone_tells_of_a_missing_module(prefix):
     text = f"Starting the service\n{prefix}ModuleNotFoundError: No module named 'shop.prices'\nBye\n"
     made = close_loop(text, exit_code=1)
-    assert made.stall_reason == "1 missing module detected"
+    assert made.stall_reason == "1 failed import detected"
     assert made.evidence[0].label == "shop.prices" or "shop.prices" in made.next_prompt
     assert close_loop(text, exit_code=0).verdict == "red"
 
@@ -69,4 +69,4 @@ def test_last_line_of_a_traceback_is_not_repeated():
         'Traceback (most recent call last):\n  File "/prog/a.py", line 1, in <module>\n    import b\n'
         "ModuleNotFoundError: No module named 'b'\n"
     )
-    assert close_loop(text, exit_code=1).stall_reason == "1 missing module detected"
+    assert close_loop(text, exit_code=1).stall_reason == "1 failed import detected"

@@ -169,7 +169,7 @@ def test_traceback_that_is_open_at_the_end(text, verdict):
         ("Killed\n", "1 crash detected"),
         ("FAIL: test_x (m.T.test_x)\n", "1 test failure detected"),
         ("sh: 1: pytset: not found\n", "1 process failure detected"),
-        ("/usr/bin/python3: No module named pytest\n", "1 missing module detected"),
+        ("/usr/bin/python3: No module named pytest\n", "1 failed import detected"),
         (
             "FAIL Required test coverage of 90% not reached. Total coverage: 57.14%\n1 passed in 0.05s\n",
             "coverage",

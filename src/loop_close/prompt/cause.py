@@ -326,13 +326,12 @@ def _missing(raised: Raised) -> list[str]:
 
 
 def _advice(cause: RootCause, advisers: Mapping[str, Detector]) -> Iterator[str]:
-    """General advice if it fits this very failure; that of others after their detector's name for it."""
+    """General advice; that of others after their detector's name for it."""
     detector = advisers.get(cause.kind)
-    hint = detector.hint_for(cause.evidence[0]) if detector is not None else ""
-    if detector is not None and hint:
+    if detector is not None and detector.hint:
         is_ours = any(each.kind == cause.kind for each in DEFAULT_DETECTORS)
         named = "" if is_ours else f"{detector.count_of(cause.evidence[:1])}: "
-        yield one_line(f"{named}{hint}", 500)
+        yield one_line(f"{named}{detector.hint}", 500)
 
 
 # --- the tests

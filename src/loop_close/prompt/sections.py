@@ -43,9 +43,7 @@ _MAX_SOURCES = 5
 #: The command that says whether the work is done.
 CHECK = "loop-close check"
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
-_ADVICE = frozenset(
-    ("crash", "timeout", "coverage-below", "unhandled-async", "internal-error", "collection-error")
-)
+_ADVICE = frozenset(("crash", "timeout", "coverage-below", "unhandled-async", "internal-error"))
 _REASONS = {
     "no-patterns-matched": "no known failure in the output",
     "unknown": "nothing is known: no output",
