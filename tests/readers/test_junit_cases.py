@@ -160,9 +160,8 @@ def test_captured_output_becomes_sections():
     )
     failure = only(inside, classname="test_a", name="test_x")
     assert failure.sections == (
-        ("Captured log", "WARNING a\n"),
-        ("Captured stdout", "hello\n"),
-        ("system-err", "plain"),
+        ("system-out", "WARNING a\nhello\n"),
+        ("system-err", "plain\n"),
     )
 
 
