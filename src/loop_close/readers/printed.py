@@ -5,17 +5,16 @@ from __future__ import annotations
 import builtins
 import re
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import accumulate
 
 from msgspec.structs import replace
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import bounded, innermost, is_a
 from loop_close.model import Frame, Raised, Site, SourceLines
-from loop_close.readers import line_end, project_path
+from loop_close.readers import project_path
 from loop_close.text import cut
 
 _MAX_PREFIX = 200
@@ -32,8 +31,8 @@ def raised_in(text: str, root: str = "") -> Raised | None:
     :param text: tracebacks with little else, such as what a report holds of one test.
     :param root: the project's root, empty if it is unknown.
     """
-    last = deque(_found(_Scanner(text, root, is_whole=True)), maxlen=1)
-    return last[0][0] if last else None
+    found = [raised for raised, _, _ in _Scanner(text, root, is_whole=True).tracebacks()]
+    return found[-1] if found else None
 
 
 def raised_in_line(said: str, root: str = "") -> Raised | None:
@@ -48,24 +47,8 @@ def printed_tracebacks(text: str, root: str = "") -> Iterator[tuple[Raised, int,
     and the last are given. A line without indentation below the exception counts as its message only where
     something shows that it is.
     """
-    yield from _found(_Scanner(text, root))
-
-
-def _found(scanner: _Scanner) -> Iterator[tuple[Raised, int, int]]:
-    text = scanner.text
-    heads = scanner.heads
-    if len(heads) > _MAX_FIRST + _MAX_LAST:
-        heads = heads[:_MAX_FIRST] + heads[-_MAX_LAST:]
-    for head in heads:
-        start = text.rfind("\n", max(0, head - _MAX_PREFIX - 1), head) + 1
-        if start < scanner.at or head - start > _MAX_PREFIX:
-            continue
-        if not scanner.is_whole and is_transcript(text, start):
-            continue
-        scanner.at = start
-        found = _traceback(scanner, text[start:head])
-        if found is not None:
-            yield found, start, scanner.end
+    if HEADER in text:
+        yield from _Scanner(text, root, is_whole=False).tracebacks()
 
 
 def is_transcript(text: str, start: int) -> bool:
@@ -76,19 +59,6 @@ def is_transcript(text: str, start: int) -> bool:
         if not line.startswith("... ") and line != "...":
             return line.startswith(">>> ")
     return False
-
-
-def _traceback(scanner: _Scanner, prefix: str) -> Raised | None:
-    """The traceback whose header is on the current line."""
-    is_other = prefix.strip() in _QUOTES or (scanner.line() or "")[len(prefix) + len(HEADER) :].strip()
-    if prefix.endswith(_TOP):
-        first = None if is_other else scanner.group(prefix.removesuffix(_TOP))
-        return scanner.chain(prefix.removesuffix(_TOP), first) if first is not None else None
-    scanner.move()
-    indentation = prefix[: len(prefix) - len(prefix.lstrip())]
-    margin = next((m for m in (prefix, indentation) if FRAME.match(scanner.body(m) or "")), None)
-    first = scanner.headless(margin) if margin is not None and not is_other else None
-    return scanner.chain(margin, first) if margin is not None and first is not None else None
 
 
 # --- the parts of a printed traceback as records
@@ -130,21 +100,27 @@ _EXCEPTION = re.compile(
 # A name alone is an exception only if it looks like a class: ``KeyError``, ``socket.timeout``.
 _CLASS = re.compile(r"(?:.*\.)?_*[A-Z]\w*\Z|(?:\w+\.)+(?:\w*error|timeout|herror)\Z")
 
-_QUOTED = r"(?P<{}>'[^'\n]{{1,300}}'|\"[^\"\n]{{1,300}}\")"
-_NO_MODULE = re.compile(r"No module named '?(?P<name>[\w.]{1,200})")
-_CANNOT_IMPORT = re.compile(
-    r"cannot import name '(?P<name>[^'\n]{1,200})' from (?:partially initialized module )?'(?P<owner>[^'\n]{1,200})'"
-)
-_NO_ATTRIBUTE = re.compile(
-    r"(?:partially initialized )?(?:type object )?(?P<module>module )?'(?P<owner>[^'\n]{1,200})'"
-    r"(?: object)? has no attribute '(?P<name>[^'\n]{1,200})'"
-)
-_NO_NAME = re.compile(
-    r"(?:name '(?P<name>[^'\n]{1,200})' is not defined|cannot access free variable '(?P<free>[^'\n]{1,200})')"
-)
-_OS_ERROR = re.compile(
-    r"\[(?:Errno|WinError) -?\d{1,6}\] [^'\"\n]{1,200}?: " + _QUOTED.format("path") + r"(?: -> .*)?\Z",
-    re.DOTALL,
+# What the messages of Python's own exceptions name, by the class.
+_DETAILS = (
+    (
+        "ImportError",
+        r"cannot import name '(?P<name>[^'\n]{1,200})' from (?:partially initialized module )?"
+        r"'(?P<owner>[^'\n]{1,200})'",
+    ),
+    ("ImportError", r"No module named '?(?P<name>[\w.]{1,200})"),
+    (
+        "AttributeError",
+        r"(?:partially initialized )?(?:type object )?(?P<owner>(?:module )?'[^'\n]{1,200}')(?: object)?"
+        r" has no attribute '(?P<name>[^'\n]{1,200})'",
+    ),
+    (
+        "NameError",
+        r"(?:name|cannot access free variable) '(?P<name>[^'\n]{1,200})'(?: is not defined| where )",
+    ),
+    (
+        "OSError",
+        r"\[(?:Errno|WinError) -?\d{1,6}\] [^'\"\n]{1,200}?: ['\"](?P<path>[^\n]{1,300}?)['\"](?: -> |\Z)",
+    ),
 )
 _OS_FILE = re.compile(r"(?:^<frozen os>|[/\\]os\.py)\Z")
 
@@ -165,13 +141,6 @@ class Printed:
     lines: list[str] = field(default_factory=list)
     markers: str = ""
     source: SourceLines | None = None
-
-
-@lru_cache(maxsize=64)
-def _link_texts(margin: str, kind: str) -> tuple[str, ...]:
-    """The lines between two exceptions of a chain; blank lines may have lost their spaces."""
-    blanks = dict.fromkeys((margin, margin.rstrip()))
-    return tuple(f"{blank}\n{margin}{LINKS[kind]}\n{blank}\n" for blank in blanks)
 
 
 def is_exception(line: str) -> bool:
@@ -223,52 +192,26 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
     """With the details that the message spells out, and the statement at fault."""
     last = printed[-1] if printed else None
     if last is not None and last.function is None:
-        return replace(raised, details=_syntax_details(last, root), site=_syntax_site(last, root))
+        file = project_path(last.file, root)
+        details = {"path": file or last.file.replace("\\", "/"), "line": str(last.line)}
+        details |= {"text": last.lines[0]} if last.lines else {}
+        details |= {"column": str(last.markers.index("^") + 1)} if "^" in last.markers else {}
+        return replace(raised, details=details, site=Site(frame=_frame(last, file)) if file else None)
     frame = innermost(raised)
     lines = frame.source.lines if frame is not None and frame.source is not None else ()
     site = Site(frame=frame, statement=" ".join(" ".join(lines).split())) if frame is not None else None
-    details = {key: value for key, value in _details(raised, last, root).items() if value}
-    return replace(raised, details=details, site=site)
-
-
-def _syntax_details(place: Printed, root: str) -> dict[str, str]:
-    path = project_path(place.file, root) or place.file.replace("\\", "/")
-    details = {"path": path, "line": str(place.line)}
-    if place.lines:
-        details["text"] = place.lines[0]
-    if "^" in place.markers:
-        details["column"] = str(place.markers.index("^") + 1)
-    return details
-
-
-def _syntax_site(place: Printed, root: str) -> Site | None:
-    file = project_path(place.file, root)
-    return Site(frame=_frame(place, file)) if file else None
+    return replace(raised, details=_details(raised, last, root), site=site)
 
 
 def _details(raised: Raised, last: Printed | None, root: str) -> dict[str, str]:
-    message = raised.message
-    if is_a(raised, "ImportError"):
-        found = _CANNOT_IMPORT.match(message) or _NO_MODULE.match(message)
-        return found.groupdict() if found else {}
-    if is_a(raised, "AttributeError") and (found := _NO_ATTRIBUTE.match(message)):
-        return {"name": found["name"], "owner": (found["module"] or "") + found["owner"]}
-    if raised.type == "NameError" and (found := _NO_NAME.match(message)):
-        return {"name": found["name"] or found["free"]}
-    if is_a(raised, "OSError") and (found := _OS_ERROR.match(message)):
-        path = found["path"][1:-1].replace("\\\\", "\\")
-        return {"path": project_path(path, root) or path}
     if raised.type == "KeyError" and last is not None and last.function == "__getitem__":
-        return {"environment": message.strip("'\"")} if _OS_FILE.search(last.file) else {}
-    return {}
-
-
-def linked(chain: list[tuple[str, Raised]]) -> Raised:
-    """The last of a chain, each with the one before it as its cause or context."""
-    _, last = chain[0]
-    for kind, one in chain[1:]:
-        last = replace(one, cause=last) if kind == "cause" else replace(one, context=last)
-    return last
+        return {"environment": raised.message.strip("'\"")} if _OS_FILE.search(last.file) else {}
+    named = (re.match(pattern, raised.message) for kind, pattern in _DETAILS if is_a(raised, kind))
+    found = next(filter(None, named), None)
+    details = {key: value.replace("'", "") for key, value in found.groupdict().items()} if found else {}
+    if path := details.get("path", "").replace("\\\\", "\\"):
+        details["path"] = project_path(path, root) or path
+    return details
 
 
 # --- the scanner, which goes over the lines of a printed traceback
@@ -280,164 +223,142 @@ _MAX_SOURCE = 12
 _MAX_MESSAGE_LINES = 300
 _MAX_AHEAD = 20
 _MAX_COLUMN = 20
+_GROUPED = re.compile(r" *[|+]")
 _MORE = re.compile(r"and (?P<number>\d{1,9}) more exceptions?\Z")
 
 
-@dataclass(slots=True)
 class _Scanner:
-    """A place in a text that only moves on, so that reading takes time linear in the text.
+    """A place in the lines of a text that only moves on, so that reading takes time linear in the text.
 
-    :ivar is_whole: the text is nothing but tracebacks, so that every line belongs to one.
-    :ivar heads: where each header begins.
-    :ivar at: where the current line begins.
-    :ivar end: where the line before it ends.
+    :ivar heads: the lines with a header.
+    :ivar at: the current line.
+    :ivar margin: what every line of the current traceback begins with.
     """
 
-    text: str
-    root: str
-    is_whole: bool = False
-    heads: list[int] = field(default_factory=list)
-    at: int = 0
-    end: int = 0
+    def __init__(self, text: str, root: str, *, is_whole: bool) -> None:
+        """``is_whole``: the text is nothing but tracebacks, so that every line belongs to one."""
+        self.text, self.root, self.is_whole = text, root, is_whole
+        self.lines = text.split("\n")
+        self.heads = [at for at, line in enumerate(self.lines) if HEADER in line]
+        self.at = 0
+        self.margin = ""
 
-    def __post_init__(self) -> None:
-        self.heads = [found.start() for found in re.finditer(re.escape(HEADER), self.text)]
+    def tracebacks(self) -> Iterator[tuple[Raised, int, int]]:
+        """Every traceback, with the offsets of its start and end."""
+        starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        is_many = len(self.heads) > _MAX_FIRST + _MAX_LAST
+        for head in self.heads[:_MAX_FIRST] + self.heads[-_MAX_LAST:] if is_many else self.heads:
+            prefix, _, rest = self.lines[head].partition(HEADER)
+            is_other = prefix.strip() in _QUOTES or rest.strip() or len(prefix) > _MAX_PREFIX
+            if head < self.at or is_other or (not self.is_whole and is_transcript(self.text, starts[head])):
+                continue
+            self.at = head
+            found = self._chain(prefix)
+            if found is not None:
+                yield found, starts[head], starts[self.at] - 1
 
-    def line(self) -> str | None:
-        """The current line; None after the last."""
-        if self.at >= len(self.text):
-            return None
-        return self.text[self.at : line_end(self.text, self.at)]
+    def _body(self, at: int) -> str | None:
+        """A line without the margin; None if it has another, and after the last."""
+        line = self.lines[at] if at < len(self.lines) else "\0"
+        if line.startswith(self.margin) and line != "\0":
+            return line.removeprefix(self.margin)
+        return "" if line == self.margin.rstrip() else None
 
-    def move(self) -> None:
-        """Go to the next line."""
-        self.end = line_end(self.text, self.at)
-        self.at = self.end + 1
-
-    def body(self, margin: str) -> str | None:
-        """The current line without its margin; None if it has another."""
-        line = self.line()
-        if line is None or line.startswith(margin):
-            return line[len(margin) :] if line is not None else None
-        return "" if line == margin.rstrip() else None
-
-    def chain(self, margin: str, first: Raised) -> Raised:
+    def _chain(self, prefix: str) -> Raised | None:
         """The last of the exceptions that follow from each other, linked to those before it.
 
-        :param first: the one that was just read.
+        :param prefix: what is before the first header.
         """
-        found = [("", first)]
-        while kind := self._link(margin):
-            following = self._one(margin)
-            if following is None:
+        if prefix.endswith(_TOP):
+            self.margin = prefix.removesuffix(_TOP)
+            raised = self._group()
+        else:
+            self.at += 1
+            indentation = prefix[: len(prefix) - len(prefix.lstrip())]
+            self.margin = prefix
+            self.margin = prefix if FRAME.match(self._body(self.at) or "") else indentation
+            raised = self._headless()
+        found, kind = [], ""
+        while raised is not None:
+            found.append((kind, raised))
+            kind = self._kind(self.at + 3)
+            self.at += 3 if kind else 0
+            raised = self._one() if kind else None
+        last = None
+        for kind, one in found[-_MAX_LINKS:]:
+            last = replace(one, **{kind: last}) if last is not None else one
+        return last
+
+    def _kind(self, head: int) -> str:
+        """``cause`` or ``context`` if the header on a line follows from an exception above it; else empty."""
+        if self._body(head) not in (*_HEADERS, _TOP + HEADER):
+            return ""
+        above = [self._body(at) for at in range(head - 3, head)]
+        return next((kind for kind, text in LINKS.items() if above == ["", text, ""]), "")
+
+    def _one(self) -> Raised | None:
+        """The exception whose header is on the current line."""
+        if self._body(self.at) == _TOP + HEADER:
+            return self._group()
+        self.at += 1
+        return self._headless()
+
+    def _headless(self) -> Raised | None:
+        """One exception from the first line after its header on."""
+        printed: list[Printed] = []
+        is_shown = True
+        while body := self._body(self.at):
+            if found := FRAME.match(body):
+                printed.append(Printed(found["file"], int(found["line"]), found["function"]))
+                is_shown = True
+            elif not printed:
                 break
-            found.append((kind, following))
-        return linked(found[-_MAX_LINKS:])
-
-    def _link(self, margin: str) -> str:
-        for kind in LINKS:
-            for text in _link_texts(margin, kind):
-                if self.text.startswith(text, self.at):
-                    self.at += len(text)
-                    return kind
-        return ""
-
-    def _one(self, margin: str) -> Raised | None:
-        """One exception with its header."""
-        body = self.body(margin)
-        if body == f"{_TOP}{HEADER}":
-            return self.group(margin)
-        if body not in _HEADERS:
+            elif printed[-1].lines and MARKERS.match(body):
+                printed[-1].markers = printed[-1].markers or body[4:]
+            elif body.startswith("    "):
+                is_shown = is_shown and not _ELIDED.match(body) and len(printed[-1].lines) < _MAX_SOURCE
+                printed[-1].lines += [body[4:]] if is_shown else []
+            elif not REPEATED.match(body):
+                break
+            self.at += 1
+        if not (printed and is_exception(self._body(self.at) or "")):
             return None
-        self.move()
-        return self.headless(margin)
+        return assemble(self._message(), printed, self.root)
 
-    def headless(self, margin: str) -> Raised | None:
-        """One exception from the first line after its header on.
+    def _message(self) -> str:
+        """The line with the exception, and those that belong to its message."""
+        said = [self._body(self.at) or ""]
+        self.at += 1
+        # where the chain goes on, when nothing else does before: up to there all belongs to the message
+        head = self.heads[min(bisect_left(self.heads, self.at), len(self.heads) - 1)]
+        link = head - 3 if head - 3 >= self.at and self._kind(head) else -1
+        while len(said) < _MAX_MESSAGE_LINES and self.at != link:
+            body = self._body(self.at)
+            if body is None or OTHER.match(body):
+                break
+            is_more = body.strip() and (_CONTINUED.match(body) or said[-1].endswith(_OPEN_ENDS))
+            if not (is_more or self.is_whole or self.at < link):
+                break
+            said.append(body)
+            self.at += 1
+        while len(said) > 1 and not said[-1].strip():
+            said.pop()
+        return "\n".join(said)
 
-        :param margin: what every line begins with.
-        """
-        frames = self._frames(margin)
-        if not is_exception(self.body(margin) or ""):
-            return None
-        return assemble("\n".join(self._message(margin)), frames, self.root)
-
-    def group(self, margin: str) -> Raised | None:
+    def _group(self) -> Raised | None:
         """An exception group with all that is in it.
 
         Every line has its margin, but for those of messages in Python 3.12 and before, which others follow.
         """
-        line = rf"{re.escape(margin)} *[|+]"
-        other = rf"(?<!{'-' * 36}\n)(?:(?!{line})[^\n]*\n){{1,{_MAX_AHEAD}}}?(?={line})"
-        shown = re.compile(rf"(?:{line}[^\n]*(?:\n|\Z)|{other})*+").match(self.text, self.at)
-        if shown is None:
-            return None
-        self.at, self.end = shown.end(), shown.end() - shown[0].endswith("\n")
-        lines = shown[0].rstrip("\n").split("\n")
-        return _in_group([line.removeprefix(margin) for line in lines], 2, self.root)
-
-    def _frames(self, margin: str) -> list[Printed]:
-        printed: list[Printed] = []
-        while body := self.body(margin):
-            if found := FRAME.match(body):
-                printed.append(Printed(found["file"], int(found["line"]), found["function"]))
-                self.move()
-                self._source(printed[-1], margin)
-            elif printed and REPEATED.match(body):
-                self.move()
-            else:
+        shown: list[str] = []
+        for at in range(self.at, len(self.lines)):
+            body = self._body(at)
+            if body is not None and _GROUPED.match(body):
+                shown += [*self.lines[self.at : at], body]
+                self.at = at + 1
+            elif at - self.at >= _MAX_AHEAD or (at == self.at and shown[-1].endswith("-" * 36)):
                 break
-        return printed
-
-    def _source(self, printed: Printed, margin: str) -> None:
-        is_whole = True
-        while (body := self.body(margin)) and body.startswith("    ") and not FRAME.match(body):
-            if printed.lines and MARKERS.match(body):
-                printed.markers = printed.markers or body[4:]
-            else:
-                is_whole = is_whole and not _ELIDED.match(body) and len(printed.lines) < _MAX_SOURCE
-                printed.lines += [body[4:]] if is_whole else []
-            self.move()
-
-    def _message(self, margin: str) -> list[str]:
-        """The line with the exception, and those that belong to its message."""
-        said = [self.body(margin) or ""]
-        self.move()
-        stop = self._next_link(margin)
-        while len(said) < _MAX_MESSAGE_LINES:
-            body = self._continued(margin, is_linked=self.at < stop)
-            if body is None or self.at == stop:
-                break
-            said.append(body)
-            self.move()
-        while not said[-1].strip() and len(said) > 1:
-            said.pop()
-        return said
-
-    def _next_link(self, margin: str) -> int:
-        """Where the chain goes on, when nothing else does before; -1 when it does not."""
-        at = bisect_left(self.heads, self.at)
-        if at >= len(self.heads):
-            return -1
-        start = self.text.rfind("\n", self.at, self.heads[at]) + 1
-        if self.text[start : self.heads[at]] not in (margin, f"{margin}Exception Group ", f"{margin}{_TOP}"):
-            return -1
-        for text in (text for kind in LINKS for text in _link_texts(margin, kind)):
-            if self.text.startswith(text, max(start - len(text), self.at)):
-                return start - len(text)
-        return -1
-
-    def _continued(self, margin: str, is_linked: bool) -> str | None:
-        """The current line as part of a message; None if the message has ended."""
-        body = self.body(margin)
-        if is_linked:
-            return body if body is not None and not OTHER.match(body) else None
-        if body is None or OTHER.match(body):
-            return None
-        if self.is_whole or not body.strip():
-            return body if self.is_whole else None
-        is_more = _CONTINUED.match(body) or self.text[self.end - 1 : self.end] in _OPEN_ENDS
-        return body if is_more else None
+        return _in_group(shown, 2, self.root)
 
 
 def _in_group(lines: Sequence[str], column: int, root: str) -> Raised | None:
