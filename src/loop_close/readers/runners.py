@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
@@ -34,7 +34,6 @@ def _process(tool: str, code: str, message: str, file: str = "", line: int = 0) 
 
 _MAX_LINE = 1_000
 _MAX_FOUND = 500
-_LAST_LINES = 3
 _REASON = (
     r"(?:command not found|not found|No such file or directory|Permission denied|cannot execute: .{1,200})"
 )
@@ -42,22 +41,7 @@ _WHO = (
     r"(?:-?(?:/[\w./-]{1,200}/)?(?:ba|da|z|k|a)?sh|(?P<script>[\w./-]{1,300}))"
     r":(?: ?(?:line )?(?P<line>\d{1,9}):)? "
 )
-# bash: line 1: foo: command not found · sh: 1: foo: not found · ./run.sh: line 3: exec: foo: not found
-_NOT_RUN = re.compile(_WHO + rf"(?:exec: )?(?P<name>[^\s:][^:]{{0,200}}): (?P<reason>{_REASON})\Z")
-# zsh:1: command not found: foo
-_ZSH = re.compile(
-    _WHO
-    + r"(?P<reason>command not found|no such file or directory|permission denied): (?P<name>\S.{0,200})\Z"
-)
-# env: ‘foo’: No such file or directory · make: foo: No such file or directory
-_BY_TOOL = re.compile(
-    r"(?:/[\w./-]{1,200}/)?(?:env|g?make|xargs|nohup|timeout|nice|sudo|time|stdbuf|setsid|flock)(?:\[\d{1,4}\])?: "
-    rf"(?:failed to run command )?['‘\"]?(?P<name>[^\s'‘’\":]{{1,200}})['’\"]?: (?P<reason>{_REASON})\Z"
-)
-_BY_BUILD = re.compile(
-    r"error: (?:command '(?P<name>[^'\n]{1,200})' (?P<reason>not found|failed: No such file or directory)"
-    r"|[Ff]ailed to spawn: `(?P<spawned>[^`\n]{1,200})`)\Z"
-)
+_TOOL = r"(?:/[\w./-]{1,200}/)?(?:env|g?make|xargs|nohup|timeout|nice|sudo|time|stdbuf|setsid|flock)(?:\[\d{1,4}\])?"
 _SIGNALS = {
     "segmentation fault": "SIGSEGV",
     "aborted": "SIGABRT",
@@ -69,18 +53,34 @@ _SIGNALS = {
     "killed": "SIGKILL",
     "terminated": "SIGTERM",
 }
-_SIGNAL = rf"(?P<signal>{'|'.join(_SIGNALS)})(?: +\(core dumped\))?"
-# crash.sh: line 1: 18168 Segmentation fault      python3 segv.py · the number has a width of 5
-_ENDED = re.compile(_WHO + rf" {{0,9}}\d{{1,10}} {_SIGNAL}(?: +(?P<command>\S.{{0,500}}))?\Z", re.IGNORECASE)
-# zsh: segmentation fault  python3 segv.py
-_ZSH_ENDED = re.compile(rf"zsh: (?:\d{{1,10}} )?{_SIGNAL}(?: +(?P<command>\S.{{0,500}}))?\Z", re.IGNORECASE)
-# make: *** [Makefile:6: crash] Segmentation fault
-_MAKE_ENDED = re.compile(
-    rf"g?make(?:\[\d{{1,4}}\])?: \*\*\* \[(?P<command>.{{1,200}})\] {_SIGNAL}\Z", re.IGNORECASE
+_SIGNAL = rf"(?P<signal>{'|'.join(_SIGNALS)})(?: +\(core dumped\))?(?: +(?P<command>\S.{{0,500}}))?\Z"
+_SHELL = (
+    # crash.sh: line 1: 18168 Segmentation fault      python3 segv.py · the number has a width of 5
+    re.compile(rf"{_WHO} {{0,9}}\d{{1,10}} {_SIGNAL}", re.IGNORECASE),
+    # zsh: segmentation fault  python3 segv.py
+    re.compile(rf"zsh: (?:\d{{1,10}} )?{_SIGNAL}", re.IGNORECASE),
+    # make: *** [Makefile:6: crash] Segmentation fault
+    re.compile(rf"g?make(?:\[\d{{1,4}}\])?: \*\*\* \[(?P<target>.{{1,200}})\] {_SIGNAL}", re.IGNORECASE),
+    # env: ‘foo’: No such file or directory · make: foo: No such file or directory
+    re.compile(
+        rf"{_TOOL}: (?:failed to run command )?['‘\"]?(?P<name>[^\s'‘’\":]{{1,200}})['’\"]?: (?P<reason>{_REASON})\Z"
+    ),
+    re.compile(
+        r"error: command '(?P<name>[^'\n]{1,200})' (?:failed: )?(?P<reason>not found|No such file or directory)\Z"
+    ),
+    re.compile(r"error: [Ff]ailed to spawn: `(?P<name>[^`\n]{1,200})`(?P<reason>)\Z"),
+    # zsh:1: command not found: foo
+    re.compile(
+        rf"{_WHO}(?P<reason>command not found|no such file or directory|permission denied): (?P<name>\S.{{0,200}})\Z"
+    ),
+    # bash: line 1: foo: command not found · sh: 1: foo: not found · ./run.sh: line 3: exec: foo: not found
+    re.compile(rf"{_WHO}(?:exec: )?(?P<name>[^\s:][^:]{{0,200}}): (?P<reason>{_REASON})\Z"),
 )
-_BARE = re.compile(rf"{_SIGNAL}\Z", re.IGNORECASE)
-_ANY_LINE = re.compile(r"[^\n]+")
-_SHELL = (_ENDED, _ZSH_ENDED, _MAKE_ENDED, _BY_TOOL, _BY_BUILD, _ZSH, _NOT_RUN)
+# A signal's name alone, where the output ends with it.
+_BARE = re.compile(
+    rf"^(?P<signal>{'|'.join(_SIGNALS)})(?: +\(core dumped\))?$(?=(?:\n++[^\n]++){{0,2}}\n*\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
 # Every line of a shell that is read contains one of these.
 _WORD = re.compile(
     r"not found|such file or directory|ermission denied|cannot execute: |ailed to spawn: |: line |zsh: |\*\*\* \["
@@ -89,15 +89,10 @@ _WORD = re.compile(
 
 def read_shell(text: str, root: str) -> Reading:
     """Commands that are not there, cannot be run, or were ended by a signal."""
-    matches = [(start, end, text[start:end]) for start, end in _lines_with(_WORD, text)]
-    matches = matches if len(matches) <= 2 * _MAX_FOUND else matches[:_MAX_FOUND] + matches[-_MAX_FOUND:]
-    last = max(0, len(text) - _LAST_LINES * _MAX_LINE)
-    lines = [(m.start(), m.end(), m[0]) for m in _ANY_LINE.finditer(text, last)]
-    found = [(_shell_failure(line[:_MAX_LINE], root), start, end) for start, end, line in matches]
-    # a signal's name alone counts only where the output ends with it
-    for start, end, line in lines[-_LAST_LINES:]:
-        if signal := _BARE.match(line):
-            found.append((_process("shell", _SIGNALS[signal["signal"].lower()], line), start, end))
+    lines = deque(_lines_with(_WORD, text), maxlen=_MAX_FOUND)
+    found = [(_shell_failure(text[start:end][:_MAX_LINE], root), start, end) for start, end in lines]
+    for bare in _BARE.finditer(text):
+        found.append((_process("shell", _SIGNALS[bare["signal"].lower()], bare[0]), *bare.span()))
     return Reading(
         failures=tuple(dict.fromkeys(failure for failure, _, _ in found if failure is not None)),
         spans=merged((start, end) for failure, start, end in found if failure is not None),
@@ -117,22 +112,19 @@ def _shell_failure(line: str, root: str) -> Failure | None:
     found = next((m for pattern in _SHELL if (m := pattern.match(line))), None)
     if found is None:
         return None
-    said = {"script": None, "line": None, "name": None, "reason": None} | found.groupdict()
-    file = (project_path(said["script"], root) if said["script"] and said["line"] else None) or ""
-    place = file, int(said["line"] or 0) if file else 0
+    said = {"script": "", "line": "", **found.groupdict("")}
+    script, number = said["script"], said["line"]
+    file = (project_path(script, root) if number else None) or ""
+    place = file, int(number) if file else 0
     if signal := said.get("signal"):
-        command = (said["command"] or "").strip()
-        return _process(
-            "shell", _SIGNALS[signal.lower()], f"{signal}: {command}" if command else signal, *place
-        )
+        command = said["command"].strip() or said.get("target", "")
+        return _process("shell", _SIGNALS[signal.lower()], f"{signal}: {command}".removesuffix(": "), *place)
     # any program may say ``x: y: not found``, and compilers do with a line number
-    number = said["line"]
-    if said["script"] and not (number and (f": line {number}: " in line or said["script"].endswith("sh"))):
+    if script and not (number and (f": line {number}: " in line or script.endswith("sh"))):
         return None
-    name = said["name"] or said.get("spawned") or ""
-    reason = (said["reason"] or "No such file or directory").removeprefix("failed: ")
+    reason = said["reason"] or "No such file or directory"
     code = "command-not-run" if "denied" in reason.lower() or "execute" in reason else "command-not-found"
-    return _process("shell", code, f"{name}: {reason}", *place)
+    return _process("shell", code, f"{said['name']}: {reason}", *place)
 
 
 # --- tox
@@ -265,9 +257,11 @@ def _table(text: str) -> tuple[tuple[str, str], ...]:
 
 _RULER = "=" * 70
 _LINE = "-" * 70
+# unittest-xml-reporting shows an object of its own, and the test below it
 _HEAD = re.compile(
-    rf"^{_RULER}\n(?P<kind>ERROR|FAIL|UNEXPECTED SUCCESS)(?: \[[\d.]{{1,12}}s\])?: (?P<what>[^\n]{{1,2000}})\n"
-    rf"(?P<more>(?:(?!{_LINE})[^\n]{{1,1000}}\n){{0,20}})(?P<line>{_LINE}\n)?",
+    rf"^{_RULER}\n(?P<kind>ERROR|FAIL)(?: \[[\d.]{{1,12}}s\])?: (?P<what>[^\n]{{1,2000}})\n"
+    rf"(?:(?!{_LINE})[^\n]{{1,1000}}\n){{0,20}}{_LINE}\n"
+    rf"|^(?:{_RULER}\n)?UNEXPECTED SUCCESS: (?:<[^\n]{{1,400}}>\n)?(?P<success>[^\n]{{1,2000}})$",
     re.MULTILINE,
 )
 _CASE = r"\w{1,300} \(\w{1,200}\.[\w.]{1,800}\)(?: [\[(][^\n]{0,500})?"
@@ -279,7 +273,6 @@ _REST = re.compile(
     re.MULTILINE,
 )
 _RED = re.compile(r"(?:FAIL|ERROR)(?:: \w{1,300} \(|$)| failed:$", re.MULTILINE)
-_SUCCESS = re.compile(r"^UNEXPECTED SUCCESS: (?P<what>[^\n]{1,2000})$", re.MULTILINE)
 _SUMMARY = re.compile(
     r"^(?:-{70}\n)?Ran (?P<ran>\d{1,9}) tests? in [\d.]{1,12}s$(?:\n\n(?P<verdict>OK|FAILED|NO TESTS RAN)"
     r"(?: \((?P<numbers>[^()\n]{1,200})\))?$)?|^FAILED \((?P<alone>(?:[a-z ]{6,22}=\d{1,9}(?:, (?=[a-z]))?){1,5})\)$",
@@ -301,90 +294,67 @@ def read_unittest(text: str, root: str) -> Reading:
     heads = list(_HEAD.finditer(text)) if _RULER in text else []
     summaries = list(_SUMMARY.finditer(text)) if "Ran " in text or "FAILED (" in text else []
     starts = [*sorted(mark.start() for mark in (*heads, *summaries)), len(text)]
-    ends = [starts[bisect_right(starts, head.start())] for head in heads]
-    blocks = [(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
-    failures = [failure for head, body in blocks for failure in _unittest_failures(head, body, root)]
-    spans = [
-        *((head.start(), end) for head, end in zip(heads, ends, strict=True)),
-        *(m.span() for m in summaries),
+    spans = [(head.start(), starts[bisect_right(starts, head.start())]) for head in heads]
+    failures = [
+        _unittest_failure(head, text[head.end() : end], root)
+        for head, (_, end) in zip(heads, spans, strict=True)
     ]
+    spans += [summary.span() for summary in summaries]
     if not heads and _RED.search(text) and not any(m["verdict"] == "OK" for m in summaries):
-        rest = list(_REST.finditer(text))
-        failures = list({_rest(found): None for found in rest})
-        spans += [found.span() for found in rest]
+        rests = list(_REST.finditer(text))
+        failures += dict.fromkeys(
+            replace(
+                _unittest_named(rest["named"] or rest["shown"] or rest["parallel"]), message=rest[0].strip()
+            )
+            for rest in rests
+        )
+        spans += [rest.span() for rest in rests]
     is_open = bool(summaries) and summaries[-1]["ran"] is not None and not summaries[-1]["verdict"]
-    whats = [what for head, body in blocks for what in _descriptions(head, body)]
     return Reading(
         failures=tuple(failures[:_MAX_FAILURES]),
-        counts=_unittest_counts(summaries, heads, whats, text) if summaries else None,
+        counts=_unittest_counts(summaries, heads, text) if summaries else None,
         spans=merged(spans),
         is_certain=bool(spans),
         incomplete=CUT if is_open else "",
     )
 
 
-def _rest(found: re.Match[str]) -> Failure:
-    nodeid, subtest, phase = _unittest_names(found["named"] or found["shown"] or found["parallel"])
-    return Failure(nodeid=nodeid, subtest=subtest, phase=phase, message=found[0].strip())
-
-
-def _descriptions(head: re.Match[str], body: str) -> list[str]:
-    """What the block is about, in unittest's words; unexpected successes share a block."""
-    if head["kind"] != "UNEXPECTED SUCCESS":
-        return [head["what"]]
-    # unittest-xml-reporting shows an object of its own, and the test below it
-    first = head["more"].partition("\n")[0] if head["what"].startswith("<") else head["what"]
-    return [first, *(m["what"] for m in _SUCCESS.finditer(head["more"] + body))]
-
-
-def _unittest_failures(head: re.Match[str], body: str, root: str) -> Iterator[Failure]:
-    if head["kind"] == "UNEXPECTED SUCCESS":
-        for what in _descriptions(head, body):
-            nodeid, subtest, _ = _unittest_names(what)
-            yield Failure(nodeid=nodeid, subtest=subtest, phase="call", message="unexpected success")
-    elif head["line"] or not (head["more"] + body).strip("-\n "):
-        yield _unittest_failure(head["what"], body, root)
-
-
-def _unittest_failure(what: str, body: str, root: str) -> Failure:
-    nodeid, subtest, phase = _unittest_names(what)
-    body, *captured = _CAPTURED.split(body)  # the output that ``--buffer`` puts below a traceback
-    outputs = zip(captured[::2], captured[1::2], strict=True)
-    raised = _unittest_raised(body.strip("\n"), root)
-    failure = Failure(
-        nodeid=nodeid,
-        phase=phase,
-        message=raised.message if raised is not None else cut(body.strip()),
-        subtest=subtest,
-        raised=raised,
-        sections=tuple((title, output.strip("\n")) for title, output in outputs),
-    )
-    if raised is None:
-        return failure
-    if phase == "call" and raised.frames:
-        failure = replace(failure, phase=_FIXTURES.get(raised.frames[0].function, "call"))
-    # the test's own method, else the outermost of the project
-    name = nodeid.rpartition(".")[2]
-    frame = next((f for f in raised.frames if f.function == name), next(iter(raised.frames), None))
-    file, line = (
-        (frame.file, frame.line) if frame else (raised.details.get("path", ""), raised.details.get("line", 0))
-    )
-    return replace(failure, file=file, line=int(line))
-
-
-def _unittest_names(what: str) -> tuple[str, str, Phase]:
-    """The test's id as ``python -m unittest`` takes it, the subtest, and the phase as far as the name shows it."""
+def _unittest_named(what: str) -> Failure:
+    """A failure of the test that unittest names so: its id as ``python -m unittest`` takes it, subtest and phase."""
     found = _TEST.match(what)
     if found is None:
-        return what, "", "call"
+        return Failure(nodeid=what, phase="call", message="")
     name, owner = found["name"], found["owner"]
     if owner.startswith("unittest.loader._FailedTest"):
-        return name, "", "collect"
+        return Failure(nodeid=name, phase="collect", message="")
     if name in _FIXTURES:
-        return owner, "", _FIXTURES[name]
+        return Failure(nodeid=owner, phase=_FIXTURES[name], message="")
     # Python 3.10 and before leave the method out of the parentheses
-    is_whole = owner == name or owner.endswith(f".{name}")
-    return owner if is_whole else f"{owner}.{name}", found["sub"] or "", "call"
+    nodeid = owner if f".{owner}".endswith(f".{name}") else f"{owner}.{name}"
+    return Failure(nodeid=nodeid, subtest=found["sub"] or "", phase="call", message="")
+
+
+def _unittest_failure(head: re.Match[str], body: str, root: str) -> Failure:
+    """The failure of a block, of which ``body`` is what is below its heading."""
+    failure = _unittest_named(head["what"] or head["success"])
+    if head["success"]:
+        return replace(failure, message="unexpected success")
+    body, *captured = _CAPTURED.split(body)  # the output that ``--buffer`` puts below a traceback
+    outputs = zip(captured[::2], captured[1::2], strict=True)
+    failure = replace(failure, sections=tuple((title, output.strip("\n")) for title, output in outputs))
+    raised = _unittest_raised(body.strip("\n"), root)
+    if raised is None:
+        return replace(failure, message=cut(body.strip()))
+    phase = failure.phase
+    if phase == "call" and raised.frames:
+        phase = _FIXTURES.get(raised.frames[0].function, "call")
+    # the test's own method, else the outermost of the project
+    name = failure.nodeid.rpartition(".")[2]
+    places = [(frame.file, frame.line) for frame in raised.frames if frame.function == name]
+    places += [(frame.file, frame.line) for frame in raised.frames[:1]]
+    places += [(raised.details.get("path", ""), int(raised.details.get("line", 0)))]
+    file, line = places[0]
+    return replace(failure, phase=phase, message=raised.message, raised=raised, file=file, line=line)
 
 
 def _unittest_raised(body: str, root: str) -> Raised | None:
@@ -398,36 +368,32 @@ def _unittest_raised(body: str, root: str) -> Raised | None:
     return replace(raised, message=cut(raised.message + rest)) if rest and not raised.members else raised
 
 
-def _unittest_counts(
-    summaries: Sequence[re.Match[str]], heads: Sequence[re.Match[str]], whats: Sequence[str], text: str
-) -> Counts:
+def _unittest_counts(summaries: Sequence[re.Match[str]], heads: Sequence[re.Match[str]], text: str) -> Counts:
     """The numbers of the summaries.
 
     A test with failing subtests is one, a failing ``setUpClass`` is none. An unexpected success without a
     block counts as a failed test.
-
-    :param whats: what the blocks are about.
     """
     numbers: Counter[str] = Counter()
     for number in chain.from_iterable(_NUMBER.finditer(m["numbers"] or m["alone"] or "") for m in summaries):
         numbers[number["what"].strip()] += int(number["number"])
-    unexpected, skipped, xfailed = (
-        numbers[name] for name in ("unexpected successes", "skipped", "expected failures")
-    )
-    unseen = max(0, numbers["failures"] + numbers["errors"] + unexpected - len(whats))
-    broken = {_unittest_names(what)[0] for what in whats if what.partition(" ")[0] not in _FIXTURES}
-    inner = len([head for head in heads if head["kind"] == "FAIL" and _unittest_names(head["what"])[1]])
+    failures, errors, skipped = numbers["failures"], numbers["errors"], numbers["skipped"]
+    unexpected, expected = numbers["unexpected successes"], numbers["expected failures"]
+    whats = [head["what"] or head["success"] for head in heads]
+    unseen = max(0, failures + errors + unexpected - len(whats))
+    broken = {_unittest_named(what).nodeid for what in whats if what.partition(" ")[0] not in _FIXTURES}
+    inner = sum(head["kind"] == "FAIL" and _unittest_named(head["what"]).subtest != "" for head in heads)
     ran = sum(int(m["ran"] or 0) for m in summaries)
-    passed = ran - len(broken) - unseen - xfailed
+    passed = ran - len(broken) - unseen - expected
     # Python 3.12.1 leaves skipped tests out of those it ran
     seen = sum(line[0].count(".") for line in _DOTS.finditer(text)) + text.count(" ... ok\n")
     return Counts(
         passed=max(0, passed - skipped, min(seen, passed)),
-        failed=max(0, numbers["failures"] - inner) + min(unseen, unexpected),
-        failed_subtests=min(inner, numbers["failures"]),
-        errors=numbers["errors"],
+        failed=max(0, failures - inner) + min(unseen, unexpected),
+        failed_subtests=min(inner, failures),
+        errors=errors,
         skipped=skipped,
-        xfailed=xfailed,
+        xfailed=expected,
         xpassed=unexpected - min(unseen, unexpected),
         collected=ran,
     )
