@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -129,53 +129,43 @@ def _shell_failure(line: str, root: str) -> Failure | None:
 
 # --- tox
 
-_NAME = r"(?P<name>[\w.][\w.,-]{0,100})"
 _END = re.compile(
     r"^ {2}(?:evaluation failed :\(|(?P<green>congratulations :\)))(?: \([\d.]{1,12} seconds\))?$",
     re.MULTILINE,
 )
-# What tox says of an environment when it ended, and in its summary; tox 3 says it otherwise.
+# What tox 4 says of an environment, when it ended and in its summary, and why.
 _RESULT = re.compile(
-    rf"^(?: {{2}})?{_NAME}: (?P<word>FAIL|SKIP)(?: code -?\d{{1,10}})?"
-    r"(?: ✖ in [\d.]{1,12} seconds| \([^\n]{1,200}\))$"
-    rf"|^ERROR: {{2,3}}(?P<old>[\w.][\w.,-]{{0,100}}): (?P<words>(?:parallel child exit code|commands failed"
-    r"|could not install deps|InterpreterNotFound|undefined environment)[^\n]{0,1000})$"
-    r"|^(?P<root>ROOT): HandledError\| (?P<why>[^\n]{1,1000})$",
-    re.MULTILINE,
-)
-_WHY = re.compile(
-    rf"^{_NAME}: (?:exit (?P<exit>-?[1-9]\d{{0,9}}) \([\d.]{{1,12}} seconds\) [^\n>]{{0,1000}}> "
-    r"(?P<command>[^\n]{1,2000}?)(?: pid=\d{1,10})?"
-    r"|(?P<words>failed with [^\n]{1,1000}|Exception running subprocess [^\n]{1,1000}|skipped because [^\n]{1,1000}))$",
+    r"^(?: {2})?(?P<name>[\w.][\w.,-]{0,100}): (?:(?P<word>FAIL|SKIP)(?: code -?\d{1,10})?"
+    r"(?: ✖ in [\d.]{1,12} seconds| \([^\n]{1,200}\))"
+    r"|(?P<exit>exit -?[1-9]\d{0,9}) \([\d.]{1,12} seconds\) [^\n>]{0,1000}> (?P<command>[^\n]{1,2000}?)"
+    r"(?: pid=\d{1,10})?|(?:HandledError\| |(?=failed with |Exception running subprocess |skipped because ))"
+    r"(?P<why>[^\n]{1,1000}))$",
     re.MULTILINE,
 )
 
 
 def read_tox(text: str, root: str) -> Reading:
     """A failure for each environment that failed; where the whole failed without one, for each that was skipped."""
-    ends, results, whys = (list(pattern.finditer(text)) for pattern in (_END, _RESULT, _WHY))
-    is_red = any(not end["green"] for end in ends)
+    ends, results = list(_END.finditer(text)), list(_RESULT.finditer(text))
     reasons: dict[str, str] = {}
-    for why in whys:  # tox stops at the first
-        reasons.setdefault(why["name"], why["words"] or f"exit {why['exit']}: {why['command']}")
-    failed = {
-        m["name"] or m["old"] or m["root"]: m["words"] or m["why"] or "failed"
-        for m in results
-        if m["word"] != "SKIP"
-    }
-    if is_red and not failed:
-        failed = {m["name"]: "skipped" for m in results} or {"": "an environment failed"}
-    elif not ends and not failed:  # the summary was cut
-        failed = {why["name"]: "failed" for why in whys if why["exit"]}
-    spans = [m.span() for m in (*ends, *results, *(whys if not ends else ()))]
-    if not failed:
+    for found in results:  # tox stops at the first
+        if not found["word"]:
+            reasons.setdefault(found["name"], found["why"] or f"{found['exit']}: {found['command']}")
+    names = {word: [found["name"] for found in results if found["word"] == word] for word in ("FAIL", "SKIP")}
+    is_red = any(not end["green"] for end in ends)
+    failed = names["FAIL"] or (names["SKIP"] if is_red else [])
+    if not (failed or ends):  # the summary was cut
+        failed = [name for name, reason in reasons.items() if not reason.startswith("skipped ")]
+    if not (failed or is_red):
         return Reading()
+    word = "failed" if names["FAIL"] else "skipped"
+    messages = [f"{name}: {reasons.get(name, word)}" for name in dict.fromkeys(failed)]
     return Reading(
         failures=tuple(
-            _process("tox", name, f"{name}: {reasons.get(name, words)}" if name else words)
-            for name, words in islice(failed.items(), _MAX_FOUND)
-        ),
-        spans=merged(spans),
+            _process("tox", message.partition(":")[0], message) for message in messages[:_MAX_FOUND]
+        )
+        or (_process("tox", "", "an environment failed"),),
+        spans=merged(found.span() for found in (*ends, *results)),
         is_certain=bool(ends),
     )
 
