@@ -46,7 +46,7 @@ _SUBTESTS = (
     "pytest counts more tests than it lists: subtests that passed, or it is not whole; the exit code decides"
 )
 # Of two outcomes of a test in several files the first of these counts.
-_RANKS = ("failed", "errors", "xpassed", "passed", "xfailed", "skipped")
+_RANKS = ("failed", "errors", "xpassed", "passed", "xfailed", "skipped", "collected")
 
 
 class JunitReading(Record, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
 
 
 def _rank(outcomes: tuple[str, ...]) -> int:
-    return min((_RANKS.index(name) for name in outcomes if name in _RANKS), default=len(_RANKS))
+    return min(map(_RANKS.index, outcomes), default=len(_RANKS))
 
 
 def _counts(cases: Mapping[str, tuple[str, ...]]) -> Counts:
@@ -287,9 +287,9 @@ class _Cases:
         case: Any = junitparser.TestCase.fromelem(element)  # type: ignore[no-untyped-call]
         results = case.result[:_MAX_RESULTS] if len(element) else []
         wrong = [(r.text or "", r.message or "", r.type or "") for r in results if r._tag != "skipped"]
-        statuses = [element.get(name, "").lower() for name in ("status", "result")]
-        if not results and (failed := [status for status in statuses if status in _FAILED]):
-            wrong = [("", f"its status is {failed[0]}, and nothing says why", "")]
+        said = {element.get(name, "").lower() for name in ("status", "result")}.intersection(_FAILED)
+        if said and not results:
+            wrong = [("", f"its status is {min(said)}, and nothing says why", "")]
         failures = [_failure(element, suite, words, self._root, is_pytest) for words in wrong]
         self.is_pytest = self.is_pytest and (
             is_pytest or any(_OF_PYTEST.search(text) for text, _, _ in wrong)
@@ -464,16 +464,15 @@ def _matched(dotted: str, file: str) -> tuple[str, str] | None:
     """The file as it counts from pytest's root, if the class name is about it, and the classes, with dots."""
     extension = ".py" if file.endswith(".py") else ""
     folders = file.removesuffix(".py").split("/")[-_MAX_FOLDERS:]
+    behind = None
     for start in range(len(folders)):
-        path = ".".join(folders[start:])
-        if f"{dotted}.".startswith(f"{path}."):
-            return "/".join(folders[start:]) + extension, dotted[len(path) + 1 :]
-    # behind other parts: --junitprefix, or the folder that pytest was started in
-    before, found, classes = f".{dotted}.".partition(f".{'.'.join(folders)}.")
-    if not found:
-        return None
-    above = f"{before[1:].replace('.', '/')}/" if len(folders) == 1 else ""
-    return above + file, classes[:-1]
+        before, found, classes = f".{dotted}.".partition(f".{'.'.join(folders[start:])}.")
+        if found and not before:
+            return "/".join(folders[start:]) + extension, classes[:-1]
+        if found and not start:  # behind other parts: --junitprefix, or the folder that pytest was started in
+            above = f"{before[1:].replace('.', '/')}/" if len(folders) == 1 else ""
+            behind = above + file, classes[:-1]
+    return behind
 
 
 # --- the exception in the text of a ``failure`` or ``error`` element
