@@ -233,8 +233,3 @@ def test_case_that_fails_by_its_status_alone(status):
 @pytest.mark.parametrize("status", ["", "run", "passed", "completed"])
 def test_case_that_passed_by_its_status(status):
     assert read("", name="test_x", classname="m.T", status=status).counts == Counts(passed=1, collected=1)
-
-
-def test_a_module_that_cannot_be_imported_is_not_collected():
-    failure = only(failed("No such module"), suite="x", classname="unittest.loader._FailedTest", name="a")
-    assert failure.phase == "collect"

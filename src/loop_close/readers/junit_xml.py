@@ -320,8 +320,8 @@ def _outcomes(element: Element, results: Sequence[Any], phases: set[Phase]) -> t
         return "skipped" if is_off else "passed", "collected"
     found = ["failed"] * ("call" in phases) + ["errors"] * len(phases - {"call"})
     skipped = next((result for result in results if result._tag == "skipped"), None)
-    is_test = phases.isdisjoint(("collect", "session")) and _class_fixture(element) is None
-    if phases <= {"teardown"} and is_test:  # a test whose teardown breaks has had its own outcome before
+    is_test = phases.isdisjoint(("collect", "session"))
+    if phases <= {"teardown"}:  # a test whose teardown breaks has had its own outcome before
         found.append(_kind_of_skip(skipped) if skipped is not None else "passed")
     is_module = skipped is not None and skipped.message == "collection skipped"
     return (*found, "collected") if is_test and not is_module else tuple(found)
@@ -336,10 +336,6 @@ def _kind_of_skip(result: Any) -> str:
     return "xfailed" if is_expected else "skipped"
 
 
-_CLASS_FIXTURE = re.compile(
-    r"(?:\A|\.)(?P<when>setUp|tearDown)(?:Class|Module) \((?P<dotted>[\w.]{1,500})\)\Z"
-)
-_FAILED_IMPORT = "unittest.loader._FailedTest"
 _PHASES: tuple[tuple[str, Phase], ...] = (
     ("failed on setup", "setup"),
     ("test setup failure", "setup"),
@@ -347,11 +343,6 @@ _PHASES: tuple[tuple[str, Phase], ...] = (
     ("test teardown failure", "teardown"),
     ("collection failure", "collect"),
 )
-
-
-def _class_fixture(element: Element) -> re.Match[str] | None:
-    """The fixture of several tests that an element is about; nose2 parts its name at the last dot."""
-    return _CLASS_FIXTURE.search(f"{element.get('classname', '')}.{element.get('name', '')[:_MAX_NAME]}")
 
 
 def _failure(
@@ -365,30 +356,24 @@ def _failure(
     is_pytest = is_pytest or (not type_name and _OF_PYTEST.search(text) is not None)
     message, raised = _read_result(*words, root, name=name, is_pytest=is_pytest)
     phase: Phase = next((phase for start, phase in _PHASES if said.startswith(start)), "call")
-    phase = "collect" if classname.startswith(_FAILED_IMPORT) else phase
-    if fixture := _class_fixture(element):
-        classname, name = fixture["dotted"], ""
-        phase = "setup" if fixture["when"] == "setUp" else "teardown"
-    is_python = is_pytest or file.endswith(".py") or HEADER in text
-    nodeid, place, subtest = "", "", ""
+    nodeid, place = "", ""
     if is_pytest and (classname, name, said) == ("pytest", "internal", "internal error"):
         phase = "session"
-    elif is_python or type_name.startswith(("testtools.", "unittest.")):
-        nodeid, place, subtest = _python_test(classname, name, file, raised, root)
+    elif is_pytest:
+        nodeid, place = _python_test(classname, name, file, raised, root)
     else:
         place = project_path(file or sanitize(suite.get("file", ""))[:_MAX_NAME], root) or ""
         nodeid = "::".join(filter(None, [place, classname if classname not in name else "", name]))
     line = element.get("line", "") if project_path(file, root) else ""
-    sections = tuple(_sections(element))
-    if not is_python and text.strip():
-        sections += (("stack", sanitize(text)),)
+    sections = [*_sections(element)]
+    if text.strip() and not is_pytest and HEADER not in text:
+        sections.append(("stack", sanitize(text)))
     return Failure(
         nodeid=nodeid,
         phase=phase,
         message=message,
         file=place,
         line=int(line) + is_pytest if _NUMBER.fullmatch(line) else 0,  # pytest counts from 0
-        subtest=subtest,
         raised=raised,
         sections=bounded_sections(sections),
     )
@@ -408,9 +393,9 @@ def _sections(element: Element) -> Iterator[tuple[str, str]]:
 # --- the id of a test
 #
 # pytest writes ``tests/test_a.py::TestX::test_y`` as class name ``tests.test_a.TestX`` and name ``test_y``.
-# The end of the module is found by, in this order: the ``file`` attribute (junit_family ``xunit1``,
-# unittest-xml-reporting); a file in the traceback whose dotted path the class name begins with; the last part that
-# is named like a test module (``test_…``, ``…_test``). Else the parts at the end that begin with a capital are classes.
+# The end of the module is found by, in this order: the ``file`` attribute (junit_family ``xunit1``); a file in the
+# traceback whose dotted path the class name begins with; the last part that is named like a test module (``test_…``,
+# ``…_test``). Else the parts at the end that begin with a capital are classes.
 
 _MAX_FOLDERS = 40
 _TEST_MODULE = re.compile(r"test_\w{0,200}|\w{1,200}_test|conftest", re.ASCII)
@@ -423,23 +408,13 @@ def test_of_case(key: str, root: str) -> str:
     return _python_test(classname, name, file, None, root)[0]
 
 
-def _python_test(
-    classname: str, name: str, file: str, raised: Raised | None, root: str
-) -> tuple[str, str, str]:
-    """The node id of a test in Python, its file, and its subtest."""
-    test, _, subtest = name.partition(" ")
-    if test.isidentifier() and subtest[:1] in ("[", "(") and subtest[-1:] in ("]", ")"):
-        name = test
-    else:
-        subtest = ""
-    if classname.startswith(_FAILED_IMPORT):
-        classname, name, file = f"{classname}.{name}".removeprefix(f"{_FAILED_IMPORT}."), "", ""
+def _python_test(classname: str, name: str, file: str, raised: Raised | None, root: str) -> tuple[str, str]:
+    """The node id of a test of pytest, and its file."""
     if not classname:
         classname, name = name, ""
     own = project_path(file, root) or ""
     module, classes = _split(classname, own, raised)
-    nodeid = "::".join(filter(None, [module, *classes.split("."), name]))
-    return nodeid, own or module, subtest
+    return "::".join(filter(None, [module, *classes.split("."), name])), own or module
 
 
 def _split(dotted: str, own: str, raised: Raised | None) -> tuple[str, str]:
@@ -449,8 +424,6 @@ def _split(dotted: str, own: str, raised: Raised | None) -> tuple[str, str]:
     if found := next(filter(None, (_matched(dotted, file) for file in files)), None):
         return found
     parts = dotted.split(".")
-    if own and all(part[:1].isupper() for part in parts):
-        return own, dotted
     if len(parts) > 1 and parts[-1] in _EXTENSIONS:
         return f"{'/'.join(parts[:-1])}.{parts[-1]}", ""
     modules = [at for at, part in enumerate(parts) if _TEST_MODULE.fullmatch(part)]
