@@ -153,19 +153,7 @@ def test_a_skipped_module_is_not_a_test():
     assert reading.counts == Counts(skipped=1)
 
 
-def test_captured_output_becomes_sections():
-    out = "------ Captured Log ------\nWARNING a\n------ Captured Out ------\nhello\n\n------ Captured Err ------\n\n"
-    inside = (
-        f"{failed()}<system-out>{out}</system-out><system-err>plain</system-err><system-out> \n</system-out>"
-    )
-    failure = only(inside, classname="test_a", name="test_x")
-    assert failure.sections == (
-        ("system-out", "WARNING a\nhello\n"),
-        ("system-err", "plain\n"),
-    )
-
-
-def test_stacks_that_name_no_paths_are_kept_as_text():
+def test_exception_of_another_language_is_that_of_the_attributes():
     text = "java.lang.IllegalStateException: no till\n\tat till.Till.add(Till.java:7)\n"
     failure = only(
         failed(text, "no till", "error", type="java.lang.IllegalStateException"),
@@ -175,7 +163,6 @@ def test_stacks_that_name_no_paths_are_kept_as_text():
     )
     assert (failure.nodeid, failure.phase, failure.message) == ("t.T::a", "call", "no till")
     assert (failure.raised.type, failure.raised.module) == ("IllegalStateException", "java.lang")
-    assert failure.sections == (("stack", text),)
 
 
 def test_an_element_that_only_says_failed():

@@ -90,7 +90,6 @@ def test_reruns_of_a_failed_test_add_nothing(tag):
     )
     reading = read(suite(case(inside=f'<failure message="m" type="T">T: m</failure>{again}')))
     assert messages(reading) == ["m"]
-    assert reading.failures[0].sections == ()
 
 
 def test_shards_are_added_up():

@@ -196,10 +196,8 @@ def coverage_failures(config: pytest.Config) -> Iterator[Failure]:
         return
     from loop_close.readers.runners import read_coverage
 
-    report = getattr(plugin, "cov_report", None)
-    table = report.getvalue() if report is not None else ""
     said = f"Required test coverage of {limit:g}% not reached. Total coverage: {total:.2f}%"
-    yield from read_coverage(f"{table}\n{said}\n", str(config.rootpath)).failures
+    yield from read_coverage(said, str(config.rootpath)).failures
 
 
 def _exit_reason(recorder: Recorder, session: pytest.Session) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
-from loop_close.readers import bounded_sections, project_path
+from loop_close.readers import project_path
 from loop_close.readers.logs import failures_in
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
@@ -365,9 +365,6 @@ def _failure(
         place = project_path(file or sanitize(suite.get("file", ""))[:_MAX_NAME], root) or ""
         nodeid = "::".join(filter(None, [place, classname if classname not in name else "", name]))
     line = element.get("line", "") if project_path(file, root) else ""
-    sections = [*_sections(element)]
-    if text.strip() and not is_pytest and HEADER not in text:
-        sections.append(("stack", sanitize(text)))
     return Failure(
         nodeid=nodeid,
         phase=phase,
@@ -375,19 +372,7 @@ def _failure(
         file=place,
         line=int(line) + is_pytest if _NUMBER.fullmatch(line) else 0,  # pytest counts from 0
         raised=raised,
-        sections=bounded_sections(sections),
     )
-
-
-_CAPTURED = re.compile(r"^-{1,80}+ Captured (?:Log|Out|Err) -{1,80}\n", re.MULTILINE)
-
-
-def _sections(element: Element) -> Iterator[tuple[str, str]]:
-    """Output that the case has captured, without that of reruns and without pytest's rulers."""
-    for child in element:
-        text = _CAPTURED.sub("", child.text or "")
-        if child.tag in _OUTPUTS and text.strip():
-            yield child.tag, text.strip("\n") + "\n"
 
 
 # --- the id of a test

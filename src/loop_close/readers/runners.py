@@ -209,38 +209,23 @@ def _hook(detail: re.Match[str], lines: list[str]) -> Failure:
 
 # --- coverage and pytest-cov
 
-_MAX_TABLE = 16_000
 _SHORT = re.compile(
     r"^(?:(?:FAIL|ERROR:) )?(?P<message>Required test coverage of [\d.]{1,12}% not reached\. "
     r"Total coverage: [\d.]{1,12}%)$"
     r"|^(?:ERROR: )?Coverage failure: (?P<total>total of [\d.]{1,12} is less than fail-under=[\d.]{1,12})$",
     re.MULTILINE,
 )
-_TABLE = re.compile(r"^Name +Stmts +Miss\b[^\n]{0,200}\n-{5,400}\n", re.MULTILINE)
-_TOTAL = re.compile(r"^TOTAL +\d{1,12} [^\n]{0,200}%[^\n]{0,20}$", re.MULTILINE)
 
 
 def read_coverage(text: str, root: str) -> Reading:
-    """One failure, with the table of the files if it was printed; nothing for sufficient coverage."""
+    """One failure; nothing for sufficient coverage."""
     found = list(_SHORT.finditer(text))
     if not found:
         return Reading()
     # pytest-cov says it twice; its second sentence has the digits
     message = next((m["message"] for m in found if m["message"]), None) or found[0]["total"]
-    table = _table(text)
-    failure = Failure(
-        nodeid="", phase="check", message=message, tool="coverage", code="fail-under", sections=table
-    )
+    failure = Failure(nodeid="", phase="check", message=message, tool="coverage", code="fail-under")
     return Reading(failures=(failure,), spans=tuple(m.span() for m in found))
-
-
-def _table(text: str) -> tuple[tuple[str, str], ...]:
-    """The table of the files up to its total, bounded; of several the last."""
-    heads = list(_TABLE.finditer(text))
-    total = _TOTAL.search(text, heads[-1].end()) if heads else None
-    if total is None:
-        return ()
-    return (("coverage", text[heads[-1].start() : total.end()][-_MAX_TABLE:]),)
 
 
 # --- unittest
@@ -269,7 +254,7 @@ _SUMMARY = re.compile(
     re.MULTILINE,
 )
 _TEST = re.compile(r"(?P<name>[^\s()]{1,500}) \((?P<owner>[^\s()]{1,1000})\)(?: (?P<sub>[\[(].{0,1000}))?\Z")
-_CAPTURED = re.compile(r"^(Stdout|Stderr):$", re.MULTILINE)
+_CAPTURED = re.compile(r"^(?:Stdout|Stderr):$", re.MULTILINE)
 _FAILED_IMPORT = re.compile(r"\AImportError: Failed to import test module: [^\n]{1,500}\n")
 _FIXTURES: dict[str, Phase] = {
     **dict.fromkeys(("setUpClass", "setUpModule", "setUp", "asyncSetUp"), "setup"),
@@ -329,9 +314,7 @@ def _unittest_failure(head: re.Match[str], body: str, root: str) -> Failure:
     failure = _unittest_named(head["what"] or head["success"])
     if head["success"]:
         return replace(failure, message="unexpected success")
-    body, *captured = _CAPTURED.split(body)  # the output that ``--buffer`` puts below a traceback
-    outputs = zip(captured[::2], captured[1::2], strict=True)
-    failure = replace(failure, sections=tuple((title, output.strip("\n")) for title, output in outputs))
+    body = _CAPTURED.split(body, maxsplit=1)[0]  # below it is the output that ``--buffer`` shows
     raised = _unittest_raised(body.strip("\n"), root)
     if raised is None:
         return replace(failure, message=cut(body.strip()))
