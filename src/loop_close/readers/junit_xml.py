@@ -227,7 +227,7 @@ class _Cases:
         self.notes: list[str] = []
         self.is_pytest = True
         self._root = root
-        self._suites: dict[str, Element] = {}
+        self._suites: dict[str, tuple[Element, int]] = {}  # the last with each test, and how many before it
 
     def add_suite(self, suite: Element, is_pytest: bool = False) -> tuple[int, bool]:
         """Take in a suite with all that is in it; how many cases that were, and whether it failed.
@@ -290,10 +290,9 @@ class _Cases:
         said = {element.get(name, "").lower() for name in ("status", "result")}.intersection(_FAILED)
         if said and not results:
             wrong = [("", f"its status is {min(said)}, and nothing says why", "")]
+        is_pytest = is_pytest or any(not kind and _OF_PYTEST.search(text) for text, _, kind in wrong)
+        self.is_pytest = self.is_pytest and is_pytest
         failures = [_failure(element, suite, words, self._root, is_pytest) for words in wrong]
-        self.is_pytest = self.is_pytest and (
-            is_pytest or any(_OF_PYTEST.search(text) for text, _, _ in wrong)
-        )
         outcomes = _outcomes(element, results, {failure.phase for failure in failures})
         key = "\0".join(element.get(name, "")[:1000] for name in ("file", "classname", "name"))
         self._add(key, suite, outcomes, failures)
@@ -302,8 +301,10 @@ class _Cases:
     def _add(self, key: str, suite: Element, outcomes: tuple[str, ...], failures: Sequence[Failure]) -> None:
         """Take results in; what was said of the same test in the same suite before gives way to them."""
         key = key if key.strip("\0") else f"\0\0\0{len(self.outcomes)}"
-        while self._suites.setdefault(key, suite) is not suite:
-            key += "\0"
+        last, number = self._suites.get(key, (suite, 0))
+        number += last is not suite
+        self._suites[key] = suite, number
+        key = f"{key}\0{number}" if number else key
         before, earlier = self.outcomes.pop(key, ()), self.failures.pop(key, ())
         if failures and earlier:
             both = {*before, *outcomes}
@@ -349,11 +350,10 @@ def _failure(
     element: Element, suite: Element, words: tuple[str, str, str], root: str, is_pytest: bool
 ) -> Failure:
     """One result that is wrong. ``words`` are its text, its message and its type."""
-    text, said, type_name = words
+    said = words[1]
     classname, name, file = (
         sanitize(element.get(key, ""))[:_MAX_NAME] for key in ("classname", "name", "file")
     )
-    is_pytest = is_pytest or (not type_name and _OF_PYTEST.search(text) is not None)
     message, raised = _read_result(*words, root, name=name, is_pytest=is_pytest)
     phase: Phase = next((phase for start, phase in _PHASES if said.startswith(start)), "call")
     nodeid, place = "", ""
