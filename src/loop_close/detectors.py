@@ -184,14 +184,9 @@ def _gist(message: str) -> str:
 def _empty_functions(observation: Observation) -> Iterator[Evidence]:
     """Each function that has no body yet, once: only a placeholder, see :attr:`Frame.is_empty`.
 
-    These are functions that returned a value that a failing assertion checked, and those that mypy reports as
-    ``empty-body``. A function that raised has a body.
+    These are functions that returned a value that a failing assertion checked. A function that raised has a body.
     """
     kind, snippet = "incomplete-function", "the body is empty"
-    for failure in observation.failures:
-        if failure.code == "empty-body":  # mypy's code
-            label = f"{failure.tool} {failure.code}"
-            yield Evidence(kind=kind, snippet=snippet, label=label, file=failure.file, line=failure.line)
     empty = (o for failure in observation.failures for o in origins(failure) if o.is_empty and not o.is_test)
     for file, line, function in dict.fromkeys((o.file, o.line, o.function) for o in empty):
         yield Evidence(kind=kind, snippet=snippet, label=function, file=file, line=line)

@@ -67,14 +67,6 @@ def test_node_ids_do_not_depend_on_the_root(path):
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_any_cut_into_chunks_reads_the_same(path):
-    data = path.read_bytes()[:20_000]
-    whole = read_junit("a.xml", [data])
-    assert read_junit("a.xml", [data[i : i + 1] for i in range(len(data))]) == whole
-    assert read_junit("a.xml", [data[i : i + 77] for i in range(0, len(data), 77)]) == whole
-
-
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_sample_is_free_of_machine_paths(path):
     text = path.read_text(encoding="utf-8")
     assert not any(f"/{folder}/" in text for folder in ("root", "tmp", "work"))

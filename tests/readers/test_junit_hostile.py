@@ -130,12 +130,6 @@ def test_characters_that_xml_forbids_do_not_end_the_reading(control):
     assert reading.counts == Counts(passed=1, failed=1, collected=2)
 
 
-def test_a_reference_cut_by_a_chunk_is_whole():
-    data = (HEAD + FAILED.format("E   ValueError: a&#27;[31mb&lt;c") + TAIL).encode()
-    for at in range(len(data)):
-        assert read_junit("r.xml", [data[:at], data[at:]]).failures[0].message == "ab<c"
-
-
 @pytest.mark.large
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 def test_a_long_attribute_is_cut():
