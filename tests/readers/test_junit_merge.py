@@ -159,7 +159,6 @@ def test_files_of_other_runners_are_not_of_pytest():
         ('failures="0" errors="0"', ()),
         ('failures=""', ()),
         ('failures="0.0" tests="1"', ()),
-        ('failures="abc"', ("r.xml: suite 'lost' says that it has failures='abc', which is not a number",)),
         ('tests="5"', ("r.xml: suite 'lost' says that it has 5 tests, and lists 1",)),
     ],
 )
@@ -198,14 +197,11 @@ def test_suites_around_a_suite_count_its_cases():
     assert problem == "r.xml: suite 'outer' says that it has 3 tests, and lists 2"
 
 
-def test_tests_that_pytest_counts_and_does_not_list_may_be_subtests_where_the_exit_code_is_known():
-    reading = merge_junit([read(f'<testsuite name="pytest" tests="4">{case()}</testsuite>')])
-    assert (reading.incomplete, len(reading.problems)) == ("", 1)
-    for code, verdict in ((0, "green"), (None, "error")):
-        observation = replace(observe_texts([], code), is_good_news=True)
-        assert report_of(with_junit(observation, reading)).verdict == verdict
-    failing = read(f'<testsuite name="pytest" tests="4">{case(inside=failure())}</testsuite>')
-    assert failing.problems == ()
+def test_pytest_counts_subtests_that_it_does_not_list():
+    reading = read(f'<testsuite name="pytest" tests="4">{case()}</testsuite>')
+    assert reading.problems == ()
+    observation = replace(observe_texts([]), is_good_news=True)
+    assert report_of(with_junit(observation, reading)).verdict == "green"
 
 
 def test_an_outer_suite_may_count_the_failures_of_an_inner_one():

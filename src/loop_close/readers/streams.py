@@ -121,7 +121,7 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
         incomplete=observation.incomplete or junit.incomplete,
         expects_tests=True,
         has_output=True,
-        is_good_news=observation.is_good_news and junit.counts != Counts() and not junit.problems,
+        is_good_news=observation.is_good_news and junit.counts != Counts(),
     )
 
 
