@@ -132,35 +132,41 @@ def test_exit_code_in_other_shapes(given, code):
 
 
 NOTHING_ELSE = Observation(exit_code=None, is_good_news=True)
-RED = JunitReading(failures=(failure(raised(), "t.py::a"),), counts=Counts(failed=1, passed=2))
+
+
+def outcomes(**numbers):
+    return {f"{name} {n}": (name,) for name, number in numbers.items() for n in range(number)}
+
+
+RED = JunitReading(failures=(failure(raised(), "t.py::a"),), cases=outcomes(failed=1, passed=2))
 
 
 def test_junit_alone():
     seen = with_junit(Observation(exit_code=None, failures=()), RED)
     assert [f.nodeid for f in seen.failures] == ["t.py::a"]
     assert seen.counts == RED.counts
-    green = with_junit(NOTHING_ELSE, JunitReading(counts=Counts(passed=3)))
+    green = with_junit(NOTHING_ELSE, JunitReading(cases=outcomes(passed=3)))
     assert (green.exit_code, report_of(green).verdict) == (None, "green")
 
 
 def test_green_file_does_not_make_up_for_a_red_exit_code():
-    seen = with_junit(Observation(exit_code=1), JunitReading(counts=Counts(passed=3)))
+    seen = with_junit(Observation(exit_code=1), JunitReading(cases=outcomes(passed=3)))
     assert report_of(seen).verdict == "error"
 
 
 def test_file_that_only_counts_failures_is_red():
     assert (
-        report_of(with_junit(NOTHING_ELSE, JunitReading(counts=Counts(failed=2, passed=1)))).verdict == "red"
+        report_of(with_junit(NOTHING_ELSE, JunitReading(cases=outcomes(failed=2, passed=1)))).verdict == "red"
     )
 
 
 def test_green_file_does_not_make_up_for_an_unknown_log():
-    seen = with_junit(observe("something else\n"), JunitReading(counts=Counts(passed=3)))
+    seen = with_junit(observe("something else\n"), JunitReading(cases=outcomes(passed=3)))
     assert report_of(seen).verdict == "error"
 
 
 def test_truncated_file_is_not_green():
-    broken = JunitReading(counts=Counts(passed=3), incomplete="a.xml:3:1: no element found")
+    broken = JunitReading(cases=outcomes(passed=3), problems=("a.xml:3:1: no element found",))
     seen = with_junit(NOTHING_ELSE, broken)
     assert report_of(seen).verdict == "error"
     assert seen.incomplete == "a.xml:3:1: no element found"

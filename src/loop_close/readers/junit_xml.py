@@ -51,17 +51,24 @@ class JunitReading(Record, frozen=True, kw_only=True):
 
     :ivar failures: in the order of the file, none twice.
     :ivar problems: what is wrong with the file, each beginning with its name and, where known, line and column.
-    :ivar incomplete: the problem that makes the file less than a whole run; empty if there is none.
     :ivar cases: the outcomes of each test, by a key that is equal for a test in any file.
     :ivar is_pytest: every case was written by pytest, so that the node ids can be given to it as arguments.
     """
 
     failures: tuple[Failure, ...] = ()
-    counts: Counts = Counts()
     problems: tuple[str, ...] = ()
-    incomplete: str = ""
     cases: Mapping[str, tuple[str, ...]] = {}
     is_pytest: bool = False
+
+    @property
+    def incomplete(self) -> str:
+        """Why this is less than a whole run; empty if it is whole."""
+        return "; ".join(self.problems)
+
+    @property
+    def counts(self) -> Counts:
+        """The tests by outcome."""
+        return Counts(**Counter(chain.from_iterable(self.cases.values())))
 
 
 def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReading:
@@ -81,7 +88,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
         data += chunk
         if len(data) > MAX_XML:
             fault = f"{name}: XML of more than {MAX_XML // 1_000_000} MB is not read"
-            return JunitReading(problems=(fault,), incomplete=fault)
+            return JunitReading(problems=(fault,))
     document, fault = _parsed(_text_of(bytes(data)))
     cases = _Cases(root)
     if document is not None:
@@ -89,9 +96,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
     problems = [f"{name}: {each}" for each in cases.missing[:_MAX_MISSING]] + [f"{name}{fault}"] * bool(fault)
     return JunitReading(
         failures=_unlike(chain.from_iterable(cases.failures.values())),
-        counts=_counts(cases.outcomes),
         problems=tuple(problems),
-        incomplete=problems[-1] if problems else "",
         cases=cases.outcomes,
         is_pytest=bool(cases.outcomes) and cases.is_pytest,
     )
@@ -110,9 +115,7 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
         cases[key] = min(cases.get(key, outcomes), outcomes, key=_rank)
     return JunitReading(
         failures=_unlike(failure for reading in readings for failure in reading.failures),
-        counts=_counts(cases),
         problems=tuple(problem for reading in readings for problem in reading.problems),
-        incomplete="; ".join(reading.incomplete for reading in readings if reading.incomplete),
         cases=cases,
         is_pytest=bool(cases) and all(reading.is_pytest for reading in readings if reading.cases),
     )
@@ -120,10 +123,6 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
 
 def _rank(outcomes: tuple[str, ...]) -> int:
     return min(map(_RANKS.index, outcomes), default=len(_RANKS))
-
-
-def _counts(cases: Mapping[str, tuple[str, ...]]) -> Counts:
-    return Counts(**Counter(chain.from_iterable(cases.values())))
 
 
 def _unlike(failures: Iterable[Failure]) -> tuple[Failure, ...]:
