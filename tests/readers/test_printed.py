@@ -87,7 +87,7 @@ def test_details(name, details):
         ("ValueError: ", "", "ValueError", ""),
         ("socket.timeout: timed out", "socket", "timeout", "timed out"),
         ("shop.errors.Cart.Full: no: really", "shop.errors", "Cart.Full", "no: really"),
-        ("shop.make.<locals>.Full: x", "shop", "make.Full", "x"),
+        ("shop.make.<locals>.Full: x", "shop.make", "Full", "x"),
     ],
 )
 def test_names_of_types(line, module, name, message):

@@ -17,7 +17,6 @@ from loop_close.records import Record
 from loop_close.text import cut, fields_of, objects_of, one_line, sanitize
 
 _MAX_FAILURES = 20_000
-_MAX_NOTES = 40
 _MAX_BROKEN = 5
 _MAX_SOURCE = 1_000
 _MAX_NUMBER = 999_999_999
@@ -98,7 +97,7 @@ def _finding(tool: Tool, text: str, item: re.Match[str], root: str) -> tuple[Fai
 
     Places that notes point to are named in parentheses; proposed fixes are passed over.
     """
-    given = {name: value or "" for name, value in item.groupdict().items()}
+    given = item.groupdict("")
     said, label, source, end = given.get("said", ""), "", "", item.end()
     notes: list[str] = []
     caret = _CARET.match(text, end + 1)
@@ -109,7 +108,7 @@ def _finding(tool: Tool, text: str, item: re.Match[str], root: str) -> tuple[Fai
         at = end + 1
         if more := _LOCATION.match(text, at):
             if "file" not in given:
-                given |= {name: value or "" for name, value in more.groupdict().items()}
+                given |= more.groupdict("")
             elif notes and not more["file"].startswith(("stdlib/", "vendored:")):
                 notes[-1] += f" ({more['file']}:{more['line']})"
         elif more := _ROW.match(text, at):
@@ -174,9 +173,9 @@ def _documents(tool: Tool, text: str, root: str) -> Iterator[_Part]:
         except (ValueError, RecursionError):
             broken += 1
             continue
-        lists = [each for each in fields_of(value).values() if isinstance(each, list)]
-        items = objects_of(value if isinstance(value, list) else next(iter(lists), [value]))
+        lists = (each for each in (value, *fields_of(value).values()) if isinstance(each, list))
         paths = {"severity": "severity", **tool.fields}
+        items = objects_of(next(lists, [value]))
         found = [{name: _at(item, path) for name, path in paths.items()} for item in items]
         findings = [each for each in found if each["file"] and each["said"]]
         if findings or not found:
@@ -189,8 +188,8 @@ def _at(item: object, path: str) -> str:
     keys, _, more = path.partition("+")
     for key in keys.split("."):
         item = fields_of(item).get(key)
-    if isinstance(item, int) and 0 <= item + int(more or 0) <= _MAX_NUMBER:
-        return str(item + int(more or 0))
+    if isinstance(item, int):
+        return str(min(max(item + int(more or 0), 0), _MAX_NUMBER))
     return sanitize(item.replace("\xa0", " ")) if isinstance(item, str) else ""
 
 
@@ -232,8 +231,6 @@ def _failure(
     for at in (0, -1):
         if not code and (ending := _ENDING.search(texts[at])):
             code, texts[at] = ending["code"] or ending["rule"], texts[at][: ending.start()].rstrip()
-    if len(texts) > _MAX_NOTES + 1:
-        texts[_MAX_NOTES + 1 :] = [f"… {len(texts) - _MAX_NOTES - 1} lines left out …"]
     file = project_path(path, root) or ""
     texts += [f"in cell {cell}, line {line}"] if cell else []
     if path and not file:

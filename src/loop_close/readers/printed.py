@@ -172,12 +172,9 @@ def assemble(said: str, printed: Sequence[Printed], root: str = "") -> Raised:
 
 def _split_name(dotted: str) -> tuple[str, str]:
     """``pkg.mod.Outer.Error`` as module and qualified name: a module begins with a small letter."""
-    parts = dotted.split(".")
-    classes = (i for i, part in enumerate(parts) if part.lstrip("_")[:1].isupper())
-    first = next(classes, len(parts) - 1)
-    if "<locals>" in parts:
-        first = min(first, max(parts.index("<locals>") - 1, 0))
-    return ".".join(parts[:first]), ".".join(p for p in parts[first:] if p != "<locals>")
+    parts = dotted.replace(".<locals>", "").split(".")
+    first = next((i for i, part in enumerate(parts) if part.lstrip("_")[:1].isupper()), len(parts) - 1)
+    return ".".join(parts[:first]), ".".join(parts[first:])
 
 
 def _frame(printed: Printed, file: str) -> Frame:
@@ -387,20 +384,13 @@ def _in_group(lines: Sequence[str], column: int, root: str) -> Raised | None:
 
 # --- base classes of Python's own exceptions, which a printed traceback does not contain
 
-# Of the standard library, by the builtin class that they derive from.
-_OF_LIBRARY = {
-    "BaseException": "asyncio.exceptions.CancelledError",
-    "Exception": "asyncio.exceptions.InvalidStateError asyncio.queues.QueueEmpty asyncio.queues.QueueFull "
-    "concurrent.futures._base.Error configparser.Error csv.Error _csv.Error pickle.PickleError _pickle.PickleError "
-    "queue.Full _queue.Empty sqlite3.Error sqlite3.DatabaseError sqlite3.DataError sqlite3.IntegrityError "
-    "sqlite3.OperationalError sqlite3.ProgrammingError struct.error subprocess.SubprocessError "
-    "subprocess.CalledProcessError subprocess.TimeoutExpired zipfile.BadZipFile",
-    "ArithmeticError": "decimal.DecimalException",
-    "OSError": "shutil.Error socket.gaierror socket.herror ssl.SSLError urllib.error.URLError",
-    "RuntimeError": "dataclasses.FrozenInstanceError threading.BrokenBarrierError",
-    "ValueError": "json.decoder.JSONDecodeError xml.etree.ElementTree.ParseError binascii.Error",
+# Exceptions of the standard library that derive from more than ``Exception``.
+_PARENT = {
+    "decimal.DecimalException": "ArithmeticError",
+    "urllib.error.URLError": "OSError",
+    **dict.fromkeys(("shutil.Error", "socket.gaierror", "socket.herror", "ssl.SSLError"), "OSError"),
+    **dict.fromkeys(("json.decoder.JSONDecodeError", "binascii.Error"), "ValueError"),
 }
-_PARENT = {child: parent for parent, children in _OF_LIBRARY.items() for child in children.split()}
 
 
 def bases_of(name: str, module: str = "") -> tuple[str, ...]:
