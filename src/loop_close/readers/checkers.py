@@ -112,10 +112,10 @@ def _finding(tool: Tool, text: str, item: re.Match[str], root: str) -> tuple[Fai
             elif notes and not more["file"].startswith(("stdlib/", "vendored:")):
                 notes[-1] += f" ({more['file']}:{more['line']})"
         elif more := _ROW.match(text, at):
-            if not notes and more["line"] and more["line"] == given.get("line"):
+            if not notes and more["line"] == given.get("line"):
                 source = _MARGIN.sub("", more["text"] or "").strip()
-            elif not notes and not label and (labelled := _LABEL.match(more["text"] or "")):
-                label = labelled["label"].rstrip()
+            elif more["label"] and not (notes or label):
+                label = more["label"].rstrip()
         elif more := tool.below.match(text, at):
             if more.groupdict().get("at") not in (None, item[0].partition(": error: ")[0]):
                 break
@@ -149,8 +149,10 @@ _CARET = re.compile(
 )
 # Lines of a file in the style of rustc, as ty, Pyrefly and Ruff print them below a message.
 _LOCATION = re.compile(rf" {{0,12}}--> {_ANY_PATH}{_AT}$", re.MULTILINE)
-_ROW = re.compile(r"(?: {0,12}(?P<line>\d{1,9}) | {1,13})\|(?: (?P<text>.*))?$", re.MULTILINE)
-_LABEL = re.compile(r"[^^]*+\^++ (?P<label>[^\s^-].*)\Z")
+_ROW = re.compile(
+    r"(?: {0,12}(?P<line>\d{1,9}) \|(?: (?P<text>.*))?| {1,13}\|(?: [^^\n]*+\^++ (?P<label>[^\s^-].*)| .*)?)$",
+    re.MULTILINE,
+)
 _MARGIN = re.compile(r"\A[/|] ")  # of marks over several lines
 # What only a proposed fix has: another cell, changed lines, a ruler between its parts.
 _FIX = re.compile(r"(?: {0,12}(?:::: |\d{0,9} {1,12}[+-](?: |$)|\.\.\.$)|-{10,200}$).*", re.MULTILINE)
