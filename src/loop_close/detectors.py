@@ -241,8 +241,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="internal error",
         priority=10,
         description="pytest or one of its plugins broke, so that the run says little about the tests",
-        hint="An internal error comes from a plugin, a conftest hook or pytest itself, not from a test. "
-        "The innermost frame in the project's own conftest or plugin code is the usual place.",
+        hint="A plugin, a conftest hook or pytest itself broke. The usual place is the innermost frame in a conftest.",
     ),
     _claiming(
         "syntax-error",
@@ -250,8 +249,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="syntax error",
         priority=20,
         description="a source file that Python cannot parse",
-        hint="A file that does not parse hides every test that imports it. The fault is on the line shown or just "
-        "before it.",
+        hint="No test that imports the file can run. The fault is on the line shown or just before it.",
     ),
     _claiming(
         "missing-module",
@@ -259,8 +257,8 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="failed import",
         priority=30,
         description="an import that fails: no such module, no such name in it, or a circular import",
-        hint="Usual reasons for a failed import: a name that is wrong, moved or not written yet, modules that import "
-        "each other, or a dependency that is not installed: install it.",
+        hint="Usual reasons: a name that is wrong, moved or not written yet, modules that import each other, or a "
+        "dependency that is not installed: install it.",
     ),
     _claiming(
         "collection-error",
@@ -277,8 +275,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="type error",
         priority=50,
         description="an error that mypy, Pyright, ty or Pyrefly reports",
-        hint="Where many calls fail alike, the signature or annotation that they share is the likelier place. A cast "
-        "or an ignore comment only hides the error.",
+        hint="Where many calls fail alike, the signature or annotation that they share is the likelier place.",
     ),
     _claiming(
         "test-failure",
@@ -295,16 +292,15 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="unimplemented function",
         priority=70,
         description="a call that ended in NotImplementedError",
-        hint="The function shown raises NotImplementedError: its body has to be written. "
-        "For an abstract method, the subclass in use lacks its own version.",
+        hint="The body of the function shown has to be written; of an abstract method, that in the subclass in use.",
     ),
     Detector(
         id="crash",
         label="crash",
         priority=80,
         description="a process that died: fatal signal, fatal error of the interpreter, dead test worker",
-        hint="The process ended without an exception to show: look at C extensions, native libraries, memory use and "
-        "calls of os._exit. SIGKILL comes from outside: from the kernel, a time limit, or a person.",
+        hint="Look at C extensions, native libraries, memory use and calls of os._exit. SIGKILL comes from outside: "
+        "from the kernel, a time limit, or a person.",
         detect=_crashes,
     ),
     _claiming(
@@ -321,8 +317,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="unhandled error",
         priority=100,
         description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
-        hint="Something failed where no test could see it: in a task, a thread, a finalizer, or a coroutine that was "
-        "not awaited.",
+        hint="It failed where no test could see it: in a task, a thread, a finalizer or a coroutine not awaited.",
         detect=_unhandled,
     ),
     _claiming(
@@ -331,8 +326,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="lint error",
         priority=110,
         description="a rule that Ruff or flake8 finds broken",
-        hint="The code is the rule's name. An undefined name or a syntax error is a fault of the program; most other "
-        "rules are about style.",
+        hint="An undefined name or a syntax error is a fault of the program; most other rules are about style.",
     ),
     _claiming(
         "coverage-below",
@@ -340,8 +334,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="coverage shortfall",
         priority=120,
         description="coverage below the limit that the project sets (fail_under)",
-        hint="Tests are missing for the lines that did not run; `coverage report -m` lists these lines. The limit "
-        "itself is the project's decision.",
+        hint="With `-m`, `coverage report` lists the lines that no test ran. The limit is the project's decision.",
     ),
     Detector(
         id="incomplete-function",
@@ -372,8 +365,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
         label="process failure",
         priority=160,
         description="the three innermost project frames of the first failure, on a non-zero exit",
-        hint="A program ended on an error of its own. The message says what it could not do; the frames, where there "
-        "are any, where it was.",
+        hint="The message says what the program could not do; the frames, where there are any, where it was.",
         detect=_frames,
         is_fallback=True,
     ),
@@ -432,11 +424,8 @@ def _run(detector: Detector, observation: Observation) -> list[tuple[Detector, E
 def _settle(found: list[tuple[Detector, Evidence]]) -> Iterator[tuple[Detector, Evidence]]:
     """Let one detector keep each failure: the most specific, then the most blocking."""
     best: dict[int, Detector] = {}
-    for detector, evidence in found:
-        if evidence.failure is not None:
-            now = best.setdefault(id(evidence.failure), detector)
-            if (detector.is_fallback, detector.priority) < (now.is_fallback, now.priority):
-                best[id(evidence.failure)] = detector
+    for detector, evidence in sorted(found, key=lambda pair: pair[0].is_fallback):
+        best.setdefault(id(evidence.failure), detector)
     for detector, evidence in found:
         if evidence.failure is None or best[id(evidence.failure)] is detector:
             yield detector, evidence
