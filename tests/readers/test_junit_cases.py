@@ -81,7 +81,6 @@ def test_without_a_traceback_the_module_is_guessed(text):
     [
         ("ValueError: bad", "failure", "call", 0),
         ('failed on setup with "ValueError: bad"', "error", "setup", 1),
-        ("test setup failure", "error", "setup", 1),
         ('failed on teardown with "ValueError: bad"', "error", "teardown", 1),
         ("collection failure", "error", "collect", 1),
         ("ValueError: bad", "error", "call", 0),

@@ -326,9 +326,7 @@ def _kind_of_skip(result: Any) -> str:
 
 _PHASES: tuple[tuple[str, Phase], ...] = (
     ("failed on setup", "setup"),
-    ("test setup failure", "setup"),
     ("failed on teardown", "teardown"),
-    ("test teardown failure", "teardown"),
     ("collection failure", "collect"),
 )
 
@@ -430,10 +428,7 @@ _OF_PYTEST = re.compile(
 _STRIPPED = (("+ Exception Group ", "  "), ("def ", "    "), ("async def ", "    "), ("@", "    "))
 _FIXTURE = re.compile(r"failed on (?:setup|teardown) with \"(?P<words>.*?)\"?\Z", re.DOTALL)
 _CUT = "; full report in element text]"
-_FORMULAS = (
-    *("", "test failure", "test setup failure", "test teardown failure"),
-    *("collection failure", "internal error"),
-)
+_FORMULAS = ("", "test failure", "collection failure", "internal error")
 
 
 def _read_result(

@@ -221,7 +221,7 @@ _MAX_MESSAGE_LINES = 300
 _MAX_AHEAD = 20
 _MAX_COLUMN = 20
 _GROUPED = re.compile(r" *[|+]")
-_MORE = re.compile(r"and (?P<number>\d{1,9}) more exceptions?\Z")
+_COUNTED = re.compile(r"\((?P<number>\d{1,9}) sub-exceptions?\)")
 
 
 class _Scanner:
@@ -375,11 +375,11 @@ def _in_group(lines: Sequence[str], column: int, root: str) -> Raised | None:
     raised = raised_in(own, root) or raised_in_line(own.strip(), root)
     if raised is None or column > _MAX_COLUMN:
         return raised
-    found = [(_MORE.search(part[0] if part else ""), _in_group(part, column + 2, root)) for part in parts[1:]]
-    members = [member for more, member in found if member is not None]
-    omitted = sum(int(more["number"]) if more else member is None for more, member in found)
-    omitted += len(members[_MAX_MEMBERS:])
-    return replace(raised, members=tuple(members[:_MAX_MEMBERS]), omitted_members=omitted)
+    found = (_in_group(part, column + 2, root) for part in parts[1:])
+    members = tuple(member for member in found if member is not None)[:_MAX_MEMBERS]
+    counted = _COUNTED.search(raised.message)
+    omitted = max(0, int(counted["number"]) - len(members)) if counted is not None else 0
+    return replace(raised, members=members, omitted_members=omitted)
 
 
 # --- base classes of Python's own exceptions, which a printed traceback does not contain
