@@ -173,38 +173,28 @@ def read_tox(text: str, root: str) -> Reading:
 # --- pre-commit
 
 _MAX_LINES = 8
-# NAME.....(REASON)STATUS, as pre_commit/commands/run.py writes it (4.7)
-_STATUS = re.compile(
-    r"^(?P<name>[^\n]{0,200}?)\.{3,200}(?:\([^()\n]{1,60}\))?(?P<status>Passed|Failed|Skipped)$", re.MULTILINE
-)
-_DETAIL = re.compile(
-    r"\n- hook id: (?P<id>[^\n]{1,200})(?:\n- duration: [^\n]{1,40})?(?:\n- exit code: (?P<code>-?\d{1,10}))?"
-    r"(?P<modified>\n- files were modified by this hook)?(?=\n|\Z)"
+# NAME.....(REASON)STATUS, as pre_commit/commands/run.py writes it (4.7), and what is below up to the next hook
+_STATUS = r"\.{3}(?:\([^()\n]{1,60}\))?(?:Passed|Failed|Skipped)$"
+_HOOK = re.compile(
+    r"^[^\n]{0,300}\.{3}(?:\([^()\n]{1,60}\))?Failed\n- hook id: (?P<id>[^\n]{1,200})(?:\n- duration: [^\n]{1,40})?"
+    r"(?:\n- exit code: (?P<code>-?\d{1,10}))?(?P<modified>\n- files were modified by this hook)?"
+    rf"(?P<output>(?:\n(?![^\n]{{0,300}}{_STATUS})[^\n]*+)*+)",
+    re.MULTILINE,
 )
 
 
 def read_pre_commit(text: str, root: str) -> Reading:
-    """A failure for each hook that changed files, or whose output has lines that no reader knows."""
-    lines = [*_STATUS.finditer(text)]
+    """A failure for each hook that changed files, or whose output no reader knows."""
     failures, spans = [], []
-    for number, line in enumerate(lines):
-        detail = _DETAIL.match(text, line.end()) if line["status"] == "Failed" else None
-        if detail is None:
-            continue
-        end = lines[number + 1].start() if number + 1 < len(lines) else len(text)
-        output = text[detail.end() : end]
-        rest = [each for each in output.split("\n") if each.strip() and each != MARK]
-        spans.append((line.start(), end if rest else detail.end()))
-        if (rest and MARK not in output) or detail["modified"] or not output.strip():
-            failures.append(_hook(detail, rest))
+    for hook in _HOOK.finditer(text):
+        rest = [line for line in hook["output"].split("\n") if line.strip() and line != MARK]
+        spans.append((hook.start(), hook.end() if rest else hook.start("output")))
+        if hook["modified"] or MARK not in hook["output"]:
+            why = "it modified files" if hook["modified"] else f"exit code {hook['code'] or 1}"
+            said = "".join(f"\n{line[:_MAX_FOUND]}" for line in rest[:_MAX_LINES])
+            message = f"{hook['id']}: {why}{':' * bool(said)}{said}"
+            failures.append(_process("pre-commit", hook["id"], message))
     return Reading(failures=tuple(failures[:_MAX_FOUND]), spans=tuple(spans), is_certain=bool(spans))
-
-
-def _hook(detail: re.Match[str], lines: list[str]) -> Failure:
-    why = "it modified files" if detail["modified"] else f"exit code {detail['code'] or 1}"
-    said = "\n".join(each[:_MAX_FOUND] for each in lines[:_MAX_LINES])
-    message = f"{detail['id']}: {why}{f':{chr(10)}{said}' if said else ''}"
-    return _process("pre-commit", detail["id"], message)
 
 
 # --- coverage and pytest-cov
