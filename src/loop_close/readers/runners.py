@@ -37,8 +37,9 @@ _MAX_FOUND = 500
 _REASON = (
     r"(?:command not found|not found|No such file or directory|Permission denied|cannot execute: .{1,200})"
 )
+# any program may say ``x: y: not found``, and compilers do with a line number
 _WHO = (
-    r"(?:-?(?:/[\w./-]{1,200}/)?(?:ba|da|z|k|a)?sh|(?P<script>[\w./-]{1,300}))"
+    r"(?:-?(?:/[\w./-]{1,200}/)?(?:ba|da|z|k|a)?sh|(?P<script>[\w./-]{1,300})(?=: line \d|(?<=sh): ?\d))"
     r":(?: ?(?:line )?(?P<line>\d{1,9}):)? "
 )
 _TOOL = r"(?:/[\w./-]{1,200}/)?(?:env|g?make|xargs|nohup|timeout|nice|sudo|time|stdbuf|setsid|flock)(?:\[\d{1,4}\])?"
@@ -112,16 +113,12 @@ def _shell_failure(line: str, root: str) -> Failure | None:
     found = next((m for pattern in _SHELL if (m := pattern.match(line))), None)
     if found is None:
         return None
-    said = {"script": "", "line": "", **found.groupdict("")}
-    script, number = said["script"], said["line"]
-    file = (project_path(script, root) if number else None) or ""
-    place = file, int(number) if file else 0
+    said = {"script": "", "line": "0", "target": "", **found.groupdict("")}
+    file = project_path(said["script"], root) or ""
+    place = file, int(said["line"]) if file else 0
     if signal := said.get("signal"):
-        command = said["command"].strip() or said.get("target", "")
+        command = said["command"].strip() or said["target"]
         return _process("shell", _SIGNALS[signal.lower()], f"{signal}: {command}".removesuffix(": "), *place)
-    # any program may say ``x: y: not found``, and compilers do with a line number
-    if script and not (number and (f": line {number}: " in line or script.endswith("sh"))):
-        return None
     reason = said["reason"] or "No such file or directory"
     code = "command-not-run" if "denied" in reason.lower() or "execute" in reason else "command-not-found"
     return _process("shell", code, f"{said['name']}: {reason}", *place)
