@@ -176,5 +176,4 @@ failures = st.builds(
     line=lines,
     subtest=hostile,
     raised=st.none() | exceptions,
-    sections=st.lists(st.tuples(hostile, hostile), max_size=2).map(tuple),
 )

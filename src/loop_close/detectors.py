@@ -139,18 +139,11 @@ _CATEGORIES = (
     *("PytestUnhandledCoroutineWarning", "asyncio"),
 )
 _NEVER_AWAITED = re.compile(r"coroutine '[^'\n]{1,200}' was never awaited")
-# asyncio/base_events.py and asyncio/tasks.py log these through the "asyncio" logger.
-_LOGGED = re.compile(
-    r"^.{0,200}?(?:(?:Task|Future) exception was never retrieved|Task was destroyed but it is pending!)",
-    re.MULTILINE,
-)
 # The start of a process's message about an exception that was not handled.
 _UNHANDLED = re.compile(
     r"(?:Task|Future) exception was never retrieved: |Exception in (?:callback|thread) |Exception ignored "
     r"|unhandled exception during asyncio\.run\(\) shutdown: |exception calling callback <"
 )
-_MAX_SECTION = 64_000
-_MAX_LOGGED = 10
 
 
 def is_unhandled_exception(category: str, message: str) -> bool:
@@ -159,16 +152,12 @@ def is_unhandled_exception(category: str, message: str) -> bool:
 
 
 def _unhandled(observation: Observation) -> Iterator[Evidence]:
-    """Failures and warnings of these kinds, and what asyncio logged in captured output."""
+    """Failures and warnings of these kinds."""
     kind = "unhandled-async"
     for failure in observation.failures:
         is_unhandled = failure.phase == "process" and _UNHANDLED.match(failure.message)
         if is_unhandled or is_a(failure.raised, *_CATEGORIES) or _NEVER_AWAITED.match(failure.message):
             yield claim(kind, failure)
-        for title, text in failure.sections:
-            is_logged = "exception was never retrieved" in text or "Task was destroyed" in text
-            for match in islice(_LOGGED.finditer(text[-_MAX_SECTION:] if is_logged else ""), _MAX_LOGGED):
-                yield Evidence(kind=kind, snippet=match[0], label=title, file=failure.file, line=failure.line)
     for w in observation.warnings:
         if is_unhandled_exception(w.category, w.message):
             yield Evidence(kind=kind, snippet=_gist(w.message), label=w.category, file=w.file, line=w.line)

@@ -131,7 +131,6 @@ class Failure(Record, frozen=True, kw_only=True):
     :ivar subtest: pytest's description of the subtest, empty for a whole test.
     :ivar file: the file of the test; ``line`` is its first line.
     :ivar message: the exception's message, or pytest's own text if there is no exception to read.
-    :ivar sections: captured output as (title, text) pairs, bounded.
     :ivar number: how many failures it represents: more than one if the output only counts them.
     """
 
@@ -142,7 +141,6 @@ class Failure(Record, frozen=True, kw_only=True):
     line: int = 0
     subtest: str = ""
     raised: Raised | None = None
-    sections: tuple[tuple[str, str], ...] = ()
     tool: str = ""
     code: str = ""
     number: int = 1

@@ -104,5 +104,5 @@ def test_a_megabyte_of_the_same(piece):
     from records import failure, frame, observed, raised, source
 
     exc = raised("Failed", text, [frame(source=source(text))])
-    found = failure(exc, sections=(("log", text),))
+    found = failure(exc)
     run_detectors(observed(found, warnings=(Warned(category="x", message=text),)))

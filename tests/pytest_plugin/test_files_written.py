@@ -152,8 +152,6 @@ def pytest_runtest_makereport(item, call):
 @pytest.mark.parametrize(
     "change",
     [
-        "report.sections = 5",
-        "report.sections = [('one',)]",
         "report.location = 5",
         "report.longrepr = 'only words'",
         "report.longrepr = None",

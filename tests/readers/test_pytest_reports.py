@@ -3,8 +3,7 @@ from types import SimpleNamespace
 import pytest
 from records import raised
 
-from loop_close.readers import pytest_reports
-from loop_close.readers.pytest_reports import bounded_sections, read_report, subtest_of, unreadable, words_of
+from loop_close.readers.pytest_reports import read_report, subtest_of, unreadable, words_of
 
 
 def report(**fields):
@@ -93,28 +92,6 @@ def test_collection_report_has_no_location():
 )
 def test_subtest_is_named_as_pytest_does(context, expected):
     assert subtest_of(report(context=context)) == expected
-
-
-@pytest.mark.parametrize(
-    ("sections", "limit", "expected"),
-    [
-        ([], 10, ()),
-        ([("out", "")], 10, ()),
-        ([("out", "abc")], 10, (("out", "abc"),)),
-        ([("out", "0123456789abc")], 5, (("out", "89abc"),)),
-        ([("out", "abc"), ("err", "def")], 4, (("out", "abc"), ("err", "f"))),
-        ([("out", "abc"), ("err", "def")], 3, (("out", "abc"),)),
-        ([("out", "abc")], 0, ()),
-        ([("out", "abc")], -5, ()),
-    ],
-)
-def test_captured_output_keeps_its_tail_within_the_limit(sections, limit, expected):
-    assert bounded_sections(sections, limit) == expected
-
-
-def test_output_of_one_failure_is_bounded():
-    found = read_report(report(sections=[("out", "x" * 100_000), ("err", "y")]), None)
-    assert sum(len(text) for _, text in found.sections) == pytest_reports.MAX_SECTIONS == 64_000
 
 
 def test_exception_that_was_not_seen_is_read_from_the_words_of_pytest():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
 
 from loop_close.model import Counts, Failure, Warned
 from loop_close.records import Record
@@ -14,8 +13,6 @@ from loop_close.records import Record
 CUT = "its output ends before the run does"
 #: Replaces the whole output of a tool that was read. No text contains it, because sanitizing removes it.
 MARK = "\0"
-#: Characters of captured output that a failure keeps.
-MAX_SECTIONS = 64_000
 
 
 class Reading(Record, frozen=True, kw_only=True):
@@ -57,17 +54,6 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         elif end > start:
             found.append((start, end))
     return tuple(found)
-
-
-def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
-    """Captured output, the tail of each part, at most ``limit`` characters in all."""
-    kept = []
-    for title, text in sections:
-        part = str(text)[-limit:] if limit > 0 else ""
-        limit -= len(part)
-        if part:
-            kept.append((str(title), part))
-    return tuple(kept)
 
 
 def sum_of(counts: Sequence[Counts]) -> Counts:

@@ -8,8 +8,6 @@ from typing import Any
 import msgspec
 
 from loop_close.model import Failure, Phase, Raised
-from loop_close.readers import MAX_SECTIONS as MAX_SECTIONS
-from loop_close.readers import bounded_sections
 from loop_close.text.redact import clean
 
 _MAX_WORDS = 16_000
@@ -43,7 +41,6 @@ def read_report(report: Any, raised: Raised | None, root: str = "") -> Failure:
         line=line + 1 if isinstance(line, int) else 0,
         subtest=subtest_of(report),
         raised=raised,
-        sections=bounded_sections(getattr(report, "sections", ())),
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from loop_close.conventions import is_test_file
 from loop_close.facts import failure_order
 from loop_close.model import Counts, Failure, Frame, Phase, Raised, Site, Warned
-from loop_close.readers import Read, Reading, bounded_sections, merged, project_path, sum_of
+from loop_close.readers import Read, Reading, merged, project_path, sum_of
 from loop_close.readers.pytest_output.runs import Block, PytestRun, runs
 from loop_close.readers.pytest_output.summary import (
     Heading,
@@ -194,7 +194,6 @@ def _failure(block: Block, names: NodeIds, root: str) -> Iterator[Failure]:
         line=line,
         subtest=entry.subtest if entry is not None else head.subtest,
         raised=raised,
-        sections=bounded_sections(block.sections),
     )
 
 

@@ -124,14 +124,12 @@ class Block:
 
     :ivar title: the heading's text; empty for failures that are printed without headings (``--tb=line``).
     :ivar body: from the heading to the captured output.
-    :ivar sections: titles and texts of the captured output.
     :ivar is_cut: the text ends within the body.
     """
 
     title: str
     body: str = ""
     is_cut: bool = False
-    sections: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -219,9 +217,7 @@ class PytestRun:
         if "loop-close" in content:
             content = _OWN.sub("\n", content)
         if self.region in BLOCKS and self._block is not None:
-            if self.section:
-                self._block.sections.append((self.section, content))
-            else:
+            if not self.section:
                 self._block.body = content
                 self.blocks.append(self._block)
         elif self.region in WARNINGS:
