@@ -9,6 +9,8 @@ from loop_close.readers.runners import read_tox
         "",
         "  congratulations :) (0.2 seconds)\n",
         "note: FAIL means that it failed\n",
+        "upload: failed with status 500\n",
+        "py38: skipped because could not find python interpreter with spec(s): py38\n",
     ],
 )
 def test_nothing_is_found(text):

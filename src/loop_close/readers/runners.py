@@ -152,7 +152,7 @@ def read_tox(text: str, root: str) -> Reading:
     is_red = any(not end["green"] for end in ends)
     failed = names["FAIL"] or (names["SKIP"] if is_red else [])
     if not (failed or ends):  # the summary was cut
-        failed = [name for name, reason in reasons.items() if not reason.startswith("skipped ")]
+        failed = [found["name"] for found in results if found["exit"] or found["name"] == "ROOT"]
     if not (failed or is_red):
         return Reading()
     word = "failed" if names["FAIL"] else "skipped"
