@@ -61,3 +61,8 @@ def test_escapes_spelled_in_json_are_stripped():
     )
     failure = one(line)
     assert (failure.message, failure.raised.details) == (r"Bad\u202e", {})
+
+
+def test_json_of_another_program_is_nothing():
+    line = '{"file": "a.py", "message": "saved", "hint": "use --force"}\n'
+    assert read_mypy(line, "").failures == ()

@@ -179,7 +179,7 @@ def _documents(tool: Tool, text: str, root: str) -> Iterator[_Part]:
         paths = {"severity": "severity", **tool.fields}
         items = objects_of(next(lists, [value]))
         found = [{name: _at(item, path) for name, path in paths.items()} for item in items]
-        findings = [each for each in found if each["file"] and each["said"]]
+        findings = [each for each in found if each["file"] and each["line"] and each["said"]]
         if findings or not found:
             red = (each for each in findings if each["severity"] in ("", "error"))
             yield opening.start(), end, [_of_json(tool, given, root) for given in red]

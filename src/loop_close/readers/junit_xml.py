@@ -264,7 +264,6 @@ class _Cases:
         elif element.text:
             failures = failures_in(element.text, self._root)
         if failures:
-            self.is_pytest = False
             self._add("", suite, ("errors",) * len(failures), failures)
         return bool(failures)
 
@@ -286,7 +285,11 @@ class _Cases:
         return bool(failures)
 
     def _add(self, key: str, suite: Element, outcomes: tuple[str, ...], failures: Sequence[Failure]) -> None:
-        """Take results in; what was said of the same test in the same suite before gives way to them."""
+        """Take results in; what was said of the same test in the same suite before gives way to them.
+
+        :param key: of the test; empty for what is said of the suite.
+        """
+        self.is_pytest = self.is_pytest and key != ""
         key = key if key.strip("\0") else f"\0\0\0{len(self.outcomes)}"
         last, number = self._suites.get(key, (suite, 0))
         number += last is not suite
