@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
 from loop_close.readers import project_path
-from loop_close.readers.logs import failures_in
+from loop_close.readers.logs import failures_in, once
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -26,7 +26,6 @@ from loop_close.readers.pytest_output.tracebacks import (
 )
 from loop_close.records import Record
 from loop_close.text import MAX_MESSAGE, decoded, sanitize
-from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
 
 if TYPE_CHECKING:
@@ -75,9 +74,8 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
     """Read one file.
 
     A test that is several times in one ``testsuite`` was run again (pytest-rerunfailures, gotestsum, Gradle).
-    If the last run passed, the test has passed. If it failed again, the earlier failures are kept: pytest writes
-    the error of a teardown as another element, and some runners have several tests of one name. In another suite
-    of the file it is another test.
+    If the last run passed, the test has passed. If it failed again, it fails once a phase: pytest writes the error
+    of a teardown as another element. In another suite of the file it is another test.
 
     :param name: what to call the file in problems.
     :param chunks: its bytes, in pieces of any size; what they raise is passed on.
@@ -95,7 +93,7 @@ def read_junit(name: str, chunks: Iterable[bytes], root: str = "") -> JunitReadi
         cases.add_suite(document)
     problems = [f"{name}: {each}" for each in cases.missing[:_MAX_MISSING]] + [f"{name}{fault}"] * bool(fault)
     return JunitReading(
-        failures=_unlike(chain.from_iterable(cases.failures.values())),
+        failures=once(islice(chain.from_iterable(cases.failures.values()), _MAX_FAILURES)),
         problems=tuple(problems),
         cases=cases.outcomes,
         is_pytest=bool(cases.outcomes) and cases.is_pytest,
@@ -106,15 +104,14 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
     """Several files as one, such as the shards of one run.
 
     A test that failed in any of them has failed, whatever it did in the others: shards are runs of their own, and
-    which was later is not known. Its failures are kept once if they are alike (same test, phase, exception
-    type and message without addresses, times and temporary paths), else all. Counts have each test once.
+    which was later is not known. It fails once a phase, and counts have it once.
     """
     readings = list(readings)
     cases: dict[str, tuple[str, ...]] = {}
     for key, outcomes in chain.from_iterable(reading.cases.items() for reading in readings):
         cases[key] = min(cases.get(key, outcomes), outcomes, key=_rank)
     return JunitReading(
-        failures=_unlike(failure for reading in readings for failure in reading.failures),
+        failures=once(failure for reading in readings for failure in reading.failures),
         problems=tuple(problem for reading in readings for problem in reading.problems),
         cases=cases,
         is_pytest=bool(cases) and all(reading.is_pytest for reading in readings if reading.cases),
@@ -123,16 +120,6 @@ def merge_junit(readings: Iterable[JunitReading]) -> JunitReading:
 
 def _rank(outcomes: tuple[str, ...]) -> int:
     return min(map(_RANKS.index, outcomes), default=len(_RANKS))
-
-
-def _unlike(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """The first of each of those that are alike, as many as are kept."""
-    found: dict[tuple[str, ...], Failure] = {}
-    for failure in islice(failures, _MAX_FAILURES):
-        kind = failure.raised.type if failure.raised is not None else ""
-        alike = (failure.nodeid, failure.phase, failure.subtest, kind, stabilize(failure.message))
-        found.setdefault(alike, failure)
-    return tuple(found.values())
 
 
 # --- the bytes of a file as elements
