@@ -25,12 +25,13 @@ def read_cut_off(text: str, root: str) -> Reading:
     """A failure for each line of a summary that names one, and why the run ended before its end."""
     named = []
     if found := list(islice(_ENTRY.finditer(text), _MAX_FAILURES)):
-        from loop_close.readers.pytest_output import failure_of_entry  # late: most texts have none
-        from loop_close.readers.pytest_output.summary import SummaryEntry
+        from loop_close.readers.pytest_output import (
+            Entry,
+            failure_of_entry,  # late: most texts have none
+        )
 
         named = [
-            (m.span(), failure_of_entry(SummaryEntry(m["word"], m["id"], m["words"] or ""), root))
-            for m in found
+            (m.span(), failure_of_entry(Entry(m["word"], m["id"], m["words"] or ""), root)) for m in found
         ]
     end = why_unfinished(text)
     return Reading(

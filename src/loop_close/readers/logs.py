@@ -149,7 +149,7 @@ _RED = (
         r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
         r"| *ERROR [^\n]{1,300} \[[a-z][a-z-]{2,60}\]\n"
         r"|Found [1-9]\d{0,8} diagnostics?\n| {7}[1-9]\d{0,8} (?:error|failed)\n"
-        r"|INTERNALERROR> |[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
+        r"|INTERNALERROR> |(?:\S{1,300}\.py )?[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
     ),
     # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, pytest
     re.compile(r" problems? \([1-9]"),

@@ -1,30 +1,30 @@
-"""pytest's terminal output as failures, warnings and counts, as far as the text has them."""
+"""pytest's terminal output as failures, warnings and counts, as far as the text has them.
+
+A run goes from ``test session starts`` to its line of counts; with ``-q``, or with its head cut off, from its first
+heading. A run that starts within captured output is what a test printed, if the run around it has a line of counts.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from loop_close.conventions import is_test_file
 from loop_close.facts import failure_order
-from loop_close.model import Counts, Failure, Frame, Phase, Raised, Site, Warned
-from loop_close.readers import Read, Reading, merged, project_path, sum_of
-from loop_close.readers.pytest_output.runs import Block, PytestRun, runs
-from loop_close.readers.pytest_output.summary import (
-    Heading,
-    NodeIds,
-    SummaryEntry,
-    counts_of,
-    entries,
-    heading,
-    incomplete,
-    progress,
-    with_colons,
-    with_subtest,
+from loop_close.model import Counts, Failure, Phase, Raised, Warned
+from loop_close.readers import (
+    CUT,
+    Read,
+    Reading,
+    bounded_sections,
+    line_end,
+    merged,
+    project_path,
+    sum_of,
 )
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -34,98 +34,37 @@ from loop_close.readers.pytest_output.tracebacks import (
 )
 from loop_close.text import cut
 
-#: Why a run is incomplete that could not begin.
-NOT_STARTED = "pytest ended before it collected any test"
 _MAX_FAILURES = 20_000
-_MAX_RUNS = 1_000
-_CUT_BEFORE = "the output ends before the exception is shown"
-_ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
+_MAX_WARNINGS = 200
 
 
 def read_pytest(text: str, root: str = "") -> Reading:
     """Every run of pytest in a text."""
     text = f"\n{text}"
-    found = _Found(text, root)
-    for run in deque(runs(text), _MAX_RUNS):
-        found.take_run(run)
-    found.take_early()
-    return found.reading()
+    runs = [*_runs(text)]
+    readings = [_read_run(text, run, root) for run in runs]
+    for start, end in _gaps(0, len(text), ((run.shown, run.end) for run in runs)):
+        readings += _early(text, start, end, root)
+    failures: dict[tuple[str | int, ...], Failure] = {}
+    for failure in (failure for each in readings for failure in each.failures):
+        failures.setdefault(failure_order(failure), failure)
+    counts = [each.counts for each in readings if each.counts is not None]
+    return Reading(
+        failures=tuple(failures.values())[:_MAX_FAILURES],
+        warnings=tuple(dict.fromkeys(warned for each in readings for warned in each.warnings))[
+            :_MAX_WARNINGS
+        ],
+        counts=sum_of(counts) if counts else None,
+        # as offsets of the text without the line break put in front of it
+        spans=merged((max(s - 1, 0), min(e - 1, len(text) - 1)) for each in readings for s, e in each.spans),
+        is_certain=any(each.is_certain for each in readings),
+        incomplete=next((each.incomplete for each in readings if each.incomplete), ""),
+    )
 
 
-@dataclass(slots=True)
-class _Found:
-    """What was read so far.
-
-    :ivar closed: offsets of what a run prints about its failures, where nothing else is looked for.
-    :ivar is_certain: some run has its whole form.
-    """
-
-    text: str
-    root: str
-    failures: list[Failure] = field(default_factory=list)
-    warnings: list[Warned] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    closed: list[tuple[int, int]] = field(default_factory=list)
-    incomplete: str = ""
-    is_certain: bool = False
-
-    def take_run(self, run: PytestRun) -> None:
-        named = _ROOT.search(self.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
-        root = named["root"].strip() if named else self.root
-        failures = _failures(run, _names(run), root)
-        with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
-        self.failures += [
-            f for f in failures if f.raised or f.nodeid not in with_subtests or not _ECHO.match(f.message)
-        ]
-        for warnings in run.warnings:
-            self.warnings += warned_in(f"\n{warnings}", root)
-        counts = counts_of(run, failures)
-        self.counts += [counts] if counts is not None else []
-        self.incomplete = self.incomplete or incomplete(run, counts)
-        self.is_certain = self.is_certain or run.is_cut or run.final is not None
-        self.spans += _without(run.start, run.end, run.foreign)
-        self.closed += [(run.shown, run.end)] if run.shown is not None else []
-
-    def take_early(self) -> None:
-        """What ended pytest before its tests, apart from the runs' own failures."""
-        for pattern, phase, why in _EARLY:
-            for found in pattern.finditer(self.text):
-                start, end = found.span()
-                failure = _early(found, phase, self.root)
-                if failure is not None and not any(a < end and start < b for a, b in self.closed):
-                    self.failures.append(failure)
-                    self.spans.append((start + 1, end))
-                    self.counts += [Counts(errors=1)] if why == NOT_STARTED else []
-                    self.incomplete, self.is_certain = self.incomplete or why, True
-
-    def reading(self) -> Reading:
-        failures: dict[tuple[str | int, ...], Failure] = {}
-        for failure in self.failures:
-            failures.setdefault(failure_order(failure), failure)
-        return Reading(
-            failures=tuple(failures.values())[:_MAX_FAILURES],
-            warnings=tuple(dict.fromkeys(self.warnings))[:_MAX_WARNINGS],
-            counts=sum_of(self.counts) if self.counts else None,
-            # as offsets of the text without the line break put in front of it
-            spans=merged((max(s - 1, 0), min(e - 1, len(self.text) - 1)) for s, e in self.spans),
-            is_certain=self.is_certain,
-            incomplete=self.incomplete,
-        )
-
-
-def _names(run: PytestRun) -> NodeIds:
-    """The lines of the summary; if they are not all, those of ``-v`` too."""
-    found = entries(run.text, *run.summary, has_end=run.final is not None) if run.summary else []
-    is_complete = len(found) >= run.failed > 0
-    if not is_complete and (run.failed or run.final is None) and run.progress is not None:
-        named = {entry.nodeid for entry in found}
-        found += [entry for entry in progress(run.text, *run.progress) if entry.nodeid not in named]
-    return NodeIds(found, is_complete=is_complete)
-
-
-def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for first, last in sorted(holes):
+def _gaps(start: int, end: int, holes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What is left of a stretch of text without its holes, which are given in order."""
+    for first, last in holes:
         if start < first:
             yield start, first
         start = max(start, last)
@@ -133,109 +72,416 @@ def _without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tup
         yield start, end
 
 
-# --- failures: from blocks with tracebacks, lines of the summary, and what ends a run early
+# --- the lines that pytest draws across the terminal
 
-_WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
-_HALF = re.compile(r"\n(?P<place>\S[^\n]{0,1000}:\d{1,9}: |)[^\n]*\s*\Z")
-_CRASHED = re.compile(r"worker '[^'\n]{1,60}' crashed while running '(?P<id>[^\n]{1,2000})'\s*\Z")
-_LETTERS = re.compile(
-    r"\n(?P<file>[^\s\n]{1,300}\.py) (?P<letters>[.sxXuRrp,]{0,2000}[FE][.FEsxXuRrp,]{0,2000})(?=\s|\Z)"
+_SUMMARY = "short test summary info"
+_BLOCKS = ("ERRORS", "FAILURES")
+_SHOWN = (*_BLOCKS, "PASSES", "XPASSES", "XFAILURES")
+_WARNED = ("warnings summary", "warnings summary (final)")
+_START = "test session starts"
+_TITLES = (*_SHOWN, *_WARNED, _SUMMARY, "rerun test summary info")
+# Titles that begin a part of a run wherever they stand: what tests print may look like any other one.
+_KNOWN = re.compile(
+    rf"(?:{'|'.join(map(re.escape, _TITLES))}|tests coverage|slowest (?:\d{{1,9}} )?(?:test )?durations"
+    r"|(?:[\w.]{1,100}\.)?KeyboardInterrupt|stopping after \d+ failures)\Z"
+    r"|Captured |(?:[\w.]{1,100}\.)?(?:Exit|Interrupted): "
 )
-# Of these pytest's own words say more than the exception they are raised from.
-_EXPLAINED = ("ImportPathMismatchError", "Skipped")
+_COUNTED = r"\d{1,9} [a-z][a-z -]{0,40}"
+_COUNTS = (
+    rf"(?:no tests ran|no tests collected|\d{{1,9}}(?:/\d{{1,9}})? tests? collected|{_COUNTED})"
+    rf"(?: \(\d{{1,9}} deselected\))?(?:, {_COUNTED}){{0,20}}"
+    r" in \d{1,9}\.\d{1,3} ?s(?:econds)?(?: \([^()\n]{1,60}\))?"
+)
+_FINAL = re.compile(rf"{_COUNTS}\Z|Results \(")
+_RULER = re.compile(
+    r"\n(?:(?P<char>[=_!―-])(?P=char)*+ (?=[^\n]*?[^\W_])(?P<title>[^\n]*?) (?P=char)++(?=\n|\Z)"
+    r"|(?P<bare>(?=no tests |\d{1,9}(?:/\d{1,9})? (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?"
+    rf"|rerun|subtests |tests? )){_COUNTS})(?=\n|\Z)"
+    # pytest-sugar and pytest-pretty
+    r"|(?P<sugar>Test session starts \(platform: [^\n]{0,300}"
+    r"|Results \([\d.]{1,12}s[^\n]{0,60}\):(?:\n[ \t]+(?:\d{1,9} [a-z]+|- [^\n]*)[^\n]*+)*+))"
+)
+_NUMBER = re.compile(r"(?:\A(?:\d{1,9}/)?|, |\(|\n[ \t]+)(\d{1,9}) ([a-z][a-z -]*?)(?= in \d|[,)\n]|\Z)")
+
+
+class _Ruler(NamedTuple):
+    """A line of pytest that begins or ends something.
+
+    :ivar char: what it is drawn with; empty for the line of counts that ``-q`` prints bare.
+    :ivar start: the offset of its first character; ``end`` that of the line break after it.
+    """
+
+    char: str
+    title: str
+    start: int
+    end: int
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it holds the counts that end a run."""
+        return not self.char or (self.char == "=" and _FINAL.match(self.title) is not None)
+
+
+def _rulers(text: str) -> Iterator[_Ruler]:
+    """Every line that pytest draws, in order."""
+    for found in _RULER.finditer(text):
+        start, end = found.start() + 1, found.end()
+        if sugar := found["sugar"]:
+            yield _Ruler("=", _START if sugar.startswith("Test") else sugar, start, end)
+        else:
+            yield _Ruler(found["char"] or "", found["title"] or found["bare"], start, end)
+
+
+# --- the runs
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run.
+
+    :ivar start: the offset of its first line, ``end`` that after its last.
+    :ivar has_start: the line with which a run starts is there.
+    :ivar is_known: so is a title that only pytest writes: what came before may be of any program.
+    :ivar parts: the ruler of each part, with the title of the part of the run that it is in.
+    :ivar final: the line of counts, None if it is missing.
+    """
+
+    start: int
+    has_start: bool = False
+    is_known: bool = False
+    parts: list[tuple[str, _Ruler]] = field(default_factory=list)
+    final: _Ruler | None = None
+    end: int = 0
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether the current part is captured output."""
+        return bool(self.parts) and self.parts[-1][0] in _SHOWN and self.parts[-1][1].char == "-"
+
+    @property
+    def shown(self) -> int:
+        """The offset of the first failure or output of a test."""
+        return next((ruler.start for region, ruler in self.parts if region in _SHOWN), self.end)
+
+    def take(self, ruler: _Ruler) -> None:
+        """Read a ruler that neither begins nor ends the run."""
+        char, title = ruler.char, ruler.title
+        region, last = self.parts[-1] if self.parts else ("" if self.has_start else "FAILURES", None)
+        is_known = char == "―" or _KNOWN.match(title) is not None
+        self.is_known = self.is_known or is_known
+        # without headings (--tb=line) there is output between failures
+        is_output = self.is_captured or (region in _BLOCKS and last is not None and last.char == "=")
+        if is_output and char != "_" and not is_known:
+            return
+        if char in "=!" or title.startswith("coverage:"):
+            region = title if char != "!" else ""
+        elif char == "―":
+            region = "FAILURES"
+        elif region not in _SHOWN:
+            return
+        self.parts.append((region, ruler))
+
+    def finish(self, final: _Ruler | None, end: int) -> _Run:
+        """The run, which ends with this line of counts, or without one at an offset."""
+        self.final, self.end = final, end
+        return self
+
+    def contents(self, text: str) -> Iterator[tuple[str, _Ruler, str]]:
+        """Each part with its text."""
+        ends = [*(ruler.start for _, ruler in self.parts[1:]), self.final.start if self.final else self.end]
+        for (region, ruler), end in zip(self.parts, ends, strict=False):
+            yield region, ruler, text[ruler.end + 1 : end]
+
+
+def _runs(text: str) -> Iterator[_Run]:
+    """The runs in a text, in order.
+
+    :param text: begins with a line break.
+    """
+    rulers = [*_rulers(text)]
+    run: _Run | None = None
+    begun = 0
+    for index, (ruler, printed) in enumerate(zip(rulers, _printed(rulers), strict=True)):
+        is_start = ruler.title == _START
+        if index < begun:
+            continue
+        if run is not None and run.is_captured and (is_start or (ruler.is_final and printed)):
+            begun = printed
+        elif is_start or ruler.is_final:
+            if run is not None and run.is_known and (is_start or (run.has_start and not ruler.char)):
+                yield run.finish(None, ruler.start - 1)
+                run = None
+            if is_start:
+                run = _Run(ruler.start, has_start=True, is_known=True)
+            else:
+                yield (run or _Run(ruler.start)).finish(ruler, ruler.end)
+                run = None
+        else:
+            if run is None or (not run.is_known and ruler.title in _SHOWN):
+                run = _Run(ruler.start)
+            run.take(ruler)
+    if run is not None and run.is_known:
+        yield run.finish(None, len(text))
+
+
+def _printed(rulers: Sequence[_Ruler]) -> list[int]:
+    """For each ruler the index after the next line of counts, if more of a run follows there; else 0."""
+    found: list[int] = []
+    is_open, end = False, 0
+    for index in range(len(rulers) - 1, -1, -1):
+        if rulers[index].is_final:
+            end = index + 1 if is_open else 0
+        is_open = end > 0 or rulers[index].title != _START
+        found.append(end)
+    return found[::-1]
+
+
+# --- a run as a reading
+
+_ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
 _ECHO = re.compile(r"contains \d{1,9} failed subtests?\Z")
 
 
-def _failures(run: PytestRun, names: NodeIds, root: str) -> list[Failure]:
-    """The failures of a run; lines of the summary that no block takes are failures by themselves."""
-    found: list[Failure] = []
-    for block in run.blocks if run.is_known or run.failed else ():
-        found += (
-            _failure(block, names, root)
-            if block.title
-            else _crash_lines(f"\n{block.body}", names.entries, root)
-        )
-    found += [failure_of_entry(entry, root) for entry in names.entries if not entry.is_used]
-    return found if found or run.final is not None else list(_failed_letters(run))
+def _read_run(text: str, run: _Run, root: str) -> Reading:
+    named = _ROOT.search(text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
+    root = named["root"].strip() if named else root
+    parts = [*run.contents(text)]
+    numbers = _numbers(run.final)
+    failed = sum(
+        number for word, number in numbers.items() if word.split()[-1] in ("failed", "error", "errors")
+    )
+    failures = [*_failures(text, run, parts, failed, root)]
+    is_cut = run.final is None and (run.has_start or not parts[-1][2].strip())
+    counts = _counts(text, run, numbers, failures)
+    with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
+    failures = [
+        f for f in failures if f.raised or f.nodeid not in with_subtests or not _ECHO.match(f.message)
+    ]
+    foreign = [
+        (ruler.end + 1, ruler.end + 1 + len(content))
+        for region, ruler, content in parts
+        if region and region not in _TITLES
+    ]
+    return Reading(
+        failures=tuple(failures),
+        warnings=tuple(
+            warned
+            for region, _, content in parts
+            if region in _WARNED
+            for warned in _warnings(f"\n{content}", root)
+        ),
+        counts=counts if run.final is not None else None,
+        spans=tuple(_gaps(run.start, run.end if parts or run.final else line_end(text, run.start), foreign)),
+        is_certain=is_cut or run.final is not None,
+        incomplete=_incomplete(text, run, numbers) or (CUT if is_cut else ""),
+    )
 
 
-def _failed_letters(run: PytestRun) -> Iterator[Failure]:
-    """What the progress of a run shows whose output ends before anything else does: ``test_a.py .F..``."""
-    for found in _LETTERS.finditer(run.text, run.start, run.end):
-        number = found["letters"].count("F") + found["letters"].count("E")
-        message = f"{number} failing test{'s' * (number != 1)} in the progress of {found['file']}, none of them shown"
-        yield Failure(nodeid="", phase="call", message=message, file=found["file"], number=number)
+def _numbers(final: _Ruler | None) -> Mapping[str, int]:
+    """The numbers of a line of counts by their words; none without one."""
+    found = _NUMBER.findall(final.title) if final is not None else []
+    return Counter({word: int(number) for number, word in found})
 
 
-def _failure(block: Block, names: NodeIds, root: str) -> Iterator[Failure]:
-    """The failure below a heading; none where a test printed the heading of a test that is not in the summary."""
-    head = heading(block.title)
-    entry = names.take(head)
-    if entry is None and names.is_complete:
-        return
-    if entry is None:
-        head = with_subtest(head)
-    body = "\n" + _WORKER.sub("", block.body, count=1)
-    if block.is_cut:
+# --- failures: from blocks with tracebacks and lines of the summary
+
+_HEADING = re.compile(
+    r"(?:ERROR (?:at )?(?P<phase>setup|teardown|collect)(?: of|ing) )?(?P<doctest>\[doctest\] )?"
+    r"(?P<name>[\w.]{1,500}(?:\[[^\n]{0,1000}\])?|[^\n]+)"
+    r"(?: (?P<subtest>(?:\[[^\n]{0,500}\] )?\([^\n]{0,500}\)|\[[^\n]{0,500}\]))?\Z"
+)
+_WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
+_HALF = re.compile(r"\n(?P<place>\S[^\n]{0,1000}:\d{1,9}: |)[^\n]*\s*\Z")
+_CUT_BEFORE = "the output ends before the exception is shown"
+# A failure without a heading (``--tb=line``): the place, then the message.
+_PLACED = re.compile(
+    r"(?:^|\n)(?P<file>(?:/|[A-Za-z]:[\\/])[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<said>[^\n]*)(?=\n)"
+)
+
+
+def _failures(
+    text: str, run: _Run, parts: Sequence[tuple[str, _Ruler, str]], failed: int, root: str
+) -> Iterator[Failure]:
+    """The failures of a run; lines of the summary that no block takes are failures by themselves.
+
+    :param failed: how many the run counts.
+    """
+    listed, is_complete = _listed(text, run, parts, failed)
+    waiting: dict[tuple[str, str], list[Entry]] = {}
+    for entry in reversed(listed):
+        waiting.setdefault((entry.word, _heading_of(entry)), []).append(entry)
+    blocks: list[tuple[_Ruler, str, list[tuple[str, str]]]] = []  # heading, body, and what was captured
+    for region, ruler, content in parts:
+        if region in _BLOCKS and ruler.char != "-":
+            blocks.append((ruler, content, []))
+        elif region in _BLOCKS and blocks:
+            blocks[-1][2].append((ruler.title, content))
+    for ruler, body, sections in blocks:
+        if ruler.char == "=":
+            for entry, placed in _placed("".join([body, *(content for _, content in sections)]), listed):
+                waiting[entry.word, _heading_of(entry)].remove(entry)
+                yield _failure(entry, _phase(entry), placed, root)
+        elif head := _HEADING.match(ruler.title):
+            phase, name = _PHASES[head["phase"]], head["name"]
+            if not head["doctest"] and phase != "collect":
+                name = _with_colons(name)
+            unlisted = Entry("", name, subtest=head["subtest"] or "")
+            says = _folded(f"{name} {unlisted.subtest}")
+            keys = [("FAILED", says), ("ERROR", says)]  # pytest-sugar has FAILED for both
+            keys = keys if phase == "call" else keys[::-1]
+            entry = next((waiting[key].pop() for key in keys if waiting.get(key)), unlisted)
+            if entry is not unlisted or not is_complete:  # else a test printed the heading
+                is_last = ruler is parts[-1][1] and run.final is None and not text[run.end :].strip()
+                failure = _failure(entry, phase, body, root, is_cut=is_last)
+                yield replace(failure, sections=bounded_sections(sections))
+    yield from (failure_of_entry(entry, root) for left in waiting.values() for entry in reversed(left))
+
+
+_PHASES: dict[str | None, Phase] = {
+    "setup": "setup",
+    "teardown": "teardown",
+    "collect": "collect",
+    None: "call",
+}
+
+
+def _with_colons(name: str) -> str:
+    """``TestCart.test_total[1.5]`` as a part of a node id."""
+    names, bracket, parameters = name.partition("[")
+    return names.replace(".", "::") + bracket + parameters
+
+
+def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool = False) -> Failure:
+    """The failure below a heading, without what was captured.
+
+    :param entry: its line of the summary; without one as much as the heading says.
+    :param is_cut: the text ends within the body.
+    """
+    body = "\n" + _WORKER.sub("", body, count=1)
+    if is_cut:
         body = _HALF.sub(r"\n\g<place>", body)  # half of a name would be another one
-    missing = missing_fixture(body)
-    raised, file, line = missing or (_raised(body, head.name, root, head.is_doctest), "", 0)
-    if head.phase == "collect" and raised is not None and raised.type.endswith("CollectError"):
-        wrapped = raised.cause
-        raised = wrapped if wrapped is not None and wrapped.type not in _EXPLAINED else raised
-    words = _CUT_BEFORE if block.is_cut else cut(body.strip("\n"))
-    raised = raised or _plain(words, head.phase, entry)
-    nodeid = entry.nodeid if entry is not None else _nodeid(head, raised, project_path(file, root), words)
-    yield Failure(
+    raised, file, line = missing_fixture(body) or (None, "", 0)
+    raised = (
+        raised or read_doctest(body, entry.nodeid.rpartition("::")[2], root) or read_traceback(body, root)
+    )
+    words = _CUT_BEFORE if is_cut else cut(body.strip("\n"))
+    if raised is None and entry.words.startswith("Failed: "):  # by pytest.fail
+        raised = Raised(type="Failed", message=words, bases=("OutcomeException", "BaseException"))
+    nodeid = entry.nodeid
+    if not entry.word and phase != "collect":
+        frames = raised.frames if raised is not None else ()
+        places = [project_path(file, root), *(f.file for f in frames if f.is_test), *(f.file for f in frames)]
+        nodeid = "::".join([*[*filter(None, places)][:1], nodeid])
+    file, colons, _ = nodeid.partition("::")
+    return Failure(
         nodeid=nodeid,
-        phase=head.phase,
+        phase=phase,
         message=raised.message if raised is not None else words,
-        file=nodeid if head.phase == "collect" else _file_of(nodeid),
+        file=file if phase == "collect" or (colons and ("/" in file or "." in file)) else "",
         line=line,
-        subtest=entry.subtest if entry is not None else head.subtest,
+        subtest=entry.subtest,
         raised=raised,
     )
 
 
-def _raised(body: str, name: str, root: str, is_doctest: bool) -> Raised | None:
-    return (read_doctest(body, name, root) if is_doctest else None) or read_traceback(body, root)
+def _placed(body: str, listed: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Failures without headings, each with the next line of the summary that begins to say the same."""
+    left = [entry for entry in listed if entry.words]
+    for found in _PLACED.finditer(body):
+        entry = next((e for e in left if found["said"].startswith(e.words.removesuffix("..."))), None)
+        if entry is not None:
+            left.remove(entry)
+            yield entry, f"E   {found['said']}\n\n{found['file']}:{found['line']}: \n"
 
 
-def _plain(words: str, phase: Phase, entry: SummaryEntry | None) -> Raised | None:
-    """What is printed without a traceback: ``pytest.fail`` that wants none, or an error of collecting."""
-    if entry is not None and entry.words.startswith("Failed: "):
-        return Raised(type="Failed", message=words, bases=("OutcomeException", "BaseException"))
-    if phase == "collect" and words:
-        bases = ("Exception", "BaseException")
-        return Raised(type="Collector.CollectError", module="_pytest.nodes", message=words, bases=bases)
-    return None
+# --- lines that name a test: of the summary, and of ``-v`` while the tests run
+
+_LINE = re.compile(
+    r"\n(?:(?P<word>FAILED|ERROR|SUBFAILED|SUBFAIL) "
+    r"|SUBFAILED(?P<after>[\[(<][^\n]{0,500}?[\])>]) (?![\[(])"
+    r"|(?P<before>[\[(<][^\n]{0,500}?[\])>]) SUBFAIL (?![\[(])"
+    r"|(?P<other>PASSED|SKIPPED|XFAIL|XPASS|RERUN|SUBPASS|SUBSKIP|\[[^\n]{0,500}?SUB(?:PASS|SKIP)))(?P<rest>[^\n]*)"
+)
+_OUTCOME_LINE = re.compile(
+    r"\n(?:\[gw\d{1,6}\] +(?:\[ *\d{1,3}%\] +)?(?P<worker>FAILED|ERROR|SUBFAIL\w*) (?P<remote>[^\n]{1,2000}?) *"
+    r"|(?P<id>[^\s\[][^\n]{0,2000}?) (?P<word>FAILED|ERROR)(?: +\[ *\d{1,3}%\]| +\d[\d.]*[mu]?s)?)(?=\n)"
+)
+# A node id ends with its brackets, else before the words.
+_NODEID = re.compile(
+    r"(?:(?! - )[^\n]){1,1000}?::[^\s\[]{1,500}(?:\[(?:[^\n]*?\](?= - )|[^\n]*)|(?:(?! - )[^\n])*)"
+)
 
 
-def _nodeid(head: Heading, raised: Raised | None, file: str | None, words: str) -> str:
-    """As much of the node id as the text has without a summary."""
-    if head.phase == "collect":
-        return head.name
-    if crashed := _CRASHED.search(words.rstrip()):
-        return crashed["id"]
-    frames = raised.frames if raised is not None else ()
-    places = [file, *(f.file for f in frames if f.is_test), *(f.file for f in frames)]
-    name = head.name if head.is_doctest else with_colons(head.name)
-    return "::".join([*[*filter(None, places)][:1], name])
+class Entry(NamedTuple):
+    """One failure as the summary or a line of progress names it.
+
+    :ivar word: ``FAILED`` or ``ERROR``.
+    :ivar subtest: pytest's description of the subtest.
+    """
+
+    word: str
+    nodeid: str
+    words: str = ""
+    subtest: str = ""
 
 
-def _file_of(nodeid: str) -> str:
-    """The file of a node id; empty where it begins with the name of a class or of the test."""
-    file, colons, _ = nodeid.partition("::")
-    return file if colons and ("/" in file or "." in file) else ""
+def _heading_of(entry: Entry) -> str:
+    """What the heading of the failure says: it omits the file, ``TestCart.test_total[1]``."""
+    name = entry.nodeid.partition("::")[2] or entry.nodeid
+    return _folded(f"{name} {entry.subtest}")
 
 
-def failure_of_entry(entry: SummaryEntry, root: str) -> Failure:
+def _folded(name: str) -> str:
+    return name.replace("::", ".").rstrip()
+
+
+def _listed(
+    text: str, run: _Run, parts: Sequence[tuple[str, _Ruler, str]], failed: int
+) -> tuple[list[Entry], bool]:
+    """The failures that the summary or else ``-v`` names; and whether the summary has all that the run counts."""
+    summary = next((content for region, _, content in reversed(parts) if region == _SUMMARY), "")
+    if run.final is None and run.end == len(text):  # the text may be cut within a name
+        summary = summary[: summary.rfind("\n") + 1]
+    found = [*_entries(f"\n{summary}")]
+    is_complete = len(found) >= failed > 0
+    if not is_complete and (failed or run.final is None):
+        named = {entry.nodeid for entry in found}
+        shown = text[run.start : run.parts[0][1].start if run.parts else run.end]
+        found += [entry for entry in _progress(shown) if entry.nodeid not in named]
+    return found, is_complete
+
+
+def _entries(summary: str) -> Iterator[Entry]:
+    """The failures that the summary lists, in order."""
+    for line in _LINE.finditer(summary):
+        if not line["other"]:
+            subtest = line["after"] or line["before"] or ("(<subtest>)" if "SUB" in line["word"] else "")
+            named = _NODEID.match(line["rest"])
+            nodeid = named[0] if named else line["rest"].partition(" - ")[0]
+            words = line["rest"][len(nodeid) :].removeprefix(" - ")
+            yield Entry("ERROR" if line["word"] == "ERROR" else "FAILED", nodeid, words, subtest)
+
+
+def _progress(text: str) -> Iterator[Entry]:
+    """The failures that ``-v`` shows as they happen."""
+    if any(word in text for word in (" FAILED", " ERROR", " SUBFAIL")):
+        for line in _OUTCOME_LINE.finditer(text):
+            nodeid = (line["remote"] or line["id"]).rstrip()
+            if "::" in nodeid:
+                is_error = (line["worker"] or line["word"]) == "ERROR"
+                yield Entry("ERROR" if is_error else "FAILED", nodeid)
+
+
+def _phase(entry: Entry) -> Phase:
+    return "call" if entry.word == "FAILED" else "setup" if "::" in entry.nodeid else "collect"
+
+
+def failure_of_entry(entry: Entry, root: str) -> Failure:
     """A failure that only a line of the summary shows."""
     raised = raised_from_words(entry.words, root)
-    phase: Phase = "call" if entry.word == "FAILED" else "setup" if "::" in entry.nodeid else "collect"
     return Failure(
         nodeid=entry.nodeid,
-        phase=phase,
+        phase=_phase(entry),
         message=raised.message if raised is not None else cut(entry.words),
         file=entry.nodeid.partition("::")[0],
         subtest=entry.subtest,
@@ -243,45 +489,85 @@ def failure_of_entry(entry: SummaryEntry, root: str) -> Failure:
     )
 
 
-# --- failures without headings (``--tb=line``): the place, then the message
+# --- tests by outcome, from a run's last line and its header; why a run stopped early
 
-_CRASH = re.compile(
-    r"\n(?P<file>(?:/|[A-Za-z]:[\\/])[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<said>[^\n]*)(?=\n)"
+_COLLECTED = re.compile(
+    r"(?:\n|collecting \.\.\. )(?:collected (?P<all>\d{1,9}) items?(?: / \d{1,9} errors?)?"
+    r"(?: / (?P<left>\d{1,9}) deselected)?"
+    r"|\d{1,6} workers? \[(?P<remote>\d{1,9}) items?\]|gw0 \[(?P<old>\d{1,9})\])"
+)
+_EXIT = re.compile(r"(?:_pytest\.outcomes\.)?Exit(?:: (?P<why>.+))?\Z", re.DOTALL)
+_INTERRUPTED = re.compile(r"(?:[\w.]{1,200}\.)?Interrupted: (?P<why>.+)\Z", re.DOTALL)
+_TOO_MANY_WARNINGS = re.compile(
+    r"\nTests pass, but (?P<why>maximum allowed warnings exceeded: \d{1,9} > \d{1,9})\n\Z"
 )
 
 
-def _crash_lines(text: str, listed: list[SummaryEntry], root: str) -> Iterator[Failure]:
-    """The failures of such a region, each for the next line of the summary that begins to say the same."""
-    left = [entry for entry in listed if entry.words]
-    for crash in _CRASH.finditer(text):
-        entry = next((e for e in left if crash["said"].startswith(e.words.removesuffix("..."))), None)
-        if entry is None:
-            continue
-        left.remove(entry)
-        entry.is_used, entry.words = True, crash["said"]
-        failure, file = failure_of_entry(entry, root), project_path(crash["file"], root)
-        if failure.raised is not None and file is not None:
-            frame = Frame(file=file, line=int(crash["line"]), function="", is_test=is_test_file(file))
-            raised = replace(failure.raised, frames=(frame,), site=Site(frame=frame))
-            failure = replace(failure, raised=raised)
-        yield failure
+def _counts(text: str, run: _Run, numbers: Mapping[str, int], failures: Sequence[Failure]) -> Counts:
+    """Tests by outcome. pytest counts failing subtests, here each test counts once.
+
+    :param failures: those of the run.
+    """
+    called = [f for f in failures if f.phase == "call"]
+    with_subtests = {f.nodeid for f in called if f.subtest}
+    whole = {f.nodeid for f in called if not f.subtest}
+    collecting = [f.nodeid for f in failures if f.phase == "collect"]  # each worker of xdist may say it
+    twice = sum(f.nodeid in with_subtests for f in called) - len(with_subtests)
+    counts = Counts(
+        passed=max(0, numbers["passed"] - len(with_subtests - whole)),
+        failed=max(0, numbers["failed"] - twice),
+        failed_subtests=numbers["subtests failed"] + numbers["subtest failed"],
+        errors=max(0, numbers["errors"] + numbers["error"] - len(collecting) + len(set(collecting))),
+        skipped=numbers["skipped"],
+        xfailed=numbers["xfailed"],
+        xpassed=numbers["xpassed"],
+        collected=numbers["tests collected"] + numbers["test collected"],
+    )
+    found = _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
+    if found is None:
+        return counts
+    collected = int(found["all"] or found["remote"] or found["old"]) - int(found["left"] or 0)
+    setups = {f.nodeid for f in failures if f.phase == "setup"}
+    done = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed + len(setups)
+    return replace(counts, collected=max(0, collected), not_run=max(0, collected - done))
+
+
+def _incomplete(text: str, run: _Run, numbers: Mapping[str, int]) -> str:
+    """Why a run ended before its end; empty if it did not."""
+    # xdist says it again, and better
+    stops = [_why_stopped(ruler.title) for _, ruler in reversed(run.parts) if ruler.char == "!"]
+    if run.final is None:
+        return stops[0] if stops else ""
+    if numbers["tests collected"] or numbers["test collected"]:
+        return "tests were collected and not run"
+    if found := _TOO_MANY_WARNINGS.search(text, max(0, run.final.start - 200), run.final.start):
+        return found["why"]
+    return next(filter(None, stops), "")
+
+
+def _why_stopped(stop: str) -> str:
+    """The reason that a ``!!!`` ruler gives, in the words of the plugin."""
+    if stop == "KeyboardInterrupt":
+        return "interrupted by Ctrl-C"
+    if found := _EXIT.match(stop):
+        return f"pytest.exit: {found['why']}" if found["why"] else "interrupted"
+    found = _INTERRUPTED.match(stop)
+    return found["why"] if found else stop
 
 
 # --- pytest ended before any test: usage errors, a broken conftest, internal errors
 
+_NOT_STARTED = "pytest ended before it collected any test"
+_INTERNAL = "an internal error ended it"
 _EARLY: tuple[tuple[re.Pattern[str], Phase, str], ...] = (
-    (
-        re.compile(r"\nINTERNALERROR>[^\n]*+(?:\nINTERNALERROR>[^\n]*+)*+"),
-        "session",
-        "an internal error ended it",
-    ),
+    (re.compile(r"\nINTERNALERROR>[^\n]*+(?:\nINTERNALERROR>[^\n]*+)*+"), "session", _INTERNAL),
     (
         re.compile(
-            r"\nImportError while loading conftest '(?P<file>[^'\n]{1,1000})'\."
+            r"\nImportError while loading conftest '[^'\n]{1,1000}'\."
             r"(?P<body>(?:\n(?:E(?: [^\n]*+)?(?=\n|\Z)|    [^\n]*+|[^\s:][^\n:]{0,1000}:\d{1,9}: in [^\n]*+))++)"
         ),
         "collect",
-        NOT_STARTED,
+        _NOT_STARTED,
     ),
     (
         re.compile(
@@ -290,7 +576,7 @@ _EARLY: tuple[tuple[re.Pattern[str], Phase, str], ...] = (
             r"|Error importing plugin \"[^\n]+|Missing required plugins: [^\n]+|Unknown config option: [^\n]+)(?=\n|\Z)"
         ),
         "collect",
-        NOT_STARTED,
+        _NOT_STARTED,
     ),
     (
         re.compile(
@@ -303,58 +589,58 @@ _EARLY: tuple[tuple[re.Pattern[str], Phase, str], ...] = (
 )
 
 
-def _early(found: re.Match[str], phase: Phase, root: str) -> Failure | None:
-    parts = found.groupdict()
-    raised: Raised | None
-    if words := parts.get("words"):
-        bases = ("Exception", "BaseException")
-        words = words.replace(f"{root}/", "") if root else words
-        raised = Raised(type="UsageError", module="_pytest.config.exceptions", message=words, bases=bases)
-    else:
-        body = parts.get("body") or found[0].replace("\nINTERNALERROR> ", "\n").replace(
-            "\nINTERNALERROR>", "\n"
-        )
-        raised = read_traceback(f"{body}\n", root)
-    return (
-        Failure(nodeid="", phase=phase, message=raised.message, raised=raised) if raised is not None else None
-    )
+def _early(text: str, start: int, end: int, root: str) -> Iterator[Reading]:
+    """What ended pytest before its tests, in a part of the text."""
+    for pattern, phase, why in _EARLY:
+        for found in pattern.finditer(text, start, end):
+            parts = found.groupdict()
+            raised: Raised | None
+            if words := parts.get("words"):
+                words = words.replace(f"{root}/", "") if root else words
+                bases = ("Exception", "BaseException")
+                raised = Raised(
+                    type="UsageError", module="_pytest.config.exceptions", message=words, bases=bases
+                )
+            else:
+                body = parts.get("body") or re.sub(r"\nINTERNALERROR> ?", "\n", found[0])
+                raised = read_traceback(f"{body}\n", root)
+            if raised is not None:
+                yield Reading(
+                    failures=(Failure(nodeid="", phase=phase, message=raised.message, raised=raised),),
+                    counts=Counts(errors=1) if why == _NOT_STARTED else None,
+                    spans=((found.start() + 1, found.end()),),
+                    is_certain=True,
+                    incomplete=why,
+                )
 
 
 # --- warnings about errors outside of tests
 
-_MAX_WARNINGS = 200
 _WARNING = re.compile(
-    r"\n(?P<tests>(?:[^\s-][^\n]*\n)*+)  (?P<file>[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<category>[\w.]{1,200}): "
+    r"\n  (?P<file>[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<category>[\w.]{1,200}): "
     r"(?P<message>[^\n]*(?:\n[ \t]+[^\n]*+|\n(?=\n*+  ))*+)"
 )
 
 
-def warned_in(text: str, root: str = "") -> Iterator[Warned]:
+def _warnings(text: str, root: str) -> Iterator[Warned]:
     """The warnings of pytest itself, and of coroutines never awaited; the others do not show a failure.
 
     :param text: a warnings summary, beginning with a line break.
     """
-    if "never awaited" not in text and ": Pytest" not in text:
-        return
     for found in _WARNING.finditer(text):
         category = found["category"].rpartition(".")[2]
-        message = _warning_message(found["message"])
+        message = (
+            found["message"].partition("\n  Enable tracemalloc to get")[0].replace("\n  ", "\n").strip("\n")
+        )
+        above, _, source = message.rpartition("\n")
+        message = (
+            above.strip("\n") if source.startswith("  ") else message
+        )  # pytest puts the line of source below it
         if category.startswith("Pytest") or "never awaited" in message:
             file = project_path(found["file"], root) or ""
-            line = int(found["line"]) if file else 0
-            yield Warned(category=category, message=message, file=file, line=line)
-
-
-def _warning_message(text: str) -> str:
-    """The message without margin, without the line of source and the advice that pytest puts below it."""
-    lines = [
-        line.removeprefix("  ") for line in text.partition("\n  Enable tracemalloc to get")[0].split("\n")
-    ]
-    while len(lines) > 1 and not lines[-1].strip():
-        lines.pop()
-    if len(lines) > 1 and lines[-1].startswith("  "):
-        lines.pop()
-    return "\n".join(lines).strip("\n")
+            yield Warned(
+                category=category, message=message, file=file, line=int(found["line"]) if file else 0
+            )
 
 
 READERS: dict[str, Read] = {"pytest": read_pytest}
