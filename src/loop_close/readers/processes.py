@@ -12,12 +12,10 @@ from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
 from loop_close.readers import Read, Reading, line_end, merged, project_path
 from loop_close.readers.printed import (
-    FRAME,
     MARKERS,
     Printed,
     assemble,
     bases_of,
-    is_exception,
     printed_tracebacks,
     raised_in_line,
 )
@@ -29,15 +27,13 @@ _Found = tuple[int, int, _Said]
 
 # --- tracebacks, and the errors that Python prints without one
 
-_MAX_BLOCK = 6
-_SYNTAX = re.compile(
-    r"^(?P<margin>[ \t]{0,40})(?P<said>(?:Syntax|Indentation|Tab)Error: [^\n]{1,2000})$", re.MULTILINE
-)
-_SORRY = re.compile(
-    r"^Sorry: (?P<type>IndentationError|TabError): (?P<message>[^\n]{1,500}?)"
-    r" \((?P<file>[^\n()]{1,500}), line (?P<line>\d{1,9})\)$",
+#: The place that a syntax error points to, and its last line.
+SYNTAX = re.compile(
+    r'^(?P<margin>[ \t]{0,40})  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9})[^\n]*\n'
+    r"(?P<shown>(?:(?P=margin) [^\n]*\n){0,20})(?P=margin)(?P<said>(?P<type>\w{1,200})(?:: [^\n]{1,2000})?)$",
     re.MULTILINE,
 )
+_SYNTAX_ERRORS = ("SyntaxError", "IndentationError", "TabError")
 _PYTHON = r"^(?:[^\s:]{0,300}[/\\])?python[\d.]{0,8}t?(?:\.exe)?: "
 _NO_MODULE = re.compile(
     _PYTHON + r"(?:(?P<message>No module named '?(?P<name>[\w.]{1,200}+)'?(?:[.;] ?[^\n]{0,300})?)"
@@ -47,7 +43,7 @@ _NO_MODULE = re.compile(
 )
 # The last line of a traceback alone, as ``| tail -1`` and log collectors leave it, of the kinds that say enough.
 _LAST_LINE = re.compile(
-    r"^(?:E {3,7})?(?P<said>(?:(?:ModuleNotFound|Import)Error: No module named '"
+    r"^(?:E {3,7}|Sorry: )?(?P<said>(?:(?:ModuleNotFound|Import)Error: No module named '"
     r"|(?:Syntax|Indentation|Tab|NotImplemented)Error: )[^\n]{1,500})$",
     re.MULTILINE,
 )
@@ -106,50 +102,29 @@ def _place(raised: Raised) -> Frame | None:
 
 def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
     """Errors without a traceback: of ``py_compile``, of a script that is not there or cannot be parsed."""
-    if "Error: " in text and '  File "' in text:
-        for found in _SYNTAX.finditer(text):
-            place = _place_above(text, found.start(), found["margin"])
-            if place is not None and project_path(place[0].file, root):
-                yield place[1], found.end(), assemble(found["said"], [place[0]], root=root)
-    if "Sorry: " in text:
-        for found in _SORRY.finditer(text):
-            at = Printed(found["file"], int(found["line"]), None)
-            yield *found.span(), assemble(f"{found['type']}: {found['message']}", [at], root=root)
-    if ": No module named " in text or "finding module specification" in text:
-        yield from _missing_modules(text)
-    for line in _LAST_LINE.finditer(text) if "Error: " in text else ():
-        if (raised := raised_in_line(line["said"], root)) is not None:
-            yield *line.span(), raised
-    if ": can't " in text:
-        for found in _NO_FILE.finditer(text):
-            path = project_path(found["path"], root) or found["path"]
-            yield *found.span(), _built_in("FileNotFoundError", found["message"], {"path": path})
-
-
-def _place_above(text: str, end: int, margin: str) -> tuple[Printed, int] | None:
-    """The ``File`` line over a syntax error with its source, and where that line starts."""
-    below: list[str] = []
-    for _ in range(_MAX_BLOCK):
-        start = text.rfind("\n", max(0, end - 2_000), max(end - 1, 0)) + 1
-        line = text[start : end - 1]
-        if start >= end or not line.startswith(margin):
-            return None
-        body = line[len(margin) :]
-        if at := FRAME.match(body):
-            marks = next((b[4:] for b in below if MARKERS.match(b)), "")
-            lines = [b[4:] for b in below if not MARKERS.match(b)][:1]
-            return Printed(at["file"], int(at["line"]), None, lines, marks), start
-        below.insert(0, body)
-        end = start
-    return None
-
-
-def _missing_modules(text: str) -> Iterator[_Found[Raised]]:
-    for found in _NO_MODULE.finditer(text):
+    if "Error" in text:
+        for found in SYNTAX.finditer(text):
+            if found["type"] in _SYNTAX_ERRORS and project_path(found["file"], root):
+                yield *found.span(), assemble(found["said"], [syntax_place(found)], root=root)
+        for line in _LAST_LINE.finditer(text):
+            if (raised := raised_in_line(line["said"], root)) is not None:
+                yield *line.span(), raised
+    for found in _NO_MODULE.finditer(text) if "python" in text else ():
         message = found["message"] or found["why"]
         named = _NAMED.match(message)
         name = named["name"] if named else (found["name"] or found["wanted"]).rstrip(".")
         yield *found.span(), _built_in("ModuleNotFoundError", message, {"name": name})
+    for found in _NO_FILE.finditer(text) if ": can't " in text else ():
+        path = project_path(found["path"], root) or found["path"]
+        yield *found.span(), _built_in("FileNotFoundError", found["message"], {"path": path})
+
+
+def syntax_place(found: re.Match[str]) -> Printed:
+    """The place that a syntax error points to, from a match of :data:`SYNTAX`."""
+    shown = [line[len(found["margin"]) + 4 :] for line in found["shown"].splitlines()]
+    lines = [line for line in shown if not MARKERS.fullmatch(line)]
+    markers = next((line for line in shown if MARKERS.fullmatch(line)), "")
+    return Printed(found["file"], int(found["line"]), None, lines, markers)
 
 
 def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:
@@ -159,28 +134,23 @@ def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:
 # --- dumps of faulthandler
 
 _MAX_FRAMES = 16
-_MAX_LINES = 5_000
-_DUMP_HEAD = re.compile(
-    # Below the progress of a test runner it begins where that leaves off.
-    r"^(?:\S{1,500}\.py(?:::\S{1,500})? )?(?:[.sxXuFE]{1,400}|\w{1,300} \([\w.]{1,500}\)[^\n]{0,300} \.\.\. )?"
-    r"(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})$"
-    r"|^(?P<timeout>Timeout \([\d:.]{1,20}\)!)$",
-    re.MULTILINE,
-)
 _THREAD = re.compile(
-    r"(?P<current>Current )?[Tt]hread 0x[0-9a-fA-F]{1,16}(?: \[[^\]\n]{0,100}\])? \(most recent call first\):\Z"
+    r"\n(?P<current>Current )?[Tt]hread 0x[0-9a-fA-F]{1,16}(?: \[[^\]\n]{0,100}\])?"
+    r" \(most recent call first\):(?=\n|\Z)"
 )
 _FRAME = re.compile(
-    r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?\?\?) in (?P<function>[^\n]{1,300})\Z'
+    r'\n  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}|\?\?\?) in (?P<function>[^\n]{1,300})(?=\n|\Z)'
 )
-# Lines of a dump between the threads.
-_INSIDE = re.compile(
-    r"\Z|  <|  \.\.\.\Z|  Garbage-collecting\Z|  Binary file |Python runtime state: |Extension modules: "
-    r"|Current thread's C stack trace |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) "
-)
-_ANY_LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_DEATH = re.compile(
-    r"(?:(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)(?: \(core dumped\))?)\Z"
+_DUMP = re.compile(
+    # Below the progress of a test runner it begins where that leaves off.
+    r"^(?:\S{1,500}\.py(?:::\S{1,500})? )?(?:[.sxXuFE]{1,400}|\w{1,300} \([\w.]{1,500}\)[^\n]{0,300} \.\.\. )?"
+    r"(?:(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})"
+    r"|(?P<timeout>Timeout \([\d:.]{1,20}\)!))(?=\n)"
+    r"(?P<body>(?:\n(?:(?:Current t|T)hread (?:0x|'s C stack )|  |Binary file |Python runtime state: "
+    r"|Extension modules: |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) )[^\n]*+|\n(?=\n))*+"
+    r"(?:\n+(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
+    r"(?: \(core dumped\))?(?=\n|\Z))?)",
+    re.MULTILINE,
 )
 
 
@@ -188,75 +158,56 @@ def read_faulthandler(text: str, root: str) -> Reading:
     """Each dump as a failure of the process, of the thread that it says is the current one."""
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
-    for head in _DUMP_HEAD.finditer(text):
-        if spans and head.start() < spans[-1][1]:
+    for dump in _DUMP.finditer(text):
+        first, *threads = _THREAD.split(dump["body"])
+        if not threads and "Python runtime state:" not in first:
             continue
-        threads, end = _threads(text, head.end() + 1, root)
-        if threads or "Python runtime state:" in text[head.end() : head.end() + 200]:
-            # the current thread, else the first one that runs the project's code
-            current = next((frames for is_current, frames in threads if is_current and frames), None)
-            frames = (current or next((frames for _, frames in threads if frames), []))[::-1]
-            raised = Raised(
-                type="Timeout" if head["timeout"] else head["type"],
-                message=head["timeout"] or head["message"],
-                frames=tuple(frames),
-                site=Site(frame=frames[-1]) if frames else None,
-            )
-            failures.append(_process_failure(raised))
-            spans.append((head.start("timeout" if head["timeout"] else "type"), end))
+        # the current thread, else the first one that runs the project's code
+        stacks = sorted(zip(threads[::2], threads[1::2], strict=True), key=lambda thread: thread[0] is None)
+        frames = next(filter(None, (_stack(stack, root) for _, stack in stacks)), ())
+        raised = Raised(
+            type="Timeout" if dump["timeout"] else dump["type"],
+            message=dump["timeout"] or dump["message"],
+            frames=frames,
+            site=Site(frame=frames[-1]) if frames else None,
+        )
+        failures.append(_process_failure(raised))
+        spans.append((dump.start("timeout" if dump["timeout"] else "type"), dump.end()))
     return Reading(failures=tuple(failures), spans=tuple(spans))
 
 
-def _threads(text: str, start: int, root: str) -> tuple[list[tuple[bool, list[Frame]]], int]:
-    """The threads of a dump, each with its project frames, innermost first; and where the dump ends.
-
-    The first value of a thread says whether it is the current one.
-    """
-    threads: list[tuple[bool, list[Frame]]] = []
-    last = start - 1
-    for found in islice(_ANY_LINE.finditer(text, start), _MAX_LINES):
-        line = found[0].rstrip("\n")
-        if thread := _THREAD.match(line):
-            threads.append((thread["current"] is not None, []))
-        elif threads and (at := _FRAME.match(line)):
-            file = project_path(at["file"], root)
-            if file is not None and len(threads[-1][1]) < _MAX_FRAMES:
-                number = int(at["line"]) if at["line"].isdecimal() else 0
-                frame = Frame(file=file, line=number, function=at["function"], is_test=is_test_file(file))
-                threads[-1][1].append(frame)
-        elif not (_INSIDE.match(line) or _DEATH.match(line)):
-            break
-        last = found.start() + len(line) if line else last
-        if _DEATH.match(line):
-            break
-    return threads, last
+def _stack(text: str, root: str) -> tuple[Frame, ...]:
+    """The frames of a thread in the project, innermost last."""
+    found = [(project_path(at["file"], root), at) for at in _FRAME.finditer(text)]
+    frames = [
+        Frame(
+            file=file,
+            line=int(at["line"]) if at["line"].isdecimal() else 0,
+            function=at["function"],
+            is_test=is_test_file(file),
+        )
+        for file, at in found
+        if file is not None
+    ]
+    return tuple(frames[:_MAX_FRAMES][::-1])
 
 
 # --- unhandled exceptions of tasks, threads, callbacks and finalizers; coroutines never awaited
 
-_MAX_BETWEEN = 40
 _MAX_FOUND = 2_000
-_MAX_LOGGED = 120
 _PHRASES = (
-    "Task exception was never retrieved",
-    "Future exception was never retrieved",
-    "Exception in callback ",
-    "unhandled exception during asyncio.run() shutdown",
-    "exception calling callback <",
-    "Exception in thread ",
-    "Exception ignored ",
+    *("exception was never retrieved", "Exception in callback ", "during asyncio.run() shutdown"),
+    *("exception calling callback <", "Exception in thread ", "Exception ignored "),
 )
-# What a logger puts before its message.
-_LOGGED = re.compile(r"(?:[^\n]*[\s:|\]])?\Z")
-_UNHANDLED_HEAD = re.compile(
-    r"(?:Task exception was never retrieved|Future exception was never retrieved"
+# The line, maybe below what a logger puts before its message, and those about the task or handle.
+_UNHANDLED = re.compile(
+    r"^(?:[^\n]{0,120}[\s:|\]])??(?P<head>(?:Task|Future) exception was never retrieved"
     r"|Exception in callback [^\n]{1,500}|unhandled exception during asyncio\.run\(\) shutdown"
     r"|exception calling callback <[^\n]{1,300}|Exception in thread [^\n]{1,200}:"
-    r"|Exception ignored (?:in|on|while)\b[^\n]{0,500})$",
+    r"|Exception ignored (?:in|on|while)\b[^\n]{0,500})\n"
+    r"(?:(?:future|task|handle|source_traceback|protocol|transport|context|message): [^\n]*\n"
+    r"|(?:  File |    |Object created at )[^\n]*\n){0,40}",
     re.MULTILINE,
-)
-_BETWEEN = re.compile(
-    r"(?:future|task|handle|source_traceback|protocol|transport|context|message): |  File |    |Object created at "
 )
 _DESTROYED = re.compile(
     r"(?P<message>Task was destroyed but it is pending!)\n(?:source_traceback:[^\n]*\n(?:  [^\n]*\n){0,60})?"
@@ -288,45 +239,19 @@ def read_asyncio(text: str, root: str) -> Reading:
 
 
 def _unhandled(text: str, root: str) -> Iterator[_Found[Failure]]:
-    heads = sorted(head.span() for phrase in _PHRASES for head in _heads(text, phrase))
-    if not heads:
+    if not any(phrase in text for phrase in _PHRASES):
         return
     tracebacks = {start: (raised, end) for raised, start, end in printed_tracebacks(text, root)}
-    for start, end in heads:
-        at = _after(text, end + 1)
-        found = tracebacks.get(at) or _without_frames(text, at, root)
-        if found is not None:
-            raised, last = found
+    for found in _UNHANDLED.finditer(text):
+        below = found.end()
+        end = line_end(text, below)
+        # an exception that no code raised has no traceback
+        alone = raised_in_line(text[below : min(end, below + 16_000)], root)
+        raised, last = tracebacks.get(below, (alone, end))
+        if raised is not None:
             said = f"{raised.type}: {raised.message}" if raised.message else raised.type
-            yield start, last, _process_failure(raised, cut(f"{text[start:end].rstrip(':')}: {said}"))
-
-
-def _heads(text: str, phrase: str) -> Iterator[re.Match[str]]:
-    """Lines that begin with the phrase, or whose message in a log does."""
-    at = text.find(phrase)
-    while at >= 0:
-        start = text.rfind("\n", max(0, at - _MAX_LOGGED - 1), at) + 1
-        head = _UNHANDLED_HEAD.match(text, at)
-        if head is not None and at - start <= _MAX_LOGGED and _LOGGED.match(text[start:at]):
-            yield head
-        at = text.find(phrase, at + 1)
-
-
-def _after(text: str, at: int) -> int:
-    """Where the exception follows, after the lines about the task or handle."""
-    for _ in range(_MAX_BETWEEN):
-        if not _BETWEEN.match(text, at):
-            break
-        at = min(line_end(text, at) + 1, len(text))
-    return at
-
-
-def _without_frames(text: str, at: int, root: str) -> tuple[Raised, int] | None:
-    """The exception of a future that no code raised."""
-    end = line_end(text, at)
-    line = text[at : min(end, at + 16_000)]
-    raised = raised_in_line(line, root) if is_exception(line) else None
-    return (raised, end) if raised is not None else None
+            message = cut(f"{found['head'].rstrip(':')}: {said}")
+            yield found.start("head"), last, _process_failure(raised, message)
 
 
 def _destroyed(found: re.Match[str], root: str) -> Warned:

@@ -7,7 +7,7 @@ heading. A run that starts within captured output is what a test printed, if the
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -36,12 +36,13 @@ from loop_close.text import cut
 
 _MAX_FAILURES = 20_000
 _MAX_WARNINGS = 200
+_MAX_RUNS = 1_000
 
 
 def read_pytest(text: str, root: str = "") -> Reading:
     """Every run of pytest in a text."""
     text = f"\n{text}"
-    runs = [*_runs(text)]
+    runs = deque(_runs(text), _MAX_RUNS)
     readings = [_read_run(text, run, root) for run in runs]
     for start, end in _gaps(0, len(text), ((run.shown, run.end) for run in runs)):
         readings += _early(text, start, end, root)

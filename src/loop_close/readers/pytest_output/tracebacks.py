@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from loop_close.model import Frame, Raised, Site, SourceLines
 from loop_close.readers import project_path
 from loop_close.readers.printed import HEADER, MARKERS, Printed, assemble, linked, raised_in, raised_in_line
+from loop_close.readers.processes import SYNTAX, syntax_place
 from loop_close.text import cut
 from loop_close.text.normalize import relativize
 
@@ -113,10 +114,6 @@ def _add_source(entry: Printed, above: str) -> None:
 # --- pytest's ``E`` lines
 
 _MAX_LINES = 2_000
-# The place that a syntax error points to.
-_SYNTAX = re.compile(
-    r'  File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9})[^\n]*\n(?P<shown>(?: [^\n]*\n)*)(?=\S)'
-)
 
 
 def _raised_from(said: Sequence[str], printed: Sequence[Printed], type_name: str, root: str) -> Raised:
@@ -128,16 +125,12 @@ def _raised_from(said: Sequence[str], printed: Sequence[Printed], type_name: str
     """
     margin = min((len(line) - len(line.lstrip(" ")) for line in said if line.strip()), default=0)
     text = "\n".join(line[margin:] for line in said)
-    found = _SYNTAX.match(text)
+    found = SYNTAX.match(text)
     if found is None:
         return _without_root(assemble(_with_type(text, type_name), printed, root=root), root)
-    shown = [line[4:] for line in found["shown"].splitlines()]
-    place = Printed(found["file"], int(found["line"]), None)
-    place.lines = [line for line in shown if not MARKERS.fullmatch(line)]
-    place.markers = next((line for line in shown if MARKERS.fullmatch(line)), "")
-    raised = _without_root(
-        assemble(_with_type(text[found.end() :], type_name), [*printed, place], root=root), root
-    )
+    place = syntax_place(found)
+    said = _with_type(text[found.start("said") :], type_name)
+    raised = _without_root(assemble(said, [*printed, place], root=root), root)
     name = place.file.replace("\\", "/").rpartition("/")[2]
     return replace(raised, message=f"{raised.message} ({name}, line {place.line})")
 
