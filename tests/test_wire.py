@@ -1,5 +1,3 @@
-import json
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -19,17 +17,6 @@ def arrived(value):
     if isinstance(value, dict):
         return {key: arrived(item) for key, item in value.items()}
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
-
-
-def plain(value):
-    """Whether a value crosses a process border as execnet carries it."""
-    if isinstance(value, dict):
-        return all(type(key) is str and plain(item) for key, item in value.items())
-    if type(value) is tuple:
-        return all(map(plain, value))
-    if type(value) is str:
-        return value == value.encode("utf-8", "replace").decode("utf-8")
-    return value is None or type(value) in (int, bool)
 
 
 def test_smallest():
@@ -59,7 +46,6 @@ def test_everything():
         omitted_members=4,
     )
     assert from_wire(to_wire(exc)) == exc
-    assert from_wire(json.loads(json.dumps(to_wire(exc)))) == exc
 
 
 def test_lone_surrogates_are_replaced():
@@ -73,30 +59,19 @@ def test_text_of_a_class_of_its_own():
         def __str__(self):
             return "something else"
 
-    data = to_wire(Raised(type="E", message=Text("a"), module=Text("é")))
-    assert (data["message"], data["module"]) == ("a", "é")
-    assert type(data["message"]) is type(data["module"]) is str
+    found = from_wire(to_wire(Raised(type="E", message=Text("é"))))
+    assert found.message == "é"
 
 
 @settings(max_examples=50)
 @given(exceptions)
 def test_there_and_back(exc):
     data = to_wire(exc)
-    assert plain(data)
+    data.encode("utf-8")
     assert from_wire(data) == arrived(exc)
-    assert from_wire(json.loads(json.dumps(data))) == arrived(exc)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {},
-        {"type": "E"},
-        {"type": 1, "message": ""},
-        {"type": "E", "message": "", "frames": None},
-        {"type": "E", "message": "", "frames": [1]},
-    ],
-)
+@pytest.mark.parametrize("data", ["", "{}", '{"type": "E"}', '{"type": "E", "message": "", "frames": [1]}'])
 def test_what_was_not_made_by_it(data):
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(msgspec.DecodeError):
         from_wire(data)

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from loop_close.readers import Reading, checkers, cut_off, processes, runners
+from loop_close.readers import Reading, logs, processes, runners
 from loop_close.text import sanitize
 
-READERS = {**checkers.READERS, **processes.READERS, **runners.READERS, **cut_off.READERS}
+READERS = {**processes.READERS, **runners.READERS, **logs.READERS}
 CORPUS = Path(__file__).parent.parent / "corpus"
 PIECES = ["x", "(", "a.", "\n", " ", "/9j+", ": ", "-", "=" * 70 + "\n", "  File ", "Error: ", "| "]
 

@@ -124,9 +124,7 @@ def test_failures_that_are_only_counted_are_failures(code):
     assert "3 failing tests counted in the output" in report.evidence[0].snippet
 
 
-@pytest.mark.parametrize(
-    ("given", "code"), [("1", 1), (" -11 ", -11), (2.0, 2), (True, 1), ("x", None), (2**40, None)]
-)
+@pytest.mark.parametrize(("given", "code"), [("1", 1), (" -11 ", -11), (True, 1), ("x", None), (2**40, None)])
 def test_exit_code_in_other_shapes(given, code):
     assert observe("x", exit_code=given).exit_code == code
 

@@ -183,5 +183,5 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         ),
         module="runners",
     ),
-    Reader(id="cut_off", triggers=("",), module="cut_off"),  # any text may be a piece of an output
+    Reader(id="cut_off", triggers=("",), module="logs"),  # any text may be a piece of an output
 )

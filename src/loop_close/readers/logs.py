@@ -1,17 +1,16 @@
-"""Logs: what the readers find in a text, how it says that its command ended, and the prefixes of its lines."""
+"""Logs: what the readers find in a text, how it says that its command ended or was cut, the prefixes of its lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
-
-import msgspec
+from itertools import islice
 
 from loop_close.model import Counts, Failure
-from loop_close.readers import DEFAULT_READERS, MARK, Reading, line_end, sum_of
-from loop_close.text import sanitize
+from loop_close.readers import CUT, DEFAULT_READERS, MARK, Read, Reading, line_end, merged, sum_of
+from loop_close.readers.printed import LINKS, is_transcript
+from loop_close.text import parsed_json, sanitize
 
 #: Characters of each text that are read, from its end: what went wrong is said last.
 MAX_LOG = 1_000_000
@@ -22,18 +21,11 @@ XML = re.compile(
 )
 
 
-class Log(NamedTuple):
-    """A text that was read.
+def read_log(text: str, root: str) -> tuple[list[Reading], str]:
+    """What each reader finds in a text, in turn. No reader sees what an earlier one has read.
 
-    :ivar rest: what no reader knows, with :data:`MARK` where a tool's whole output stood.
+    :returns: the readings; and what no reader knows, with :data:`MARK` where a tool's whole output stood.
     """
-
-    readings: Sequence[Reading]
-    rest: str
-
-
-def read_log(text: str, root: str) -> Log:
-    """What each reader finds in a text, in turn. No reader sees what an earlier one has read."""
     readings: list[Reading] = []
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
@@ -41,7 +33,7 @@ def read_log(text: str, root: str) -> Log:
             readings.append(reading)
         if reading.spans:
             text = _without(text, reading)
-    return Log(readings, text)
+    return readings, text
 
 
 def _without(text: str, reading: Reading) -> str:
@@ -56,7 +48,7 @@ def _without(text: str, reading: Reading) -> str:
 
 def failures_in(text: str, root: str) -> tuple[Failure, ...]:
     """What the readers find in a text that another tool's report holds."""
-    readings = [each for log in distinct(logs_in([text])) for each in read_log(log, root).readings]
+    readings = [each for log in distinct(logs_in([text])) for each in read_log(log, root)[0]]
     counts = sum_of([each.counts for each in readings if each.counts is not None])
     return with_unlisted(once(failure for each in readings for failure in each.failures), counts)
 
@@ -105,12 +97,7 @@ def _within_json(text: str) -> str:
     """The strings with line breaks in a text of JSON, or of JSON in each line."""
     if not text.lstrip("\ufeff \r\n").startswith(("{", "[")) or "\\n" not in text:
         return ""
-    waiting: list[object] = []
-    for decode in (msgspec.json.decode, msgspec.json.Decoder().decode_lines):
-        try:
-            waiting = waiting or [decode(text)]
-        except (msgspec.DecodeError, RecursionError):
-            continue
+    waiting = [parsed_json(text) or [parsed_json(line) for line in text.splitlines()]]
     found: list[str] = []
     while waiting:
         value = waiting.pop()
@@ -173,9 +160,9 @@ _EXIT_CODE = re.compile(
 )
 
 
-def own_exit_code(logs: Iterable[Log]) -> int | None:
+def own_exit_code(rests: Iterable[str]) -> int | None:
     """The exit code that the logs name, of several the first that is not 0."""
-    found = [match for log in logs for match in _EXIT_CODE.finditer(f"\n{log.rest[-_LAST:]}")]
+    found = [match for rest in rests for match in _EXIT_CODE.finditer(f"\n{rest[-_LAST:]}")]
     codes = [0 if match["good"] else 1 if match["bad"] else int(match["code"]) for match in found]
     return next(filter(None, codes), 0) if codes else None
 
@@ -190,9 +177,9 @@ def red_line(rest: str) -> str:
     return text[start : line_end(text, start)].strip()
 
 
-def is_green(log: Log) -> bool:
-    """Whether a tool says in it that nothing is wrong."""
-    return MARK in log.rest or _GREEN.search(f"\n{log.rest[-_LAST:]}") is not None
+def is_green(rest: str) -> bool:
+    """Whether a tool says in a log that nothing is wrong."""
+    return MARK in rest or _GREEN.search(f"\n{rest[-_LAST:]}") is not None
 
 
 # --- what a CI service, a supervisor or a pager puts before each line of a log
@@ -248,3 +235,105 @@ def _by_process(block: re.Match[str]) -> str:
         name, _, words = line.partition("|")
         said.setdefault(name.rstrip(), []).append(words.removeprefix(" "))
     return "".join(f"\n{line}" for lines in said.values() for line in lines)
+
+
+# --- a part of pytest's output (``pytest | tail -4``), and a run without its end: red items, and no summary
+
+_MAX_FAILURES = 20_000
+_FILE = r"[^\s:]{1,300}\.(?:py|txt|rst|md)"
+_ENTRY = re.compile(
+    rf"^(?P<word>FAILED|ERROR) (?P<id>{_FILE}(?:::(?:(?! - )[^\n]){{1,1000}})?)"
+    r"(?: - (?P<words>[^\n]{1,2000}))?$",
+    re.MULTILINE,
+)
+_WINDOW, _LAST_LINES = 8_000, 12
+# Lines that say why a run ended: any of it among the last lines counts, also above a line of counts.
+_STOPPED = re.compile(
+    r"^(?:!{0,200} ?(?:[\w.]{1,100}\.)?(?P<why>(?:KeyboardInterrupt|Exit: |Interrupted: |stopping after \d"
+    r"|session-timeout: )[^\n!]{0,500}?)(?: ?!{2,200}|(?<=!)[^\n]{0,500})|!{10,200}(?=\Z)"
+    r"|(?:\S{1,500}:\d{1,9}: )?KeyboardInterrupt|[^\n]{0,60}KeyboardInterrupt use --full-trace\)"
+    r"|(?:[^\n]{0,1000}[.sxXuFE ])?(?:Fatal Python error|Windows fatal exception): [^\n]{1,300}"
+    r"|Extension modules: [^\n]{1,8000} \(total: \d{1,5}\)"
+    r"|[^\n]{0,1000}[.sxXFE](?:Terminated|Killed|Aborted|Segmentation fault|Bus error)(?: \(core dumped\))?"
+    r"|[.sxXFE]{0,400}\[gw\d{1,4}\] node down: [^\n]{1,500}|replacing crashed worker gw\d{1,4}"
+    r"|worker 'gw\d{1,4}' crashed while running [^\n]{1,1000}"
+    r"|ERROR: usage: [^\n]{1,500}|  inifile: [^\n]{1,1000}\n  rootdir: [^\n]{1,1000}"
+    r"|ROOT: (?:\[\d{1,9}\] KeyboardInterrupt - teardown started|interrupt tox environment: [^\n]{1,500}"
+    r"|requested interrupt of \d{1,9} from \d{1,9}[^\n]{0,200}|send signal SIG[^\n]{1,200}"
+    r"|interrupt finished with success)|No data to report\.)$",
+    re.MULTILINE,
+)
+_WORD = r"(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN)"
+# What is printed before the last line of a run: without that line the run goes on, or was killed.
+_BEGUN = re.compile(
+    r"^(?:platform \S{1,40} -- Python [^\n]{1,60}, pytest-\d[^\n]{0,300}|rootdir: \S[^\n]{0,1000}"
+    r"|plugins: [\w.-]{1,80}-\d[^\n]{0,2000}|collecting \.\.\.[^\n]{0,200}|collected \d{1,9} items?\b[^\n]{0,200}"
+    r"|created: \d{1,4}/\d{1,4} workers?|\d{1,4} workers? \[\d{1,9} items?\]|bringing up nodes\.\.\."
+    r"|Found \d{1,9} test\(s\)\.|[.sxXFERrpu,]{1,400} +\[ *\d{1,2}%\]"
+    rf"|{_FILE} (?:[.sxXFERrpu,]{{1,400}}(?: +\[ *\d{{1,3}}%\])?"
+    r"|[sxXFE]{0,400}\.[.sxXFE]{0,400}[^\s.][^\n]{0,2000})"
+    rf"|{_FILE}:\d{{1,9}}: (?:[A-Z]\w{{0,200}}|in \S{{1,200}})|\+{{10,200}} Timeout \+{{10,200}}"
+    rf"|{_FILE}::\S[^\n]{{0,1000}}? (?:{_WORD}\b[^\n]{{0,1000}}| *\[ *\d{{1,3}}%\])?"
+    rf"|\[gw\d{{1,4}}\] (?:\[ *\d{{1,3}}%\] )?{_WORD} \S[^\n]{{0,1000}}"
+    r"|[\w.][\w.,-]{0,100}: commands(?:_\w{1,10})?\[\d{1,4}\]> [^\n]{1,2000}"
+    r"|\w{1,300} \(\w{1,200}\.[\w.]{1,800}\)[^\n]{0,400}(?:\n[^\n]{1,400})? \.\.\. ?[^\n]{0,1000}"
+    r"|[^\n]{0,2000}(?:<(?:failure|error) message=\"|</failure>|\bfailures=\"[1-9])[^\n]{0,2000}"
+    r"|\A\s*[sxXuFE]{0,4000}\.[.sxXuFE]{0,4000}\s*\Z)$",
+    re.MULTILINE,
+)
+# The last lines of pytest, unittest, tox and pytest-sugar.
+_ENDED = re.compile(
+    rf"^[^\n]{{0,400}}\[100%\]$|{MARK}|^Ran \d{{1,9}} tests? in [\d.]{{1,12}}s\n\n(?:OK|FAILED|NO TESTS RAN)\b"
+    r"|^Results \([\d.]{1,12}s\):$|^ {2}(?:evaluation failed :\(|congratulations :\))"
+    r"|^[^\n]{0,400} in \d{1,9}\.\d{1,3} ?s(?:econds)?\b[^\n]{0,300}$",
+    re.MULTILINE,
+)
+# A traceback, or a dump of Python's threads, without its end.
+_OPEN = re.compile(
+    r"(?:^|\n)(?:(?P<margin>[ \t]*+)(?:\S[^\n]{0,1000}?)??Traceback \(most recent call last\):"
+    r"(?:\n(?:(?P=margin)  [^\n]*|[ \t]*))*+"
+    r"|(?:Timeout \([\d:.]{1,20}\)!|(?:Current t|T)hread 0x[0-9a-fA-F]{1,16}[^\n]{0,120} \(most recent call first\):"
+    r'|  File "[^"\n]{1,1000}", line (?:\d{1,9}|\?\?\?) in [^\n,]{1,300}(?:\n  \.\.\.)?|  <no Python frame>'
+    rf"|[^\n]*(?:{'|'.join(map(re.escape, LINKS.values()))}))\s*)\Z"
+)
+
+
+def read_cut_off(text: str, root: str) -> Reading:
+    """A failure for each line of a summary that names one, and why the run ended before its end."""
+    named = [*islice(_ENTRY.finditer(text), _MAX_FAILURES)]
+    failures: list[Failure] = []
+    if named:
+        from loop_close.readers.pytest_output import Entry, failure_of_entry  # late: most texts have none
+
+        entries = [Entry(line["word"], line["id"], line["words"] or "") for line in named]
+        failures = [failure_of_entry(entry, root) for entry in entries]
+    end = unfinished(text)
+    return Reading(
+        failures=tuple(failures),
+        spans=merged([*(line.span() for line in named), *([end.span()] if end else [])]),
+        incomplete=_why(end) if end else "",
+    )
+
+
+def unfinished(text: str) -> re.Match[str] | None:
+    """What shows that a run ended before its end; None if nothing does.
+
+    Only the last lines count: what goes on below such a line quotes it, or is another run.
+    """
+    lines = text.rstrip().rsplit("\n", _LAST_LINES)
+    first = len(lines[0]) + 1 if len(lines) > _LAST_LINES else 0
+    window = max(0, len(text) - _WINDOW)
+    first = max(first, window)
+    ended = max((found.end() for found in _ENDED.finditer(text, first)), default=first)
+    found = _STOPPED.search(text, first) or _BEGUN.search(text, ended) or _OPEN.search(text, window)
+    if found is not None and found.re is _OPEN and '  File "' not in found[0]:
+        return None if is_transcript(text, found.start() + 1) else found  # documentation
+    return found
+
+
+def _why(end: re.Match[str]) -> str:
+    """The words of the line that says why a run ended."""
+    return (end[0].strip("!\n ") if end.re is _STOPPED else "") or CUT
+
+
+READERS: dict[str, Read] = {"cut_off": read_cut_off}

@@ -1,8 +1,8 @@
-"""pytest's test and collection reports as failures, and exceptions as plain values between processes."""
+"""pytest's test and collection reports as failures, and exceptions as text between processes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from typing import Any
 
 import msgspec
@@ -70,29 +70,18 @@ def subtest_of(report: Any) -> str:
     return " ".join(p for p in parts if p) or "(<subtest>)"
 
 
-# --- exceptions as plain values, which a worker process sends to the controller
+# --- exceptions as text, which a worker process sends to the controller
 
 
-def to_wire(raised: Raised) -> dict[str, Any]:
-    """Only dicts, tuples, strings, integers, booleans and None; strings can be encoded as UTF-8."""
-    plain: dict[str, Any] = _encodable(msgspec.to_builtins(raised, enc_hook=str.__str__))
-    return plain
+def to_wire(raised: Raised) -> str:
+    """The exception as JSON that can be encoded as UTF-8."""
+    text = json.dumps(msgspec.to_builtins(raised, enc_hook=str.__str__), ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()
 
 
-def _encodable(value: Any) -> Any:
-    """Replace what cannot cross a process border: lone surrogates."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, Mapping):
-        return {key: _encodable(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return tuple(_encodable(item) for item in value)
-    return value
-
-
-def from_wire(data: Mapping[str, Any]) -> Raised:
+def from_wire(data: str) -> Raised:
     """The inverse of :func:`to_wire`.
 
-    :raises msgspec.ValidationError: when ``data`` was not made by it.
+    :raises msgspec.DecodeError: when ``data`` was not made by it.
     """
-    return msgspec.convert(data, Raised)
+    return msgspec.json.decode(data, type=Raised)

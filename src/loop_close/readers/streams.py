@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -65,21 +64,20 @@ def observe_texts(
     given = [_decoded(text) for text in texts]
     xml = [text for text in given if XML.match(text)]
     logs = [read_log(text, root or "") for text in distinct(logs_in(given))]
-    found = [reading for log in logs for reading in log.readings]
+    found = [reading for readings, _ in logs for reading in readings]
+    rests = [rest for _, rest in logs]
     counted = [reading.counts for reading in found if reading.counts is not None]
     counts = sum_of(counted)
     code = _exit_code(exit_code)
-    code = own_exit_code(logs) if code is None else code
+    code = own_exit_code(rests) if code is None else code
     failures = with_unlisted(once(f for reading in found for f in reading.failures), counts)
-    red = next((line for log in logs if (line := red_line(log.rest))), "")
+    red = next(filter(None, map(red_line, rests)), "")
     if red and code in (0, None) and not failures:
         failures = (Failure(nodeid="", phase="process", message=red),)
     incomplete = next((reading.incomplete for reading in found if reading.incomplete), "")
     is_whole = all(len(text) <= MAX_STREAM for text in given)
-    is_doubtful = any(DOUBT.search(f"\n{log.rest}") for log in logs)
-    is_good = (
-        not (failures or incomplete or red or is_doubtful) and is_whole and any(is_green(log) for log in logs)
-    )
+    is_doubtful = any(DOUBT.search(f"\n{rest}") for rest in rests)
+    is_good = not (failures or incomplete or red or is_doubtful) and is_whole and any(map(is_green, rests))
     observation = Observation(
         exit_code=code,
         source=source,
@@ -128,6 +126,4 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
 def _exit_code(value: object) -> int | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = int(value)  # the form of an environment variable
-    elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        value = int(value)
     return value if isinstance(value, int) and value in _EXIT_CODES else None
