@@ -1,11 +1,10 @@
-"""A directory of logs to one summary: one process and two by turns, and the memory for ten times as many logs."""
+"""A directory of logs to one summary: the memory for ten times as many logs."""
 
 from __future__ import annotations
 
 import shutil
 import statistics
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +18,6 @@ _FEW, _MANY = 1_000, 10_000
 def many_logs(bench: Bench) -> Iterator[Row]:
     """Copies of the logs that the tests have, each under a name of its own."""
     few, many = (_logs(bench.folder / f"logs-{n}", bench.tests(n)) for n in (_FEW, _MANY))
-    yield from _jobs(bench, many)
     yield from _memory(bench, few, many)
 
 
@@ -32,46 +30,27 @@ def _logs(folder: Path, number: int) -> Path:
     return folder
 
 
-def _jobs(bench: Bench, folder: Path) -> Iterator[Row]:
-    turns = [{jobs: _timed(bench, folder, jobs) for jobs in (1, 2)} for _ in range(bench.rounds)]
-    number = len([*folder.iterdir()])
-    for what, of in (("wall time", 0), ("CPU time", 1)):
-        ratios = [turn[2][of] / turn[1][of] for turn in turns]
-        base = statistics.median(turn[1][of] for turn in turns)
-        note = f"{min(ratios):.2f} to {max(ratios):.2f}; {len(turns)} pairs of {base:.1f} s with --jobs 1"
-        goal = "< x 0.6" if what == "wall time" else ""
-        figure = f"x {statistics.median(ratios):.2f}"
-        yield Row("logs", f"{number:,} logs, --jobs 2 / --jobs 1, {what}", figure, goal, note)
-
-
-def _timed(bench: Bench, folder: Path, jobs: int) -> tuple[float, float]:
-    """Seconds of wall and of CPU time, those of the processes that it starts included."""
-    begun = time.perf_counter()
-    sample = _run(bench, folder, jobs)
-    return time.perf_counter() - begun, sample.cpu
-
-
 def _memory(bench: Bench, few: Path, many: Path) -> Iterator[Row]:
-    turns = [[_run(bench, folder, 2).rss for folder in (few, many)] for _ in range(bench.rounds)]
+    turns = [[_run(bench, folder).rss for folder in (few, many)] for _ in range(bench.rounds)]
     ratios = [more / less for less, more in turns]
     less, more = (statistics.median(column) for column in zip(*turns, strict=True))
     numbers = [len([*folder.iterdir()]) for folder in (few, many)]
-    what = f"peak memory of its largest process, {numbers[1]:,} logs / {numbers[0]:,}"
+    what = f"peak memory, {numbers[1]:,} logs / {numbers[0]:,}"
     note = f"{min(ratios):.2f} to {max(ratios):.2f}; {len(turns)} pairs, {more:.0f} and {less:.0f} MiB"
     yield Row("logs", what, f"x {statistics.median(ratios):.2f}", "about x 1", note)
 
 
-def _run(bench: Bench, folder: Path, jobs: int) -> Sample:
+def _run(bench: Bench, folder: Path) -> Sample:
     """Once; the exit code says that some of the logs are red.
 
     :raises RuntimeError: for another one.
     """
-    words: Sequence[str] = ("-m", "loop_close", "analyze", str(folder), "--json", "--jobs", str(jobs))
+    words: Sequence[str] = ("-m", "loop_close", "analyze", str(folder), "--json")
     sample = run([bench.env.executable, *words], bench.folder, bench.output)
     if sample.code != 1:
         raise RuntimeError(f"loop-close ended with {sample.code}:\n{bench.output.read_text()[-2000:]}")
     print(
-        f"  {folder.name}, {jobs} jobs: {sample.cpu:.2f} s CPU, {sample.rss:.0f} MiB",
+        f"  {folder.name}: {sample.cpu:.2f} s CPU, {sample.rss:.0f} MiB",
         file=sys.stderr,
         flush=True,
     )

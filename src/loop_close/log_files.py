@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import errno
 import os
-import signal
 import stat
-import threading
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from functools import reduce
-from itertools import islice
-from multiprocessing.process import BaseProcess
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
@@ -32,8 +26,6 @@ MAX_XML = 64_000_000
 _ENOUGH = 200
 #: How much of a file is read to find what it is, in bytes.
 _HEAD = 8_192
-#: Files that a process reads before it hands on what it found: a few milliseconds of work.
-_FILES = 8
 _OURS = tuple(map(str.encode, OUR_JSON))
 #: A link is not followed, and no other program is waited for.
 _FLAGS = os.O_RDONLY
@@ -58,6 +50,10 @@ class Tail:
         """What is kept."""
         return decoded(bytes(self._data[-self._limit :]))
 
+    def is_mid_line(self) -> bool:
+        """Whether the stream has not ended its last line."""
+        return bool(self._data) and not self._data.endswith(b"\n")
+
 
 def end_of(file: BinaryIO) -> str:
     """The end of a file or a pipe, as much of it as is read."""
@@ -77,10 +73,6 @@ def chunks(stream: BinaryIO) -> Iterator[bytes]:
 
 class NotALogError(ValueError):
     """The file is not a log; the text says what it is."""
-
-
-class UnreadError(ValueError):
-    """The file may be a log and is not read; the text says why."""
 
 
 def log_names(directory: str) -> Iterator[str]:
@@ -113,82 +105,37 @@ def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
     :param name: what to show the file by.
     :param root: the project's root; counts only for logs that contain it.
     """
-    from loop_close.library import summary_of_log, unread_log
+    from loop_close.library import not_a_log, summary_of_log, unread_log
 
     try:
         return summary_of_log(name, read_log(path), root)
     except NotALogError as error:
-        return unread_log(name, str(error), "not a log")
-    except UnreadError as error:
-        return unread_log(name, str(error))
+        return not_a_log(name, str(error))
     except OSError as error:
         return unread_log(name, error.strerror or str(error))
     except Exception as fault:
         return unread_log(name, f"internal error of loop-close: {fault_text(fault)}")
 
 
-def summary_of_files(files: Iterable[tuple[str, str]], root: str = "") -> LogSummary:
-    """The summary of several files, given as (path, name), as :func:`summary_of_file` reads them."""
-    from loop_close.library import LogSummary, combine_summaries
-
-    return reduce(combine_summaries, (summary_of_file(*file, root) for file in files), LogSummary())
-
-
-def summaries_in_processes(
-    files: Iterable[tuple[str, str]], root: str, jobs: int
-) -> Generator[LogSummary, None, None]:
-    """The summaries of files in processes of their own, a few files each, in bounded memory.
-
-    :raises concurrent.futures.process.BrokenProcessPool: when a process dies, such as for want of memory.
-    """
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_leave_to_parent)
-    rest = iter(files)
-    waiting: deque[Future[LogSummary]] = deque()
-    try:
-        while chunk := tuple(islice(rest, _FILES)):
-            waiting.append(pool.submit(summary_of_files, chunk, root))
-            if len(waiting) > 2 * jobs:
-                yield waiting.popleft().result()
-        yield from (future.result() for future in waiting)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _leave_to_parent() -> None:
-    """In a new process: leave Ctrl-C to the parent, and end when the parent is gone, however it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if (parent := multiprocessing.parent_process()) is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
-
-
 def read_log(path: str) -> str | bytes:
     """The end of a log, or all of a JUnit XML file as bytes.
 
     :raises NotALogError: for a link, a pipe, a device, a binary file, and what loop-close itself has written.
-    :raises UnreadError: for JUnit XML of more than 64 MB, and for a directory.
-    :raises OSError: for a file that cannot be read.
+    :raises OSError: for a file that cannot be read, JUnit XML of more than 64 MB, and a directory.
     """
     if os.path.islink(path):
         raise NotALogError("a symbolic link")
     with open(os.open(path, _FLAGS), "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISDIR(status.st_mode):
-            raise UnreadError("a directory that cannot be listed")
+            raise OSError(errno.EISDIR, "a directory that cannot be listed")
         if not stat.S_ISREG(status.st_mode):
             raise NotALogError("not a regular file")
         head = file.read(_HEAD)
         _check_text(head)
         if XML.match(decoded(head)):
             if status.st_size > MAX_XML:
-                raise UnreadError(f"JUnit XML of more than {MAX_XML // 1_000_000} MB")
+                raise OSError(errno.EFBIG, f"JUnit XML of more than {MAX_XML // 1_000_000} MB")
             return head + file.read(MAX_XML)
         text = end_of(file)
     # A log that shows a prompt ends like one, and does not begin so.

@@ -194,7 +194,6 @@ COMMANDS = (
                 metavar="FILE",
                 help="a log file, or a directory of logs and JUnit XML; - for standard input (the default)",
             ),
-            _number("--jobs", "N", "processes for a summary (default: the CPUs that can be used)"),
             _option(
                 "--junit",
                 action="append",

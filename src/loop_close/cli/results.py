@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,16 +107,13 @@ def _summarized(options: argparse.Namespace) -> tuple[str, bool]:
     :raises UsageError: for options that are only for logs of one run.
     """
     from loop_close.library import LogSummary, combine_summaries, summary_json, summary_text
-    from loop_close.log_files import summaries_in_processes
+    from loop_close.log_files import summary_of_file
 
     of_one_run = {"--junit": options.junit, "--exit-code": options.exit_code, "--budget": options.budget}
     if given := [option for option, value in of_one_run.items() if value not in (None, [])]:
         raise UsageError(f"{given[0]} is for logs of one run: in a directory each log is a run of its own")
-    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
-    with closing(
-        summaries_in_processes(_logs_in(options.files), os.getcwd(), options.jobs or usable or 1)
-    ) as summaries:
-        total = reduce(combine_summaries, summaries, LogSummary())
+    summaries = (summary_of_file(path, name, os.getcwd()) for path, name in _logs_in(options.files))
+    total = reduce(combine_summaries, summaries, LogSummary())
     return (summary_json if options.json else summary_text)(total), total.is_green
 
 
