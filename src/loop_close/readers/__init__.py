@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from typing import Any, get_args
 
-from loop_close.model import Counts, Failure, Warned
+from loop_close.model import Counts, Failure, Phase, Warned
 from loop_close.records import Record
 
 #: Why a run is incomplete whose end is missing in the text.
 CUT = "its output ends before the run does"
 #: Replaces the whole output of a tool that was read. No text contains it, because sanitizing removes it.
 MARK = "\0"
+#: The phases by their names, as reports and headings have them.
+PHASES: dict[str, Phase] = {each: each for each in get_args(Phase)}
+#: Characters of captured output that a failure keeps.
+MAX_SECTIONS = 64_000
 
 
 class Reading(Record, frozen=True, kw_only=True):
@@ -56,9 +61,49 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def sum_of(counts: Sequence[Counts]) -> Counts:
-    """The tests of several runs together, such as one for each interpreter."""
-    return Counts(**{name: sum(getattr(c, name) for c in counts) for name in Counts.__struct_fields__})
+def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
+    """Captured output, the tail of each part, at most ``limit`` characters in all."""
+    kept = []
+    for title, text in sections:
+        part = str(text)[-limit:] if limit > 0 else ""
+        limit -= len(part)
+        if part:
+            kept.append((str(title), part))
+    return tuple(kept)
+
+
+def joined(readings: Iterable[Reading]) -> Reading:
+    """What several runs or texts say together, each failure once: the tests of an interpreter each add up."""
+    found = [*readings]
+    counts = [each.counts for each in found if each.counts is not None]
+    total = {name: sum(getattr(each, name) for each in counts) for name in Counts.__struct_fields__}
+    return Reading(
+        failures=once(failure for each in found for failure in each.failures),
+        warnings=tuple(dict.fromkeys(warned for each in found for warned in each.warnings)),
+        counts=Counts(**total) if counts else None,
+        spans=merged(span for each in found for span in each.spans),
+        is_certain=any(each.is_certain for each in found),
+        incomplete=next((each.incomplete for each in found if each.incomplete), ""),
+    )
+
+
+def once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """Each failure once, although two streams or summaries may have it. The one with an exception is kept."""
+    kept: dict[tuple[object, ...], Failure] = {}
+    for failure in failures:
+        known = kept.setdefault(_identity(failure), failure)
+        if known.raised is None and failure.raised is not None:
+            kept[_identity(failure)] = failure
+    return tuple(kept.values())
+
+
+def _identity(failure: Failure) -> tuple[object, ...]:
+    """The key by which a failure counts once: a test fails once a phase."""
+    if failure.nodeid:
+        return failure.nodeid, failure.phase, failure.subtest
+    if failure.phase == "process" and failure.tool and failure.code:  # an environment fails once
+        return failure.phase, failure.tool, failure.code
+    return failure.phase, failure.tool, failure.code, failure.file, failure.line, failure.message
 
 
 _FOREIGN = re.compile(

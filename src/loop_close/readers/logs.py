@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from loop_close.model import Counts, Failure
-from loop_close.readers import CUT, DEFAULT_READERS, MARK, Read, Reading, line_end, merged, sum_of
+from loop_close.readers import CUT, DEFAULT_READERS, MARK, Read, Reading, joined, line_end, merged
 from loop_close.readers.printed import LINKS, is_transcript
 from loop_close.text import parsed_json, sanitize
 
@@ -48,9 +48,8 @@ def _without(text: str, reading: Reading) -> str:
 
 def failures_in(text: str, root: str) -> tuple[Failure, ...]:
     """What the readers find in a text that another tool's report holds."""
-    readings = [each for log in distinct(logs_in([text])) for each in read_log(log, root)[0]]
-    counts = sum_of([each.counts for each in readings if each.counts is not None])
-    return with_unlisted(once(failure for each in readings for failure in each.failures), counts)
+    found = joined(chain.from_iterable(read_log(log, root)[0] for log in distinct(logs_in([text]))))
+    return with_unlisted(found.failures, found.counts or Counts())
 
 
 def with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failure, ...]:
@@ -60,25 +59,6 @@ def with_unlisted(failures: tuple[Failure, ...], counts: Counts) -> tuple[Failur
         return failures
     message = f"{number} failing test{'s' * (number != 1)} counted in the output, none of them shown"
     return (*failures, Failure(nodeid="", phase="call", message=message, number=number))
-
-
-def once(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """Each failure once, although two streams or summaries may have it. The one with an exception is kept."""
-    kept: dict[tuple[object, ...], Failure] = {}
-    for failure in failures:
-        known = kept.setdefault(_identity(failure), failure)
-        if known.raised is None and failure.raised is not None:
-            kept[_identity(failure)] = failure
-    return tuple(kept.values())
-
-
-def _identity(failure: Failure) -> tuple[object, ...]:
-    """The key by which a failure counts once: a test fails once a phase."""
-    if failure.nodeid:
-        return failure.nodeid, failure.phase, failure.subtest
-    if failure.phase == "process" and failure.tool and failure.code:  # an environment fails once
-        return failure.phase, failure.tool, failure.code
-    return failure.phase, failure.tool, failure.code, failure.file, failure.line, failure.message
 
 
 def logs_in(texts: Iterable[str]) -> Iterator[str]:

@@ -7,46 +7,48 @@ from typing import Any
 
 import msgspec
 
-from loop_close.model import Failure, Phase, Raised
+from loop_close.model import Failure, Raised
+from loop_close.readers import MAX_SECTIONS as MAX_SECTIONS
+from loop_close.readers import PHASES, bounded_sections
 from loop_close.text.redact import clean
 
 _MAX_WORDS = 16_000
 _DIFFERENT = "Different tests were collected between "
-_PHASES: dict[str, Phase] = {"setup": "setup", "call": "call", "teardown": "teardown", "collect": "collect"}
 
 
-def read_report(report: Any, raised: Raised | None, root: str = "") -> Failure:
+def read_report(report: Any, raised: Raised | None) -> Failure:
     """A failed TestReport or CollectReport as a failure.
 
     :param report: pytest's report, or one that a plugin made in its image.
-    :param raised: the exception behind it; None to read it from the report's text, as that of a doctest.
-    :param root: the project's root, which paths in the text may begin with.
+    :param raised: the exception behind it; None to read it from the report's text.
     """
-    words, nodeid = words_of(report), str(report.nodeid)
+    words = words_of(report)
     if raised is None:
-        # Late: a live exception is the rule.
-        from loop_close.readers.pytest_output.tracebacks import read_doctest, read_traceback
+        from loop_close.readers.pytest_output.tracebacks import (
+            read_traceback,
+        )  # late: a live exception is the rule
 
-        text = f"\n{words}\n"
-        raised = read_doctest(text, nodeid.rpartition("::")[2], root) or read_traceback(text, root)
+        raised = read_traceback(f"\n{words}\n")
     message = raised.message if raised is not None else words
     file, line, _ = getattr(report, "location", None) or ("", None, "")
+    nodeid = str(report.nodeid)
     if message.startswith(_DIFFERENT):
         file = nodeid = ""  # xdist has the name of a worker there
     return Failure(
         nodeid=nodeid,
-        phase=_PHASES.get(getattr(report, "when", "") or "", "call"),
+        phase=PHASES.get(getattr(report, "when", "") or "", "call"),
         message=message,
         file=str(file).replace("\\", "/"),
         line=line + 1 if isinstance(line, int) else 0,
         subtest=subtest_of(report),
         raised=raised,
+        sections=bounded_sections(getattr(report, "sections", ())),
     )
 
 
 def unreadable(report: Any, fault: Exception) -> Failure:
     """What is certain about a failed report that cannot be read."""
-    phase = _PHASES.get(str(getattr(report, "when", "")), "call")
+    phase = PHASES.get(str(getattr(report, "when", "")), "call")
     return Failure(
         nodeid=str(report.nodeid), phase=phase, message=f"(unreadable report: {type(fault).__name__})"
     )

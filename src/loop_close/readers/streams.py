@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Observation
-from loop_close.readers import sum_of
+from loop_close.readers import joined, once
 from loop_close.readers.logs import (
     DOUBT,
     MAX_LOG,
@@ -17,7 +17,6 @@ from loop_close.readers.logs import (
     distinct,
     is_green,
     logs_in,
-    once,
     own_exit_code,
     read_log,
     red_line,
@@ -64,29 +63,28 @@ def observe_texts(
     given = [_decoded(text) for text in texts]
     xml = [text for text in given if XML.match(text)]
     logs = [read_log(text, root or "") for text in distinct(logs_in(given))]
-    found = [reading for readings, _ in logs for reading in readings]
     rests = [rest for _, rest in logs]
-    counted = [reading.counts for reading in found if reading.counts is not None]
-    counts = sum_of(counted)
+    found = joined(reading for readings, _ in logs for reading in readings)
     code = _exit_code(exit_code)
     code = own_exit_code(rests) if code is None else code
-    failures = with_unlisted(once(f for reading in found for f in reading.failures), counts)
+    failures = with_unlisted(found.failures, found.counts or Counts())
     red = next(filter(None, map(red_line, rests)), "")
     if red and code in (0, None) and not failures:
         failures = (Failure(nodeid="", phase="process", message=red),)
-    incomplete = next((reading.incomplete for reading in found if reading.incomplete), "")
     is_whole = all(len(text) <= MAX_STREAM for text in given)
     is_doubtful = any(DOUBT.search(f"\n{rest}") for rest in rests)
-    is_good = not (failures or incomplete or red or is_doubtful) and is_whole and any(map(is_green, rests))
+    is_good = (
+        not (failures or found.incomplete or red or is_doubtful) and is_whole and any(map(is_green, rests))
+    )
     observation = Observation(
         exit_code=code,
         source=source,
         failures=failures,
-        warnings=tuple(dict.fromkeys(w for reading in found for w in reading.warnings)),
-        counts=counts,
-        incomplete=incomplete,
+        warnings=found.warnings,
+        counts=found.counts or Counts(),
+        incomplete=found.incomplete,
         rerun="",
-        expects_tests=bool(counted),
+        expects_tests=found.counts is not None,
         is_good_news=is_good,
         has_output=bool(logs or xml) or (source != "output" and code is not None),
     )

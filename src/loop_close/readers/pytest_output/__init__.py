@@ -10,21 +10,22 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from loop_close.facts import failure_order
 from loop_close.model import Counts, Failure, Phase, Raised, Warned
 from loop_close.readers import (
     CUT,
+    PHASES,
     Read,
     Reading,
     bounded_sections,
+    joined,
     line_end,
     merged,
     project_path,
-    sum_of,
 )
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -43,23 +44,16 @@ def read_pytest(text: str, root: str = "") -> Reading:
     """Every run of pytest in a text."""
     text = f"\n{text}"
     runs = deque(_runs(text), _MAX_RUNS)
-    readings = [_read_run(text, run, root) for run in runs]
+    readings = [_read_run(run, root) for run in runs]
     for start, end in _gaps(0, len(text), ((run.shown, run.end) for run in runs)):
         readings += _early(text, start, end, root)
-    failures: dict[tuple[str | int, ...], Failure] = {}
-    for failure in (failure for each in readings for failure in each.failures):
-        failures.setdefault(failure_order(failure), failure)
-    counts = [each.counts for each in readings if each.counts is not None]
-    return Reading(
-        failures=tuple(failures.values())[:_MAX_FAILURES],
-        warnings=tuple(dict.fromkeys(warned for each in readings for warned in each.warnings))[
-            :_MAX_WARNINGS
-        ],
-        counts=sum_of(counts) if counts else None,
+    found = joined(readings)
+    return replace(
+        found,
+        failures=found.failures[:_MAX_FAILURES],
+        warnings=found.warnings[:_MAX_WARNINGS],
         # as offsets of the text without the line break put in front of it
-        spans=merged((max(s - 1, 0), min(e - 1, len(text) - 1)) for each in readings for s, e in each.spans),
-        is_certain=any(each.is_certain for each in readings),
-        incomplete=next((each.incomplete for each in readings if each.incomplete), ""),
+        spans=merged((max(start - 1, 0), min(end - 1, len(text) - 1)) for start, end in found.spans),
     )
 
 
@@ -140,13 +134,14 @@ def _rulers(text: str) -> Iterator[_Ruler]:
 class _Run:
     """One run.
 
-    :ivar start: the offset of its first line, ``end`` that after its last.
+    :ivar start: the offset of its first line in the text, ``end`` that after its last.
     :ivar has_start: the line with which a run starts is there.
     :ivar is_known: so is a title that only pytest writes: what came before may be of any program.
     :ivar parts: the ruler of each part, with the title of the part of the run that it is in.
     :ivar final: the line of counts, None if it is missing.
     """
 
+    text: str
     start: int
     has_start: bool = False
     is_known: bool = False
@@ -187,11 +182,12 @@ class _Run:
         self.final, self.end = final, end
         return self
 
-    def contents(self, text: str) -> Iterator[tuple[str, _Ruler, str]]:
+    @property
+    def contents(self) -> Iterator[tuple[str, _Ruler, str]]:
         """Each part with its text."""
         ends = [*(ruler.start for _, ruler in self.parts[1:]), self.final.start if self.final else self.end]
         for (region, ruler), end in zip(self.parts, ends, strict=False):
-            yield region, ruler, text[ruler.end + 1 : end]
+            yield region, ruler, self.text[ruler.end + 1 : end]
 
 
 def _runs(text: str) -> Iterator[_Run]:
@@ -213,13 +209,13 @@ def _runs(text: str) -> Iterator[_Run]:
                 yield run.finish(None, ruler.start - 1)
                 run = None
             if is_start:
-                run = _Run(ruler.start, has_start=True, is_known=True)
+                run = _Run(text, ruler.start, has_start=True, is_known=True)
             else:
-                yield (run or _Run(ruler.start)).finish(ruler, ruler.end)
+                yield (run or _Run(text, ruler.start)).finish(ruler, ruler.end)
                 run = None
         else:
             if run is None or (not run.is_known and ruler.title in _SHOWN):
-                run = _Run(ruler.start)
+                run = _Run(text, ruler.start)
             run.take(ruler)
     if run is not None and run.is_known:
         yield run.finish(None, len(text))
@@ -240,41 +236,31 @@ def _printed(rulers: Sequence[_Ruler]) -> list[int]:
 # --- a run as a reading
 
 _ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
+_FAILED = ("failed", "subtests failed", "subtest failed", "errors", "error")
 _ECHO = re.compile(r"contains \d{1,9} failed subtests?\Z")
 
 
-def _read_run(text: str, run: _Run, root: str) -> Reading:
-    named = _ROOT.search(text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
+def _read_run(run: _Run, root: str) -> Reading:
+    named = _ROOT.search(run.text, run.start, min(run.end, run.start + 5_000)) if run.has_start else None
     root = named["root"].strip() if named else root
-    parts = [*run.contents(text)]
+    parts = [*run.contents]
     numbers = _numbers(run.final)
-    failed = sum(
-        number for word, number in numbers.items() if word.split()[-1] in ("failed", "error", "errors")
-    )
-    failures = [*_failures(text, run, parts, failed, root)]
-    is_cut = run.final is None and (run.has_start or not parts[-1][2].strip())
-    counts = _counts(text, run, numbers, failures)
+    failures = [*_failures(run, sum(map(numbers.__getitem__, _FAILED)), root)]
+    counts = _counts(run, numbers, failures)
     with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
-    failures = [
-        f for f in failures if f.raised or f.nodeid not in with_subtests or not _ECHO.match(f.message)
-    ]
+    is_cut = run.final is None and (run.has_start or not parts[-1][2].strip())
+    is_shown = parts or run.final
     foreign = [
-        (ruler.end + 1, ruler.end + 1 + len(content))
-        for region, ruler, content in parts
-        if region and region not in _TITLES
+        (r.end + 1, r.end + 1 + len(content)) for region, r, content in parts if region not in ("", *_TITLES)
     ]
+    warnings = [_warnings(f"\n{content}", root) for region, _, content in parts if region in _WARNED]
     return Reading(
-        failures=tuple(failures),
-        warnings=tuple(
-            warned
-            for region, _, content in parts
-            if region in _WARNED
-            for warned in _warnings(f"\n{content}", root)
-        ),
+        failures=tuple(f for f in failures if f.nodeid not in with_subtests or not _ECHO.match(f.message)),
+        warnings=tuple(chain.from_iterable(warnings)),
         counts=counts if run.final is not None else None,
-        spans=tuple(_gaps(run.start, run.end if parts or run.final else line_end(text, run.start), foreign)),
+        spans=tuple(_gaps(run.start, run.end if is_shown else line_end(run.text, run.start), foreign)),
         is_certain=is_cut or run.final is not None,
-        incomplete=_incomplete(text, run, numbers) or (CUT if is_cut else ""),
+        incomplete=_incomplete(run, numbers) or (CUT if is_cut else ""),
     )
 
 
@@ -287,9 +273,9 @@ def _numbers(final: _Ruler | None) -> Mapping[str, int]:
 # --- failures: from blocks with tracebacks and lines of the summary
 
 _HEADING = re.compile(
-    r"(?:ERROR (?:at )?(?P<phase>setup|teardown|collect)(?: of|ing) )?(?P<doctest>\[doctest\] )?"
-    r"(?P<name>[\w.]{1,500}(?:\[[^\n]{0,1000}\])?|[^\n]+)"
-    r"(?: (?P<subtest>(?:\[[^\n]{0,500}\] )?\([^\n]{0,500}\)|\[[^\n]{0,500}\]))?\Z"
+    r"(?:ERROR (?:at )?(?P<phase>setup|teardown|collect)(?: of|ing) )?"
+    r"(?:(?:(?<=collecting )|\[doctest\] )(?P<whole>[^\n]+)|(?P<name>[\w.]{1,500}(?:\[[^\n]{0,1000}\])?|[^\n]+)"
+    r"(?: (?P<subtest>(?:\[[^\n]{0,500}\] )?\([^\n]{0,500}\)|\[[^\n]{0,500}\]))?)\Z"
 )
 _WORKER = re.compile(r"\A\n*\[gw\d{1,6}\] [^\n]* -- Python [^\n]*(?=\n)")
 _HALF = re.compile(r"\n(?P<place>\S[^\n]{0,1000}:\d{1,9}: |)[^\n]*\s*\Z")
@@ -300,50 +286,39 @@ _PLACED = re.compile(
 )
 
 
-def _failures(
-    text: str, run: _Run, parts: Sequence[tuple[str, _Ruler, str]], failed: int, root: str
-) -> Iterator[Failure]:
+def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
     """The failures of a run; lines of the summary that no block takes are failures by themselves.
 
     :param failed: how many the run counts.
     """
-    listed, is_complete = _listed(text, run, parts, failed)
+    listed, is_complete = _listed(run, failed)
     waiting: dict[tuple[str, str], list[Entry]] = {}
     for entry in reversed(listed):
         waiting.setdefault((entry.word, _heading_of(entry)), []).append(entry)
     blocks: list[tuple[_Ruler, str, list[tuple[str, str]]]] = []  # heading, body, and what was captured
-    for region, ruler, content in parts:
+    for region, ruler, content in run.contents:
         if region in _BLOCKS and ruler.char != "-":
             blocks.append((ruler, content, []))
         elif region in _BLOCKS and blocks:
             blocks[-1][2].append((ruler.title, content))
     for ruler, body, sections in blocks:
-        if ruler.char == "=":
+        head = _HEADING.match(ruler.title)
+        if head is None or ruler.char == "=":
             for entry, placed in _placed("".join([body, *(content for _, content in sections)]), listed):
                 waiting[entry.word, _heading_of(entry)].remove(entry)
                 yield _failure(entry, _phase(entry), placed, root)
-        elif head := _HEADING.match(ruler.title):
-            phase, name = _PHASES[head["phase"]], head["name"]
-            if not head["doctest"] and phase != "collect":
-                name = _with_colons(name)
-            unlisted = Entry("", name, subtest=head["subtest"] or "")
-            says = _folded(f"{name} {unlisted.subtest}")
-            keys = [("FAILED", says), ("ERROR", says)]  # pytest-sugar has FAILED for both
-            keys = keys if phase == "call" else keys[::-1]
-            entry = next((waiting[key].pop() for key in keys if waiting.get(key)), unlisted)
-            if entry is not unlisted or not is_complete:  # else a test printed the heading
-                is_last = ruler is parts[-1][1] and run.final is None and not text[run.end :].strip()
-                failure = _failure(entry, phase, body, root, is_cut=is_last)
-                yield replace(failure, sections=bounded_sections(sections))
+            continue
+        phase = PHASES[head["phase"] or "call"]
+        unlisted = Entry("", head["whole"] or _with_colons(head["name"]), subtest=head["subtest"] or "")
+        says = _folded(f"{unlisted.nodeid} {unlisted.subtest}")
+        words = sorted(("ERROR", "FAILED"), reverse=phase == "call")  # pytest-sugar has FAILED for both
+        taken = next((left for word in words if (left := waiting.get((word, says)))), [unlisted])
+        entry = taken.pop()
+        if entry is not unlisted or not is_complete:  # else a test printed the heading
+            is_last = ruler is run.parts[-1][1] and run.final is None and run.end == len(run.text)
+            failure = _failure(entry, phase, body, root, is_cut=is_last)
+            yield replace(failure, sections=bounded_sections(sections))
     yield from (failure_of_entry(entry, root) for left in waiting.values() for entry in reversed(left))
-
-
-_PHASES: dict[str | None, Phase] = {
-    "setup": "setup",
-    "teardown": "teardown",
-    "collect": "collect",
-    None: "call",
-}
 
 
 def _with_colons(name: str) -> str:
@@ -436,18 +411,16 @@ def _folded(name: str) -> str:
     return name.replace("::", ".").rstrip()
 
 
-def _listed(
-    text: str, run: _Run, parts: Sequence[tuple[str, _Ruler, str]], failed: int
-) -> tuple[list[Entry], bool]:
+def _listed(run: _Run, failed: int) -> tuple[list[Entry], bool]:
     """The failures that the summary or else ``-v`` names; and whether the summary has all that the run counts."""
-    summary = next((content for region, _, content in reversed(parts) if region == _SUMMARY), "")
-    if run.final is None and run.end == len(text):  # the text may be cut within a name
+    summary = next((content for region, _, content in [*run.contents][::-1] if region == _SUMMARY), "")
+    if run.final is None and run.end == len(run.text):  # the text may be cut within a name
         summary = summary[: summary.rfind("\n") + 1]
     found = [*_entries(f"\n{summary}")]
     is_complete = len(found) >= failed > 0
     if not is_complete and (failed or run.final is None):
         named = {entry.nodeid for entry in found}
-        shown = text[run.start : run.parts[0][1].start if run.parts else run.end]
+        shown = run.text[run.start : run.parts[0][1].start if run.parts else run.end]
         found += [entry for entry in _progress(shown) if entry.nodeid not in named]
     return found, is_complete
 
@@ -493,18 +466,16 @@ def failure_of_entry(entry: Entry, root: str) -> Failure:
 # --- tests by outcome, from a run's last line and its header; why a run stopped early
 
 _COLLECTED = re.compile(
-    r"(?:\n|collecting \.\.\. )(?:collected (?P<all>\d{1,9}) items?(?: / \d{1,9} errors?)?"
-    r"(?: / (?P<left>\d{1,9}) deselected)?"
-    r"|\d{1,6} workers? \[(?P<remote>\d{1,9}) items?\]|gw0 \[(?P<old>\d{1,9})\])"
+    r"(?:\n|collecting \.\.\. )(?:collected |\d{1,6} workers? \[|gw0 \[)(?P<all>\d{1,9})"
+    r"(?: items?(?: / \d{1,9} errors?)?(?: / (?P<left>\d{1,9}) deselected)?|\])"
 )
-_EXIT = re.compile(r"(?:_pytest\.outcomes\.)?Exit(?:: (?P<why>.+))?\Z", re.DOTALL)
-_INTERRUPTED = re.compile(r"(?:[\w.]{1,200}\.)?Interrupted: (?P<why>.+)\Z", re.DOTALL)
+_PREFIX = re.compile(r"\A(?:[\w.]{1,200}\.)?(?:Interrupted: |(?=Exit))")
 _TOO_MANY_WARNINGS = re.compile(
     r"\nTests pass, but (?P<why>maximum allowed warnings exceeded: \d{1,9} > \d{1,9})\n\Z"
 )
 
 
-def _counts(text: str, run: _Run, numbers: Mapping[str, int], failures: Sequence[Failure]) -> Counts:
+def _counts(run: _Run, numbers: Mapping[str, int], failures: Sequence[Failure]) -> Counts:
     """Tests by outcome. pytest counts failing subtests, here each test counts once.
 
     :param failures: those of the run.
@@ -512,48 +483,39 @@ def _counts(text: str, run: _Run, numbers: Mapping[str, int], failures: Sequence
     called = [f for f in failures if f.phase == "call"]
     with_subtests = {f.nodeid for f in called if f.subtest}
     whole = {f.nodeid for f in called if not f.subtest}
-    collecting = [f.nodeid for f in failures if f.phase == "collect"]  # each worker of xdist may say it
     twice = sum(f.nodeid in with_subtests for f in called) - len(with_subtests)
     counts = Counts(
         passed=max(0, numbers["passed"] - len(with_subtests - whole)),
         failed=max(0, numbers["failed"] - twice),
         failed_subtests=numbers["subtests failed"] + numbers["subtest failed"],
-        errors=max(0, numbers["errors"] + numbers["error"] - len(collecting) + len(set(collecting))),
+        errors=numbers["errors"] + numbers["error"],
         skipped=numbers["skipped"],
         xfailed=numbers["xfailed"],
         xpassed=numbers["xpassed"],
         collected=numbers["tests collected"] + numbers["test collected"],
     )
-    found = _COLLECTED.search(text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
+    found = (
+        _COLLECTED.search(run.text, run.start, min(run.end, run.start + 20_000)) if run.has_start else None
+    )
     if found is None:
         return counts
-    collected = int(found["all"] or found["remote"] or found["old"]) - int(found["left"] or 0)
+    collected = int(found["all"]) - int(found["left"] or 0)
     setups = {f.nodeid for f in failures if f.phase == "setup"}
     done = counts.passed + counts.failed + counts.skipped + counts.xfailed + counts.xpassed + len(setups)
     return replace(counts, collected=max(0, collected), not_run=max(0, collected - done))
 
 
-def _incomplete(text: str, run: _Run, numbers: Mapping[str, int]) -> str:
-    """Why a run ended before its end; empty if it did not."""
-    # xdist says it again, and better
-    stops = [_why_stopped(ruler.title) for _, ruler in reversed(run.parts) if ruler.char == "!"]
-    if run.final is None:
-        return stops[0] if stops else ""
+def _incomplete(run: _Run, numbers: Mapping[str, int]) -> str:
+    """Why a run ended before its end, in the words of the plugin; empty if it did not."""
     if numbers["tests collected"] or numbers["test collected"]:
         return "tests were collected and not run"
-    if found := _TOO_MANY_WARNINGS.search(text, max(0, run.final.start - 200), run.final.start):
+    if run.final and (
+        found := _TOO_MANY_WARNINGS.search(run.text, max(0, run.final.start - 200), run.final.start)
+    ):
         return found["why"]
-    return next(filter(None, stops), "")
-
-
-def _why_stopped(stop: str) -> str:
-    """The reason that a ``!!!`` ruler gives, in the words of the plugin."""
-    if stop == "KeyboardInterrupt":
-        return "interrupted by Ctrl-C"
-    if found := _EXIT.match(stop):
-        return f"pytest.exit: {found['why']}" if found["why"] else "interrupted"
-    found = _INTERRUPTED.match(stop)
-    return found["why"] if found else stop
+    stops = [ruler.title for _, ruler in run.parts if ruler.char == "!"]
+    why = _PREFIX.sub("", stops[-1]) if stops else ""  # xdist says it again, and better
+    return why.replace("KeyboardInterrupt", "interrupted by Ctrl-C").replace("Exit: ", "pytest.exit: ")
 
 
 # --- pytest ended before any test: usage errors, a broken conftest, internal errors
