@@ -306,18 +306,18 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
         if head is None or ruler.char == "=":
             for entry, placed in _placed("".join([body, *(content for _, content in sections)]), listed):
                 waiting[entry.word, _heading_of(entry)].remove(entry)
-                yield _failure(entry, _phase(entry), placed, root)
+                yield _failure(entry, _phase(entry), placed, (), root)
             continue
         phase = PHASES[head["phase"] or "call"]
         unlisted = Entry("", head["whole"] or _with_colons(head["name"]), subtest=head["subtest"] or "")
         says = _folded(f"{unlisted.nodeid} {unlisted.subtest}")
-        words = sorted(("ERROR", "FAILED"), reverse=phase == "call")  # pytest-sugar has FAILED for both
+        # pytest-sugar has FAILED for both
+        words = ("FAILED", "ERROR") if phase == "call" else ("ERROR", "FAILED")
         taken = next((left for word in words if (left := waiting.get((word, says)))), [unlisted])
         entry = taken.pop()
         if entry is not unlisted or not is_complete:  # else a test printed the heading
             is_last = ruler is run.parts[-1][1] and run.final is None and run.end == len(run.text)
-            failure = _failure(entry, phase, body, root, is_cut=is_last)
-            yield replace(failure, sections=bounded_sections(sections))
+            yield _failure(entry, phase, body, sections, root, is_cut=is_last)
     yield from (failure_of_entry(entry, root) for left in waiting.values() for entry in reversed(left))
 
 
@@ -327,8 +327,16 @@ def _with_colons(name: str) -> str:
     return names.replace(".", "::") + bracket + parameters
 
 
-def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool = False) -> Failure:
-    """The failure below a heading, without what was captured.
+def _failure(
+    entry: Entry,
+    phase: Phase,
+    body: str,
+    sections: Sequence[tuple[str, str]],
+    root: str,
+    *,
+    is_cut: bool = False,
+) -> Failure:
+    """The failure below a heading.
 
     :param entry: its line of the summary; without one as much as the heading says.
     :param is_cut: the text ends within the body.
@@ -357,6 +365,7 @@ def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool =
         line=line,
         subtest=entry.subtest,
         raised=raised,
+        sections=bounded_sections(sections),
     )
 
 

@@ -16,14 +16,13 @@ from loop_close.text.normalize import relativize
 
 _MAX_LINKS = 8
 _CHAIN = re.compile(
-    r"\nThe above exception was the direct (cause) of the following exception:(?=\n)"
-    r"|\nDuring handling of the above exception, another exception occurred:(?=\n)"
+    r"\n(?:The above exception was the direct (cause) of the following exception"
+    r"|During handling of the above exception, another exception occurred):(?=\n)"
 )
 # Where the code of an entry is, or the line between two entries.
 _PLACE = re.compile(
-    r"^(?!E[ \n])(?P<file>(?:[A-Za-z]:[\\/])?[^\s:>][^\n:=]{0,1000}|<[^>\n]{1,300}>):(?P<line>\d{1,9}):"
-    r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?[ \t]*$|^_ _ [_ ]*$",
-    re.MULTILINE,
+    r"\n(?:(?!E[ \n])(?P<file>(?:[A-Za-z]:[\\/])?[^\s:>][^\n:=]{0,1000}|<[^>\n]{1,300}>):(?P<line>\d{1,9}):"
+    r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?[ \t]*|_ _ [_ ]*)(?=\n|\Z)"
 )
 _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
 _INDENTED = re.compile(r"(?:\n [^\n]*+)*+")
@@ -50,12 +49,13 @@ def _link(text: str, root: str) -> Raised | None:
         raised = raised_in(text, root)
         return _without_root(raised, root) if raised is not None else None
     printed, type_name = _entries(text)
-    lines = text[max(text.find("\nE "), 0) :].split("\n")
+    start = text.find("\nE ")
+    if start < 0:
+        return None if printed else raised_in_line(text.strip("\n"), root)
     # without a place only the first line is marked
-    said = [line[1:] for line in lines if line[:2] in ("E", "E ") or (line[:1] == " " and not printed)]
-    if any(line.startswith("E") for line in lines):
-        return _raised_from(said[:_MAX_LINES], printed, type_name, root)
-    return None if printed else raised_in_line(text.strip("\n"), root)
+    margins = ("E", "E ") if printed else ("E", "E ", "  ")
+    said = [line[1:] for line in text[start + 1 :].split("\n") if line[:2] in margins]
+    return _raised_from(said[:_MAX_LINES], printed, type_name, root)
 
 
 def _entries(text: str) -> tuple[list[Printed], str]:
@@ -89,14 +89,15 @@ def _add_source(entry: Printed, above: str) -> None:
     source: list[str] = []
     marked = -1
     for line in above.split("\n"):
-        if line[:2] in ("E", "E ") or (not line and marked >= 0):
+        first = line[:1]
+        if (first == "E" and line[1:2] in ("", " ")) or (not first and marked >= 0):
             break
-        if line.startswith(">") and marked < 0:
+        if first == ">" and marked < 0:
             marked = len(source)
-        if line[:1] in (" ", ">"):
-            is_mark = MARKERS.fullmatch(line) and "^" in line
-            source += [line[4:]] if not is_mark else []
-        elif line and marked < 0:
+        if first in (" ", ">"):
+            if not ("^" in line and MARKERS.fullmatch(line)):
+                source.append(line[4:])
+        elif first and marked < 0:
             source.clear()  # arguments are above the source
         elif source:
             source.append(line)
