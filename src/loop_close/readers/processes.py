@@ -49,7 +49,6 @@ _LAST_LINE = re.compile(
 )
 _MARKER = re.compile(r"^(?P<word>TODO|FIXME)(?:\([^()\n]{1,40}\))?: \S[^\n]{0,500}$", re.MULTILINE)
 _MAX_MARKERS = 50
-_NAMED = re.compile(r"No module named '(?P<name>[^']{1,200})'")
 _NO_FILE = re.compile(
     _PYTHON + r"(?P<message>can't (?:open|find) [^\n]{0,40}?'(?P<path>[^'\n]{1,500})'[^\n]{0,200})$",
     re.MULTILINE,
@@ -95,7 +94,7 @@ def _place(raised: Raised) -> Frame | None:
         frame = link.site.frame if link.site is not None else innermost(link)
         if frame is not None:
             return frame
-    return next((place for member in raised.members if (place := _place(member))), None)
+    return None
 
 
 def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
@@ -109,8 +108,7 @@ def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
                 yield *line.span(), raised
     for found in _NO_MODULE.finditer(text) if "python" in text else ():
         message = found["message"] or found["why"]
-        named = _NAMED.match(message)
-        name = named["name"] if named else (found["name"] or found["wanted"]).rstrip(".")
+        name = (found["name"] or found["wanted"]).rstrip(".")
         yield *found.span(), _built_in("ModuleNotFoundError", message, {"name": name})
     for found in _NO_FILE.finditer(text) if ": can't " in text else ():
         path = project_path(found["path"], root) or found["path"]
@@ -157,8 +155,8 @@ def read_faulthandler(text: str, root: str) -> Reading:
     failures: list[Failure] = []
     spans: list[tuple[int, int]] = []
     for dump in _DUMP.finditer(text):
-        first, *threads = _THREAD.split(dump["body"])
-        if not threads and "Python runtime state:" not in first:
+        _, *threads = _THREAD.split(dump["body"])
+        if not threads:
             continue
         # the current thread, else the first one that runs the project's code
         stacks = sorted(zip(threads[::2], threads[1::2], strict=True), key=lambda thread: thread[0] is None)

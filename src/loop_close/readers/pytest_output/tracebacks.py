@@ -22,13 +22,12 @@ _CHAIN = re.compile(
 # Where the code of an entry is, or the line between two entries.
 _PLACE = re.compile(
     r"\n(?:(?!E[ \n])(?P<file>(?:[A-Za-z]:[\\/])?[^\s:>][^\n:=]{0,1000}|<[^>\n]{1,300}>):(?P<line>\d{1,9}):"
-    r"(?: (?:in (?P<function>[\w.<>]{1,300})|(?P<type>[\w.]{1,200})?))?[ \t]*|_ _ [_ ]*)(?=\n|\Z)"
+    r"(?: (?:in (?P<function>[\w.<>]{1,300})|[\w.]{0,200}))?[ \t]*|_ _ [_ ]*)(?=\n|\Z)"
 )
 _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
 _INDENTED = re.compile(r"(?:\n [^\n]*+)*+")
 # The function whose source is shown from its first line on.
 _DEF = re.compile(r"(?:(?:[\s@)\]}#][^\n]*+)?\n)*+(?:async +)?def +(\w+)")
-_COMPREHENSIONS = ("", "<listcomp>", "<dictcomp>", "<setcomp>")
 _MAX_SOURCE = 60
 
 
@@ -48,24 +47,24 @@ def _link(text: str, root: str) -> Raised | None:
     if HEADER in text and _NATIVE.search(text):
         raised = raised_in(text, root)
         return _without_root(raised, root) if raised is not None else None
-    printed, type_name = _entries(text)
+    printed = _entries(text)
     start = text.find("\nE ")
     if start < 0:
         return None if printed else raised_in_line(text.strip("\n"), root)
     # without a place only the first line is marked
     margins = ("E", "E ") if printed else ("E", "E ", "  ")
     said = [line[1:] for line in text[start + 1 :].split("\n") if line[:2] in margins]
-    return _raised_from(said[:_MAX_LINES], printed, type_name, root)
+    return _raised_from(said[:_MAX_LINES], printed, root)
 
 
-def _entries(text: str) -> tuple[list[Printed], str]:
-    """The entries of a traceback, and the exception's class where one names it.
+def _entries(text: str) -> list[Printed]:
+    """The entries of a traceback.
 
     An entry of the long form is source, ``E`` lines, locals, and then its place; of the short form the place and
     then a line of source.
     """
     printed: list[Printed] = []
-    type_name, at = "", 0
+    at = 0
     for place in _PLACE.finditer(text):
         above, at = text[at : place.start()], place.end()
         if place["file"] is None:
@@ -77,11 +76,8 @@ def _entries(text: str) -> tuple[list[Printed], str]:
             entry.lines = [line for line in shown if line.strip("~^ ") not in ("", "???")][:_MAX_SOURCE]
         else:
             _add_source(entry, above)
-            type_name = place["type"] or type_name
-        if entry.function in _COMPREHENSIONS and printed and printed[-1].file == entry.file:
-            entry.function = printed[-1].function or entry.function  # the function that a comprehension is in
         printed.append(entry)
-    return printed, type_name
+    return printed
 
 
 def _add_source(entry: Printed, above: str) -> None:
@@ -117,20 +113,19 @@ def _add_source(entry: Printed, above: str) -> None:
 _MAX_LINES = 2_000
 
 
-def _raised_from(said: Sequence[str], printed: Sequence[Printed], type_name: str, root: str) -> Raised:
+def _raised_from(said: Sequence[str], printed: Sequence[Printed], root: str) -> Raised:
     """The exception of a traceback, without its causes.
 
     :param said: the ``E`` lines without their ``E``, with their indentation.
     :param printed: the frames, outermost first.
-    :param type_name: the exception's name, if the last entry has it.
     """
     margin = min((len(line) - len(line.lstrip(" ")) for line in said if line.strip()), default=0)
     text = "\n".join(line[margin:] for line in said)
     found = SYNTAX.match(text)
     if found is None:
-        return _without_root(assemble(_with_type(text, type_name), printed, root=root), root)
+        return _without_root(assemble(_with_type(text), printed, root=root), root)
     place = syntax_place(found)
-    said = _with_type(text[found.start("said") :], type_name)
+    said = _with_type(text[found.start("said") :])
     raised = _without_root(assemble(said, [*printed, place], root=root), root)
     name = place.file.replace("\\", "/").rpartition("/")[2]
     return replace(raised, message=f"{raised.message} ({name}, line {place.line})")
@@ -138,7 +133,7 @@ def _raised_from(said: Sequence[str], printed: Sequence[Printed], type_name: str
 
 def raised_from_words(words: str, root: str = "") -> Raised | None:
     """The exception of the summary's or a crash line's words; None if these are pytest's own."""
-    raised = raised_in_line(_with_type(words, ""), root)
+    raised = raised_in_line(_with_type(words), root)
     return _without_root(raised, root) if raised is not None else None
 
 
@@ -148,18 +143,9 @@ def _without_root(raised: Raised, root: str) -> Raised:
     return replace(raised, message=message) if message != raised.message else raised
 
 
-def _with_type(text: str, type_name: str) -> str:
+def _with_type(text: str) -> str:
     """Pytest leaves the type out where the message is its own: ``assert 1 == 2``."""
-    first = text.partition("\n")[0]
-    if text.startswith("assert ") or (type_name and not _names(first, type_name)):
-        return f"{type_name or 'AssertionError'}: {text}"
-    return text
-
-
-def _names(line: str, type_name: str) -> bool:
-    """Whether a line begins with this exception, maybe with its module."""
-    name = line.partition(": ")[0].removesuffix(":")
-    return name == type_name or name.endswith(f".{type_name}") or "single exception in " in line
+    return f"AssertionError: {text}" if text.startswith("assert ") else text
 
 
 _FIXTURE = re.compile(
@@ -192,7 +178,6 @@ _END = re.compile(
 )
 _EXAMPLE = re.compile(r"\n(?:\d{3,9}|\?\?\?) [ \t]*>>> ?(?P<source>[^\n]*)")
 _NUMBERED = re.compile(r"\n\d{3,9} (?P<text>[^\n]*)")
-_NOTHING = re.compile(r"^(Expected|Got) nothing$", re.MULTILINE)
 
 
 def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
@@ -211,7 +196,6 @@ def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
         inner = raised_in(text, root) or Raised(type=end["kind"], module="doctest", message=source)
         return inner if inner.frames else replace(inner, frames=frames, site=site)
     checked = text[text.find("\nExpected") + 1 :].rstrip("\n")
-    checked = _NOTHING.sub(r"\1:\n    (nothing)", checked)
     message = cut(f"{source}\n{checked}")
     return Raised(type=end["kind"], module="doctest", message=message, frames=frames, site=site)
 
