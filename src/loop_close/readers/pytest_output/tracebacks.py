@@ -28,6 +28,7 @@ _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call 
 _INDENTED = re.compile(r"(?:\n [^\n]*+)*+")
 # The function whose source is shown from its first line on.
 _DEF = re.compile(r"(?:(?:[\s@)\]}#][^\n]*+)?\n)*+(?:async +)?def +(\w+)")
+_COMPREHENSIONS = ("", "<listcomp>", "<dictcomp>", "<setcomp>")
 _MAX_SOURCE = 60
 
 
@@ -76,6 +77,8 @@ def _entries(text: str) -> list[Printed]:
             entry.lines = [line for line in shown if line.strip("~^ ") not in ("", "???")][:_MAX_SOURCE]
         else:
             _add_source(entry, above)
+        if entry.function in _COMPREHENSIONS and printed and printed[-1].file == entry.file:
+            entry.function = printed[-1].function  # that the comprehension is in
         printed.append(entry)
     return printed
 
