@@ -73,19 +73,15 @@ def logs_in(texts: Iterable[str]) -> Iterator[str]:
             yield without_prefixes(sanitize(_within_json(tail)))
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+
+
 def _within_json(text: str) -> str:
     """The strings with line breaks in a text of JSON, or of JSON in each line."""
     if not text.lstrip("\ufeff \r\n").startswith(("{", "[")) or "\\n" not in text:
         return ""
-    waiting = [parsed_json(text) or [parsed_json(line) for line in text.splitlines()]]
-    found: list[str] = []
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str) and "\n" in value:
-            found.append(value if value.endswith("\n") else f"{value}\n")
-        elif isinstance(value, dict | list):
-            waiting += reversed([*(value.values() if isinstance(value, dict) else value)])
-    return "".join(found)
+    strings = (parsed_json(found[0]) for found in _STRING.finditer(text) if "\\n" in found[0])
+    return "".join(string.removesuffix("\n") + "\n" for string in strings if string)
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -105,7 +101,7 @@ _LAST = 200_000
 _GREEN = re.compile(
     r"\n(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
     r"| {2}congratulations :\)(?: \([\d.]{1,12} seconds\))?"
-    r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})(?=\s*\Z)"
+    r"|Job succeeded|Finished: SUCCESS|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})(?=\s*\Z)"
 )
 #: Lines that only a command that failed leaves, of any tool; a person would not go on below one of them.
 _RED = (
@@ -113,7 +109,7 @@ _RED = (
         # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, Pyrefly, ty, pytest, its plugins, unittest
         r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d"
         r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
-        r"|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
+        r"|Finished: FAILURE\b|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
         r"| *ERROR [^\n]{1,300} \[[a-z][a-z-]{2,60}\]\n"
         r"|Found [1-9]\d{0,8} diagnostics?\n| {7}[1-9]\d{0,8} (?:error|failed)\n"
         r"|INTERNALERROR> |(?:\S{1,300}\.py )?[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
@@ -128,23 +124,12 @@ _RED = (
     re.compile(r"ake(?:\[\d{1,4}\])?: \*\*\* "),
     re.compile(r"\.Failed\n"),
     re.compile(r"exit(?:ed with code| status| code:|(?<=with exit) code) [1-9]\d{0,8}[.)]?\n"),
+    re.compile(r"\"(?:exit|return)_?[cC]ode\": ?[1-9]"),
     re.compile(r"maximum allowed warnings exceeded"),
     re.compile(r"[1-9]\d{0,8} (?:(?:subtests? )?failed|errors?)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
 )
 # Words of a program that may have gone on.
-DOUBT = re.compile(r"\n(?:ERROR|Error|error): |\n[^\n]{0,300}failed[.:!]?\n")
-# What CI systems, docker compose and tools of agents say at the end of a log.
-_EXIT_CODE = re.compile(
-    r"(?:\bexit(?:ed)?(?: with)?(?: status| code):? |\"(?:exit_?[cC]ode|return_?[cC]ode)\": ?)(?P<code>\d{1,5})\b"
-    r"|\n(?P<good>Job succeeded|Finished: SUCCESS)\b|\n(?P<bad>Finished: FAILURE)\b"
-)
-
-
-def own_exit_code(rests: Iterable[str]) -> int | None:
-    """The exit code that the logs name, of several the first that is not 0."""
-    found = [match for rest in rests for match in _EXIT_CODE.finditer(f"\n{rest[-_LAST:]}")]
-    codes = [0 if match["good"] else 1 if match["bad"] else int(match["code"]) for match in found]
-    return next(filter(None, codes), 0) if codes else None
+_DOUBT = re.compile(r"\n(?:ERROR|Error|error): |\n[^\n]{0,300}failed[.:!]?\n")
 
 
 def red_line(rest: str) -> str:
@@ -155,6 +140,11 @@ def red_line(rest: str) -> str:
         return ""
     start = text.rfind("\n", 0, max(found.end() - 1, 1)) + 1
     return text[start : line_end(text, start)].strip()
+
+
+def is_doubtful(rest: str) -> bool:
+    """Whether a program says in a log that something failed, after which it may have gone on."""
+    return _DOUBT.search(f"\n{rest}") is not None
 
 
 def is_green(rest: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from loop_close.model import Counts, Failure, Observation
 from loop_close.readers import joined, once
 from loop_close.readers.logs import (
-    DOUBT,
     MAX_LOG,
     XML,
     distinct,
+    is_doubtful,
     is_green,
     logs_in,
-    own_exit_code,
     read_log,
     red_line,
     with_unlisted,
@@ -66,16 +65,12 @@ def observe_texts(
     rests = [rest for _, rest in logs]
     found = joined(reading for readings, _ in logs for reading in readings)
     code = _exit_code(exit_code)
-    code = own_exit_code(rests) if code is None else code
     failures = with_unlisted(found.failures, found.counts or Counts())
     red = next(filter(None, map(red_line, rests)), "")
     if red and code in (0, None) and not failures:
         failures = (Failure(nodeid="", phase="process", message=red),)
-    is_whole = all(len(text) <= MAX_STREAM for text in given)
-    is_doubtful = any(DOUBT.search(f"\n{rest}") for rest in rests)
-    is_good = (
-        not (failures or found.incomplete or red or is_doubtful) and is_whole and any(map(is_green, rests))
-    )
+    is_good = not (failures or found.incomplete or red) and all(len(text) <= MAX_STREAM for text in given)
+    is_good = is_good and any(map(is_green, rests)) and not any(map(is_doubtful, rests))
     observation = Observation(
         exit_code=code,
         source=source,
@@ -85,19 +80,16 @@ def observe_texts(
         incomplete=found.incomplete,
         rerun="",
         expects_tests=found.counts is not None,
-        is_good_news=is_good,
+        is_good_news=is_good or (bool(xml) and not logs),
         has_output=bool(logs or xml) or (source != "output" and code is not None),
     )
-    return _with_xml(observation, xml, root or "", is_alone=not logs) if xml else observation
-
-
-def _with_xml(observation: Observation, texts: Sequence[str], root: str, *, is_alone: bool) -> Observation:
+    if not xml:
+        return observation
     from loop_close.readers.junit_xml import merge_junit, read_junit
 
     # the encoding that a text declares is that of the file it came from
-    raw = [_DECLARATION.sub("", text).encode("utf-8", "replace") for text in texts]
-    junit = merge_junit(read_junit("XML", [each], root) for each in raw)
-    return with_junit(replace(observation, is_good_news=observation.is_good_news or is_alone), junit)
+    raw = [_DECLARATION.sub("", text).encode("utf-8", "replace") for text in xml]
+    return with_junit(observation, merge_junit(read_junit("XML", [each], root or "") for each in raw))
 
 
 def _decoded(stream: object) -> str:
