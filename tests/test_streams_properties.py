@@ -118,12 +118,6 @@ def test_the_order_of_failures_does_not_show(path, random):
 
 
 @every_log
-def test_nor_does_it_the_other_way_round(path):
-    seen = observe(path.read_bytes(), exit_code=1)
-    assert prompt_of(replace(seen, failures=seen.failures[::-1])) == prompt_of(seen)
-
-
-@every_log
 def test_the_same_on_both_streams_counts_once(path):
     text = path.read_bytes()
     assert observe(text, text, exit_code=1) == observe(text, exit_code=1)

@@ -118,15 +118,6 @@ def test_no_output_is_no_news_whatever_the_exit_code_says():
     assert close_loop("", exit_code=0).stall_reason == "unknown"
 
 
-@pytest.mark.large
-@pytest.mark.timeout(30)
-@pytest.mark.parametrize(
-    "text", ["." * 300_000, "E   x\n" * 30_000, "FAILED a.py::x\n" * 20_000, "F" * 300_000]
-)
-def test_hostile_text_is_read_in_time(text):
-    output_corpus.check_total("cut_off", text)
-
-
 _FINDING = """\
   {{
     "code": "F401",

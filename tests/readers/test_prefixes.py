@@ -63,15 +63,6 @@ def test_prefix_is_taken_off(prefix):
     assert close_loop(marked, exit_code=1).stall_reason == "1 test failure detected"
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_a_service_may_have_lines_of_its_own(prefix):
-    marked = "".join(f"{prefix}{line}\n" for line in LOG.splitlines())
-    assert (
-        close_loop(f"Attaching to web-1\n{marked}\nexited with code 1\n").stall_reason
-        == "1 test failure detected"
-    )
-
-
 def test_short_log():
     text = (
         "2026-11-21T18:00:00.0Z src/a.py:1: error: x  [y]\n2026-11-21T18:00:00.0Z Found 1 error in 1 file\n"

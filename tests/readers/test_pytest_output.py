@@ -182,25 +182,3 @@ def test_any_text_is_read_without_an_error(pieces):
     reading = read_pytest(text, "")
     assert isinstance(reading, Reading)
     assert all(0 <= start < end <= len(text) for start, end in reading.spans)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(60)  # quadratic time takes minutes
-@pytest.mark.parametrize(
-    "line",
-    [
-        "x",
-        "=",
-        "= ",
-        "\n= = ",
-        "\n=== a ===",
-        "(",
-        "E   x\n",
-        "a.py:1: in f\n",
-        "\nINTERNALERROR> a",
-        "FAILED a.py::b - c\n",
-    ],
-)
-def test_time_is_linear(line):
-    text = f"{FAILURES}\n{ruler('test_a', '_')}\n" + line * (1_000_000 // len(line))
-    assert isinstance(read_pytest(text, ""), Reading)

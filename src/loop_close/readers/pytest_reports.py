@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from loop_close.model import Failure, Raised
-from loop_close.readers import MAX_SECTIONS as MAX_SECTIONS
 from loop_close.readers import PHASES, bounded_sections
 from loop_close.text.redact import clean
 
@@ -24,9 +23,8 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
     """
     words = words_of(report)
     if raised is None:
-        from loop_close.readers.pytest_output.tracebacks import (
-            read_traceback,
-        )  # late: a live exception is the rule
+        # late: a live exception is the rule
+        from loop_close.readers.pytest_output.tracebacks import read_traceback
 
         raised = read_traceback(f"\n{words}\n")
     message = raised.message if raised is not None else words
