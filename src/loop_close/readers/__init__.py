@@ -109,6 +109,7 @@ def _identity(failure: Failure) -> tuple[object, ...]:
 _FOREIGN = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"
 )
+_HERE = re.compile(r"\A(?:\./)+")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 
 
@@ -124,8 +125,7 @@ def project_path(path: str, root: str = "") -> str | None:
         path = path[len(root) + 1 :]
     elif root and _ABSOLUTE.match(path):
         return None
-    while path.startswith("./"):
-        path = path[2:]
+    path = _HERE.sub("", path)
     return None if not path or path.startswith("../") or _FOREIGN.search(path) else path
 
 

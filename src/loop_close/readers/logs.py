@@ -78,7 +78,10 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 def _within_json(text: str) -> str:
     """The strings with line breaks in a text of JSON, or of JSON in each line."""
-    if not text.lstrip("\ufeff \r\n").startswith(("{", "[")) or "\\n" not in text:
+    begun = text.strip("\ufeff \r\n")
+    if not begun.startswith(("{", "[")) or "\\n" not in begun:
+        return ""
+    if not (parsed_json(begun) or parsed_json(begun.partition("\n")[0])):
         return ""
     strings = (parsed_json(found[0]) for found in _STRING.finditer(text) if "\\n" in found[0])
     return "".join(string.removesuffix("\n") + "\n" for string in strings if string)

@@ -222,8 +222,7 @@ _NEVER_AWAITED = re.compile(
 def read_asyncio(text: str, root: str) -> Reading:
     """Those with an exception as failures of the process, the others as warnings."""
     everything: list[_Found[Failure | Warned]] = [*_unhandled(text, root)]
-    if "Task was destroyed but it is pending!" in text:
-        everything += [(*m.span(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
+    everything += [(*m.span(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
     if "' was never awaited" in text:
         everything += [(*m.span(), _never_awaited(m, root)) for m in _NEVER_AWAITED.finditer(text)]
     found = _apart(everything)[:_MAX_FOUND]

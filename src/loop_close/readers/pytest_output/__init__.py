@@ -344,24 +344,27 @@ def _failure(
     body = "\n" + _WORKER.sub("", body, count=1)
     if is_cut:
         body = _HALF.sub(r"\n\g<place>", body)  # half of a name would be another one
-    raised, file, line = missing_fixture(body) or (None, "", 0)
-    raised = (
-        raised or read_doctest(body, entry.nodeid.rpartition("::")[2], root) or read_traceback(body, root)
-    )
+    raised, asking, line = missing_fixture(body) or (None, "", 0)
+    example = entry.nodeid.rpartition("::")[2]
+    raised = raised or read_doctest(body, example, root) or read_traceback(body, root)
     words = _CUT_BEFORE if is_cut else cut(body.strip("\n"))
     if raised is None and entry.words.startswith("Failed: "):  # by pytest.fail
         raised = Raised(type="Failed", message=words, bases=("OutcomeException", "BaseException"))
-    nodeid = entry.nodeid
+    nodeid, file = entry.nodeid, entry.nodeid.partition("::")[0]
     if not entry.word and phase != "collect":
         frames = raised.frames if raised is not None else ()
-        places = [project_path(file, root), *(f.file for f in frames if f.is_test), *(f.file for f in frames)]
-        nodeid = "::".join([*[*filter(None, places)][:1], nodeid])
-    file, colons, _ = nodeid.partition("::")
+        places = [
+            project_path(asking, root),
+            *(f.file for f in frames if f.is_test),
+            *(f.file for f in frames),
+        ]
+        file = next(filter(None, places), "")
+        nodeid = "::".join(filter(None, (file, nodeid)))
     return Failure(
         nodeid=nodeid,
         phase=phase,
         message=raised.message if raised is not None else words,
-        file=file if phase == "collect" or (colons and ("/" in file or "." in file)) else "",
+        file=file,
         line=line,
         subtest=entry.subtest,
         raised=raised,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from loop_close.model import Frame, Raised, Site, SourceLines
 from loop_close.readers import project_path
-from loop_close.readers.printed import HEADER, MARKERS, Printed, assemble, linked, raised_in, raised_in_line
+from loop_close.readers.printed import MARKERS, Printed, assemble, linked, raised_in, raised_in_line
 from loop_close.readers.processes import SYNTAX, syntax_place
 from loop_close.text import cut
 from loop_close.text.normalize import relativize
@@ -45,7 +45,7 @@ def read_traceback(body: str, root: str = "") -> Raised | None:
 
 def _link(text: str, root: str) -> Raised | None:
     """One exception of a chain."""
-    if HEADER in text and _NATIVE.search(text):
+    if _NATIVE.search(text):
         raised = raised_in(text, root)
         return _without_root(raised, root) if raised is not None else None
     printed = _entries(text)
@@ -152,17 +152,16 @@ def _with_type(text: str) -> str:
 
 
 _FIXTURE = re.compile(
-    r"\nE {7}(?P<message>(?:recursive dependency involving )?fixture '(?P<name>[^'\n]{1,300})'"
+    r"(?:^|\n)file (?P<file>[^\n]{1,1000}), line (?P<line>\d{1,9})\n(?:[^\n]*\n){0,60}?"
+    r"E {7}(?P<message>(?:recursive dependency involving )?fixture '(?P<name>[^'\n]{1,300})'"
     r" (?:not found|detected))(?=\n)"
 )
-_FILE = re.compile(r"(?:^|\n)file (?P<file>[^\n]{1,1000}), line (?P<line>\d{1,9})(?=\n)")
 
 
 def missing_fixture(body: str) -> tuple[Raised, str, int] | None:
     """A fixture that does not exist, with the file and line of the test that asks for it."""
-    found = _FIXTURE.search(body) if "\nE       " in body else None
-    place = _FILE.search(body) if found is not None else None
-    if found is None or place is None:
+    found = _FIXTURE.search(body)
+    if found is None:
         return None
     raised = Raised(
         type="FixtureLookupError",
@@ -171,7 +170,7 @@ def missing_fixture(body: str) -> tuple[Raised, str, int] | None:
         bases=("LookupError", "Exception", "BaseException"),
         details={"fixture": found["name"]},
     )
-    return raised, place["file"], int(place["line"])
+    return raised, found["file"], int(found["line"])
 
 
 # --- doctests, which pytest prints with the text around the example
