@@ -237,3 +237,11 @@ def test_log_that_is_cut_anywhere_has_neither_another_exception_nor_another_file
             assert failure.file in ("", "tests/test_a.py")
             assert failure.raised is None or failure.raised.type in ("", "PriceError"), text[:end]
             assert "def test_a" not in failure.message
+
+
+def test_a_failure_that_is_shown_below_a_heading_and_as_a_line_is_one():
+    shown = ruler("FAILURES") + ruler("test_a", "_") + RED_BLOCK
+    line = ruler("FAILURES") + "/srv/shop/tests/test_a.py:3: ValueError: bad\n"
+    summary = ruler("short test summary info") + f"FAILED {A} - ValueError: bad\n"
+    for text in (shown + line, line + shown):
+        assert names(start() + text + summary + ruler("1 failed in 0.12s")) == [A]

@@ -304,7 +304,7 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
     for ruler, body, sections in blocks:
         head = _HEADING.match(ruler.title)
         if head is None or ruler.char == "=":
-            for entry, placed in _placed("".join([body, *(content for _, content in sections)]), listed):
+            for entry, placed in _placed("".join([body, *(content for _, content in sections)]), waiting):
                 waiting[entry.word, _heading_of(entry)].remove(entry)
                 yield _failure(entry, _phase(entry), placed, (), root)
             continue
@@ -372,10 +372,11 @@ def _failure(
     )
 
 
-def _placed(body: str, listed: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+def _placed(body: str, waiting: Mapping[tuple[str, str], Sequence[Entry]]) -> Iterator[tuple[Entry, str]]:
     """Failures without headings, each with the next line of the summary that begins to say the same."""
-    left = [entry for entry in listed if entry.words]
-    for found in _PLACED.finditer(body):
+    lines = [*_PLACED.finditer(body)]
+    left = [entry for each in waiting.values() for entry in each if entry.words][::-1] if lines else []
+    for found in lines:
         entry = next((e for e in left if found["said"].startswith(e.words.removesuffix("..."))), None)
         if entry is not None:
             left.remove(entry)
