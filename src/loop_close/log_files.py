@@ -105,12 +105,12 @@ def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
     :param name: what to show the file by.
     :param root: the project's root; counts only for logs that contain it.
     """
-    from loop_close.library import not_a_log, summary_of_log, unread_log
+    from loop_close.library import summary_of_log, unread_log
 
     try:
         return summary_of_log(name, read_log(path), root)
     except NotALogError as error:
-        return not_a_log(name, str(error))
+        return unread_log(name, str(error), "not a log")
     except OSError as error:
         return unread_log(name, error.strerror or str(error))
     except Exception as fault:

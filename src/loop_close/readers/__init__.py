@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, get_args
+from typing import get_args
 
 from loop_close.model import Counts, Failure, Phase, Warned
 from loop_close.records import Record
@@ -61,26 +61,19 @@ def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def bounded_sections(sections: Any, limit: int = MAX_SECTIONS) -> tuple[tuple[str, str], ...]:
-    """Captured output, the tail of each part, at most ``limit`` characters in all."""
-    kept = []
-    for title, text in sections:
-        part = str(text)[-limit:] if limit > 0 else ""
-        limit -= len(part)
-        if part:
-            kept.append((str(title), part))
-    return tuple(kept)
+def sum_of(counts: Sequence[Counts]) -> Counts:
+    """The tests of several runs together, such as one for each interpreter."""
+    return Counts(**{name: sum(getattr(c, name) for c in counts) for name in Counts.__struct_fields__})
 
 
 def joined(readings: Iterable[Reading]) -> Reading:
     """What several runs or texts say together, each failure once: the tests of an interpreter each add up."""
     found = [*readings]
     counts = [each.counts for each in found if each.counts is not None]
-    total = {name: sum(getattr(each, name) for each in counts) for name in Counts.__struct_fields__}
     return Reading(
         failures=once(failure for each in found for failure in each.failures),
         warnings=tuple(dict.fromkeys(warned for each in found for warned in each.warnings)),
-        counts=Counts(**total) if counts else None,
+        counts=sum_of(counts) if counts else None,
         spans=merged(span for each in found for span in each.spans),
         is_certain=any(each.is_certain for each in found),
         incomplete=next((each.incomplete for each in found if each.incomplete), ""),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
-from loop_close.readers import project_path
-from loop_close.readers.logs import failures_in, once
+from loop_close.readers import once, project_path
+from loop_close.readers.logs import failures_in
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,

@@ -224,6 +224,14 @@ _GROUPED = re.compile(r" *[|+]")
 _COUNTED = re.compile(r"\((?P<number>\d{1,9}) sub-exceptions?\)")
 
 
+def linked(chain: Sequence[tuple[str, Raised]]) -> Raised | None:
+    """The last of a chain, each with the one before it as its ``cause`` or ``context``; None for an empty one."""
+    last = None
+    for kind, one in chain[-_MAX_LINKS:]:
+        last = replace(one, **{kind: last}) if last is not None else one
+    return last
+
+
 class _Scanner:
     """A place in the lines of a text that only moves on, so that reading takes time linear in the text.
 
@@ -281,10 +289,7 @@ class _Scanner:
             kind = self._kind(self.at + 3)
             self.at += 3 if kind else 0
             raised = self._one() if kind else None
-        last = None
-        for kind, one in found[-_MAX_LINKS:]:
-            last = replace(one, **{kind: last}) if last is not None else one
-        return last
+        return linked(found)
 
     def _kind(self, head: int) -> str:
         """``cause`` or ``context`` if the header on a line follows from an exception above it; else empty."""

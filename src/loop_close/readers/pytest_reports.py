@@ -8,28 +8,29 @@ from typing import Any
 import msgspec
 
 from loop_close.model import Failure, Raised
-from loop_close.readers import PHASES, bounded_sections
+from loop_close.readers import PHASES
 from loop_close.text.redact import clean
 
 _MAX_WORDS = 16_000
 _DIFFERENT = "Different tests were collected between "
 
 
-def read_report(report: Any, raised: Raised | None) -> Failure:
+def read_report(report: Any, raised: Raised | None, root: str = "") -> Failure:
     """A failed TestReport or CollectReport as a failure.
 
     :param report: pytest's report, or one that a plugin made in its image.
-    :param raised: the exception behind it; None to read it from the report's text.
+    :param raised: the exception behind it; None to read it from the report's text, as that of a doctest.
+    :param root: the project's root, which paths in the text may begin with.
     """
-    words = words_of(report)
+    words, nodeid = words_of(report), str(report.nodeid)
     if raised is None:
         # late: a live exception is the rule
-        from loop_close.readers.pytest_output.tracebacks import read_traceback
+        from loop_close.readers.pytest_output.tracebacks import read_doctest, read_traceback
 
-        raised = read_traceback(f"\n{words}\n")
+        text = f"\n{words}\n"
+        raised = read_doctest(text, nodeid.rpartition("::")[2], root) or read_traceback(text, root)
     message = raised.message if raised is not None else words
     file, line, _ = getattr(report, "location", None) or ("", None, "")
-    nodeid = str(report.nodeid)
     if message.startswith(_DIFFERENT):
         file = nodeid = ""  # xdist has the name of a worker there
     return Failure(
@@ -40,7 +41,6 @@ def read_report(report: Any, raised: Raised | None) -> Failure:
         line=line + 1 if isinstance(line, int) else 0,
         subtest=subtest_of(report),
         raised=raised,
-        sections=bounded_sections(getattr(report, "sections", ())),
     )
 
 

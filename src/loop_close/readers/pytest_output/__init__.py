@@ -21,7 +21,6 @@ from loop_close.readers import (
     PHASES,
     Read,
     Reading,
-    bounded_sections,
     joined,
     line_end,
     merged,
@@ -295,18 +294,18 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
     waiting: dict[tuple[str, str], list[Entry]] = {}
     for entry in reversed(listed):
         waiting.setdefault((entry.word, _heading_of(entry)), []).append(entry)
-    blocks: list[tuple[_Ruler, str, list[tuple[str, str]]]] = []  # heading, body, and what was captured
+    blocks: list[tuple[_Ruler, str, list[str]]] = []  # heading, body, and what was captured
     for region, ruler, content in run.contents:
         if region in _BLOCKS and ruler.char != "-":
             blocks.append((ruler, content, []))
         elif region in _BLOCKS and blocks:
-            blocks[-1][2].append((ruler.title, content))
-    for ruler, body, sections in blocks:
+            blocks[-1][2].append(content)
+    for ruler, body, captured in blocks:
         head = _HEADING.match(ruler.title)
         if head is None or ruler.char == "=":
-            for entry, placed in _placed("".join([body, *(content for _, content in sections)]), waiting):
+            for entry, placed in _placed("".join([body, *captured]), waiting):
                 waiting[entry.word, _heading_of(entry)].remove(entry)
-                yield _failure(entry, _phase(entry), placed, (), root)
+                yield _failure(entry, _phase(entry), placed, root)
             continue
         phase = PHASES[head["phase"] or "call"]
         unlisted = Entry("", head["whole"] or _with_colons(head["name"]), subtest=head["subtest"] or "")
@@ -317,7 +316,7 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
         entry = taken.pop()
         if entry is not unlisted or not is_complete:  # else a test printed the heading
             is_last = ruler is run.parts[-1][1] and run.final is None and run.end == len(run.text)
-            yield _failure(entry, phase, body, sections, root, is_cut=is_last)
+            yield _failure(entry, phase, body, root, is_cut=is_last)
     yield from (failure_of_entry(entry, root) for left in waiting.values() for entry in reversed(left))
 
 
@@ -327,15 +326,7 @@ def _with_colons(name: str) -> str:
     return names.replace(".", "::") + bracket + parameters
 
 
-def _failure(
-    entry: Entry,
-    phase: Phase,
-    body: str,
-    sections: Sequence[tuple[str, str]],
-    root: str,
-    *,
-    is_cut: bool = False,
-) -> Failure:
+def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool = False) -> Failure:
     """The failure below a heading.
 
     :param entry: its line of the summary; without one as much as the heading says.
@@ -368,7 +359,6 @@ def _failure(
         line=line,
         subtest=entry.subtest,
         raised=raised,
-        sections=bounded_sections(sections),
     )
 
 

@@ -14,7 +14,6 @@ from loop_close.readers.processes import SYNTAX, syntax_place
 from loop_close.text import cut
 from loop_close.text.normalize import relativize
 
-_MAX_LINKS = 8
 _CHAIN = re.compile(
     r"\n(?:The above exception was the direct (cause) of the following exception"
     r"|During handling of the above exception, another exception occurred):(?=\n)"
@@ -40,7 +39,7 @@ def read_traceback(body: str, root: str = "") -> Raised | None:
     texts = _CHAIN.split(body)
     found = [(kind, _link(text, root)) for kind, text in zip([None, *texts[1::2]], texts[::2], strict=True)]
     chain = [(kind or "context", link) for kind, link in found if link is not None]
-    return linked(chain[-_MAX_LINKS:]) if chain else None
+    return linked(chain)
 
 
 def _link(text: str, root: str) -> Raised | None:
