@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from loop_close.calls import Calls
 from loop_close.facts import failure_order, passing_tests
-from loop_close.judge import report_of
+from loop_close.judge import judged
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
 from loop_close.parts import Part
 from loop_close.readers import sum_of
@@ -150,14 +150,14 @@ def _report(runs: Mapping[str, Observation], missing: Sequence[str]) -> Report:
     """
     if len(runs) == 1:
         (run,) = runs.values()
-        return report_of(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
-    reports = {name: report_of(replace(run, calls=None)) for name, run in runs.items()}
+        return judged(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
+    reports = {name: judged(replace(run, calls=None)) for name, run in runs.items()}
     wrong = [
         f"{name}: {runs[name].incomplete or each.stall_reason}"
         for name, each in reports.items()
         if runs[name].incomplete or each.verdict == "error"
     ]
-    report = report_of(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
+    report = judged(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
     results = tuple(_result(name, runs[name], each, report.causes) for name, each in reports.items())
     if not missing and all(each.verdict == "green" for each in results):
         report = replace(report, verdict="green", stall_reason="no-stall-detected")

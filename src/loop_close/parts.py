@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.judge import report_of
+from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
 from loop_close.text import sanitize
@@ -191,7 +191,7 @@ def of_report(name: str, text: str) -> list[Part]:
     seen = parts[0].observation
     # It knew more, such as what a foreign detector found; that of a shard, only that others are missing.
     knows_more = len(parts) == 1 and not seen.provenance.shard[1] and document.get("verdict") != "green"
-    if knows_more and report_of(seen).verdict == "green":
+    if knows_more and judged(seen).verdict == "green":
         seen = replace(seen, incomplete=str(document.get("stall_reason")))
         return [replace(parts[0], observation=seen)]
     return parts

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from loop_close.readers import Reading, logs, processes, runners
+from loop_close.readers import DEFAULT_READERS, Reading
 from loop_close.text import sanitize
 
-READERS = {**processes.READERS, **runners.READERS, **logs.READERS}
+READERS = {each.id: each.load() for each in DEFAULT_READERS}
 CORPUS = Path(__file__).parent.parent / "corpus"
 PIECES = ["x", "(", "a.", "\n", " ", "/9j+", ": ", "-", "=" * 70 + "\n", "  File ", "Error: ", "| "]
 

@@ -3,7 +3,6 @@ from types import SimpleNamespace
 import pytest
 from records import raised
 
-from loop_close.readers import MAX_SECTIONS
 from loop_close.readers.pytest_reports import read_report, subtest_of, unreadable, words_of
 
 
@@ -93,11 +92,6 @@ def test_collection_report_has_no_location():
 )
 def test_subtest_is_named_as_pytest_does(context, expected):
     assert subtest_of(report(context=context)) == expected
-
-
-def test_output_of_one_failure_is_bounded():
-    found = read_report(report(sections=[("out", "x" * 100_000), ("err", "y")]), None)
-    assert sum(len(text) for _, text in found.sections) == MAX_SECTIONS == 64_000
 
 
 def test_exception_that_was_not_seen_is_read_from_the_words_of_pytest():

@@ -16,8 +16,6 @@ CUT = "its output ends before the run does"
 MARK = "\0"
 #: The phases by their names, as reports and headings have them.
 PHASES: dict[str, Phase] = {each: each for each in get_args(Phase)}
-#: Characters of captured output that a failure keeps.
-MAX_SECTIONS = 64_000
 
 
 class Reading(Record, frozen=True, kw_only=True):
