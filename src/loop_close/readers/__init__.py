@@ -65,7 +65,7 @@ def sum_of(counts: Sequence[Counts]) -> Counts:
 
 
 def joined(readings: Iterable[Reading]) -> Reading:
-    """What several runs or texts say together, each failure once: the tests of an interpreter each add up."""
+    """What several runs or texts say together: each failure once, their tests added up."""
     found = [*readings]
     counts = [each.counts for each in found if each.counts is not None]
     return Reading(

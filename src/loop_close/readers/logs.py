@@ -97,7 +97,7 @@ def distinct(texts: Iterable[str]) -> list[str]:
     return sorted(kept, key=every.index)
 
 
-# --- exit codes, and lines that show by themselves how a command ended
+# --- lines that show by themselves how a command ended
 
 _LAST = 200_000
 # The last lines of tools that found nothing, of those that no reader reports on then.

@@ -512,9 +512,8 @@ def _incomplete(run: _Run, numbers: Mapping[str, int]) -> str:
     """Why a run ended before its end, in the words of the plugin; empty if it did not."""
     if numbers["tests collected"] or numbers["test collected"]:
         return "tests were collected and not run"
-    if run.final and (
-        found := _TOO_MANY_WARNINGS.search(run.text, max(0, run.final.start - 200), run.final.start)
-    ):
+    end = run.final.start if run.final else run.start
+    if found := _TOO_MANY_WARNINGS.search(run.text, max(0, end - 200), end):
         return found["why"]
     stops = [ruler.title for _, ruler in run.parts if ruler.char == "!"]
     why = _PREFIX.sub("", stops[-1]) if stops else ""  # xdist says it again, and better
@@ -595,18 +594,15 @@ def _warnings(text: str, root: str) -> Iterator[Warned]:
     """
     for found in _WARNING.finditer(text):
         category = found["category"].rpartition(".")[2]
-        message = (
-            found["message"].partition("\n  Enable tracemalloc to get")[0].replace("\n  ", "\n").strip("\n")
-        )
+        message, _, _ = found["message"].partition("\n  Enable tracemalloc to get")
+        message = message.replace("\n  ", "\n").strip("\n")
         above, _, source = message.rpartition("\n")
-        message = (
-            above.strip("\n") if source.startswith("  ") else message
-        )  # pytest puts the line of source below it
+        if source.startswith("  "):  # pytest puts the line of source below it
+            message = above.strip("\n")
         if category.startswith("Pytest") or "never awaited" in message:
             file = project_path(found["file"], root) or ""
-            yield Warned(
-                category=category, message=message, file=file, line=int(found["line"]) if file else 0
-            )
+            line = int(found["line"]) if file else 0
+            yield Warned(category=category, message=message, file=file, line=line)
 
 
 READERS: dict[str, Read] = {"pytest": read_pytest}
