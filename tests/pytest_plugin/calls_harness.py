@@ -24,10 +24,10 @@ import pytest
 @pytest.hookimpl(tryfirst=True)
 def pytest_unconfigure(config):
     from loop_close.trace.counts import encode
-    from loop_close.pytest_plugin.calls import collected
 
     if not hasattr(config, "workerinput"):
-        calls, why = collected(config)
+        recorder = config.pluginmanager.get_plugin("loop-close-recorder")
+        calls, why = recorder.calls.collected() if recorder else (None, "")
         with open(config.rootpath / "calls.json", "w") as file:
             json.dump([encode(calls).hex() if calls else None, why], file)
 """

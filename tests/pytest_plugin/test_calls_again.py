@@ -8,10 +8,10 @@ pytestmark = needs_monitoring
 # No test is tracked for what it may cost.
 NO_BUDGET = """
 from loop_close.trace import budget
-from loop_close.pytest_plugin import again
+from loop_close.pytest_plugin import calls
 
 budget.SHARE = budget.SHARE_AFTER_FAILURE = budget.ALLOWANCE = 0
-again.LIMIT = {limit}
+calls.LIMIT = {limit}
 """
 SHOP = {
     "shop/__init__.py": "",

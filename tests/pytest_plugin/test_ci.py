@@ -118,19 +118,3 @@ def test_hostile_tests_write_one_command(run, summary):
     done = run({"test_a.py": f"{source}def test_a(x):\n    assert 0, '\\n::error::' + x + '\\x1b[31m'\n"})
     assert all(line.startswith("::error title=") for line in commands(done))
     assert "\n</details>" not in summary.read_text(encoding="utf-8")
-
-
-LOADED = "import sys\nimport atexit\natexit.register(lambda: print('LOADED', *sorted(sys.modules)))\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("system", ["", "GITHUB_ACTIONS"])
-def test_a_green_run_loads_nothing_for_it(pytester, monkeypatch, system, tmp_path):
-    if system:
-        monkeypatch.setenv(system, "true")
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    pytester.makepyfile(conftest=LOADED, test_a="def test_a(): pass")
-    done = pytester.runpytest_subprocess("--loop-close", "-p", "no:asyncio")
-    loaded = next(line for line in done.outlines if line.startswith("LOADED")).split()
-    assert not [name for name in loaded if name.startswith("loop_close.emit")]
-    assert ("loop_close.pytest_plugin.ci" in loaded) is bool(system)

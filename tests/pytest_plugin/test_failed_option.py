@@ -197,7 +197,7 @@ def test_tests_of_a_shard_are_not_said_to_be_all(run):
 def test_failing_test_that_is_gone_is_named(run):
     run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
     done = run({"test_a.py": TWO}, asked=("--loop-close-failed",))
-    assert "loop-close: failed before and not found: test_a.py::test_c" in done.summary
+    assert "loop-close: failed before and has no test now: test_a.py::test_c" in done.summary
     assert "1 failed, 1 deselected" in done.stdout
 
 
@@ -322,7 +322,7 @@ def test_notes_on_the_selection_come_from_workers_too(run):
     workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
     run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
     done = run({"test_a.py": TWO}, **workers)
-    assert done.summary.count("loop-close: failed before and not found: test_a.py::test_c") == 1
+    assert done.summary.count("loop-close: failed before and has no test now: test_a.py::test_c") == 1
     (done.folder / "test_a.py").unlink()
     done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
     assert done.summary.count("loop-close: none of the tests that failed was found: all tests ran") == 1

@@ -81,7 +81,7 @@ import pytest
 def pytest_sessionstart(session):
     import {module}
     def broken(*args, **kwargs):
-        raise RuntimeError("# our own fault\\n```")
+        raise RuntimeError("# our own fault\\n```password=hunter2SECRET")
     session.config.stash["put back"] = {module}.{name}
     {module}.{name} = broken
 
@@ -111,7 +111,7 @@ def put_back(monkeypatch):
 
 @pytest.mark.usefixtures("put_back")
 @pytest.mark.parametrize(("module", "name"), PARTS)
-def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester, module, name):
+def test_fault_of_ours_costs_one_line_and_the_prompt_says_so(run, pytester, module, name):
     conftest = BREAKS.replace("{module}", f"loop_close.{module}").replace("{name}", name)
     done = run({"conftest.py": conftest, "test_a.py": FAILING}, asked=("--loop-close",), is_prompt=False)
     assert done.ret == 1
@@ -121,7 +121,8 @@ def test_fault_of_ours_costs_one_line_and_leaves_the_raw_evidence(run, pytester,
     )
     assert done.summary[0].endswith("; pytest's result is not affected")
     assert done.title == "# loop-close could not read this run (exit 1)"
-    assert done.says("'test_a.py::test_a' (call)", "assert 1 == 2")
+    assert done.says("RuntimeError: # our own fault\\n```password=", "Read what pytest printed.")
+    assert "SECRET" not in done.prompt + "".join(done.summary)
     assert "1 failed in" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert run({"conftest.py": "", "test_a.py": FAILING}).says("# 1 test fails")  # and may be replaced

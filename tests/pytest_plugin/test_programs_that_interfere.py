@@ -5,8 +5,6 @@ import json
 import pytest
 
 from loop_close.parts import of_report
-from loop_close.pytest_plugin.finish import raw_evidence
-from loop_close.readers.pytest_reports import Failure
 from loop_close.settings import DEFAULT_HISTORY
 from loop_close.store import Store
 
@@ -118,21 +116,6 @@ def test_credentials_on_the_command_line_are_not_written(run, given):
 def test_credentials_in_the_reason_of_pytest_exit_are_not_shown(run):
     done = run({"test_a.py": f"import pytest\ndef test_a(): pytest.exit('with {TOKEN}')\n"})
     assert done.summary[0].endswith(": pytest.exit: with <redacted 1>")
-
-
-def test_raw_evidence_is_redacted():
-    failure = Failure(nodeid=f"test_a.py::test_a[{TOKEN}]", phase="call", message=f"x = {TOKEN}\n# no")
-    text = "".join(raw_evidence([failure], 1, "fault"))
-    assert TOKEN not in text
-    assert "'x = <redacted 1>\\n# no'" in text
-
-
-def test_raw_evidence_that_cannot_be_redacted_is_held_back(monkeypatch):
-    monkeypatch.setattr("loop_close.text.redact.redact", None)
-    failure = Failure(nodeid="test_a.py::test_a", phase="call", message=TOKEN)
-    text = "".join(raw_evidence([failure], 1, "fault"))
-    assert TOKEN not in text
-    assert "held back: TypeError" in text
 
 
 def test_secrets_that_the_cut_of_a_long_message_goes_through_are_not_shown(run):

@@ -55,10 +55,3 @@ def test_a_run_inside_of_a_test_prints_nothing_behind_the_outer_one(tmp_path):
     done = outer(tmp_path, WRONG, "-p", "no:asyncio")
     assert done.returncode == 0, done.stdout
     assert "loop-close" not in done.stdout + done.stderr
-
-
-def test_what_is_loaded_for_inner_runs_needs_no_extra():
-    blocked = "import sys; sys.modules.update(dict.fromkeys(['tox', 'nox', 'mcp', 'rich', 'scipy']))"
-    load = "from loop_close.pytest_plugin.session import _load_all; _load_all()"
-    done = subprocess.run([sys.executable, "-c", f"{blocked}; {load}"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -17,17 +17,6 @@ def told(report):
     }
 
 
-def test_passing_assertions_load_nothing_for_it(run):
-    source = """
-    import sys
-    def test_a():
-        assert [1] == [1]
-    def test_b():
-        assert not [name for name in sys.modules if name.startswith("loop_close.capture.")]
-    """
-    assert run({"test_a.py": source}, own_process=True).ret == 0
-
-
 def test_plugin_that_explains_comparisons_still_does(run):
     conftest = """
     def pytest_assertrepr_compare(op, left, right):

@@ -99,12 +99,11 @@ def test_nothing():
 WITNESS = """\
 import pickle
 import pytest
-from loop_close.pytest_plugin.calls import collected
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     with open("calls.pickle", "wb") as file:
-        pickle.dump(collected(session.config)[0], file)
+        pickle.dump(session.config.pluginmanager.get_plugin("loop-close-recorder").calls.collected()[0], file)
 """
 TEST_FILE = "tests/test_cart.py"
 FAILED = [

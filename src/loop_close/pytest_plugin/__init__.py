@@ -12,12 +12,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
 
 import pytest
 
 #: The file of a pytest that ``loop-close check``, tox or nox started, which says that it began: see :func:`_begun`.
 BEGUN = pytest.StashKey[str]()
 VARIABLE = "LOOP_CLOSE"
+#: The name of the plugin that records what happens.
+RECORDER = "loop-close-recorder"
 #: With these pytest shows something and runs no test.
 _LOOKS = (
     "collectonly",
@@ -118,26 +121,21 @@ class OwnModules:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Errors from here on may end pytest before any session: say so in the prompt."""
+    """Begin to record: errors from here on may end pytest before any session."""
+    options = early_config.known_args_namespace
     # Taken out, so that a pytest that a test starts reports to nobody. Workers of xdist get it from their controller.
-    folder = os.environ.pop(VARIABLE, "")
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
-    if folder and not is_worker:
+    if folder := os.environ.pop(VARIABLE, ""):
         # The next pytest of the command may run in this process as well.
         early_config.add_cleanup(lambda: os.environ.update({VARIABLE: folder}))
-    if folder and not looks(early_config.known_args_namespace):
-        early_config.stash[BEGUN] = "" if is_worker else _begun(folder)
-        early_config.known_args_namespace.loop_close = True
-    if not is_wanted(early_config.known_args_namespace):
-        return
-    OwnModules.start(early_config)
-    from loop_close.pytest_plugin import calls
+        if not looks(options):
+            if "PYTEST_XDIST_WORKER" not in os.environ:
+                early_config.stash[BEGUN] = _begun(folder)
+            options.loop_close = True
+    if is_wanted(options):
+        OwnModules.start(early_config)
+        from loop_close.pytest_plugin.session import start
 
-    calls.start_monitor(early_config)
-    if "PYTEST_XDIST_WORKER" not in os.environ:  # only the controller writes
-        from loop_close.pytest_plugin.early_exit import EarlyExitReporter
-
-        early_config.pluginmanager.register(EarlyExitReporter(early_config), "loop-close-early-exit")
+        start(early_config)
 
 
 def _begun(folder: str) -> str:
@@ -155,19 +153,12 @@ def _begun(folder: str) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if BEGUN in config.stash:  # pytest has parsed its command line again
-        config.option.loop_close = True
-    if not is_wanted(config.option):
+    manager = config.pluginmanager
+    if not manager.has_plugin(RECORDER):
         return
+    recorder: Any = manager.unregister(name=RECORDER)
+    manager.register(recorder, RECORDER)  # as the last one: now its wrappers are around those of all others
     if config.getoption("loop_close_failed", False):
         from loop_close.pytest_plugin.command import select_failed
 
-        select_failed(config)
-    if hasattr(config, "workerinput"):
-        from loop_close.pytest_plugin.recording import WorkerReporter
-
-        config.pluginmanager.register(WorkerReporter(config), "loop-close-worker")
-    else:
-        from loop_close.pytest_plugin.session import start
-
-        start(config)
+        select_failed(config, recorder.notes)

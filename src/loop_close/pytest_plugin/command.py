@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,18 +71,6 @@ def _shown(word: str) -> str:
 
 # --- command line and pyproject.toml to settings and paths
 
-_TABLE = pytest.StashKey[Mapping[str, Any]]()
-
-
-def settings_table(config: pytest.Config) -> Mapping[str, Any]:
-    """``[tool.loop-close]`` of the file, which is read once.
-
-    :raises files.UnusablePathError: when the file is not TOML.
-    """
-    if _TABLE not in config.stash:
-        config.stash[_TABLE] = files.settings_table(config.rootpath)
-    return config.stash[_TABLE]
-
 
 def targets_of(config: pytest.Config) -> Targets:
     """The settings, with the command line's over them, and the files to write; these may turn out not to be writable.
@@ -94,9 +82,9 @@ def targets_of(config: pytest.Config) -> Targets:
     """
     given: dict[str, Any] = {}
     try:
-        settings = parse_settings(settings_table(config))
+        settings = parse_settings(files.settings_table(config.rootpath))
         for key in (key for key, declared in DECLARED.items() if declared.metavar):
-            value = config.getoption(f"loop_close_{key}", None)
+            value = getattr(config.known_args_namespace, f"loop_close_{key}", None)
             if value is not None:
                 given[key] = int(value) if key == "budget" and value.isdecimal() else value
                 check_setting(option_of(key), key, given[key])
@@ -114,7 +102,7 @@ def targets_of(config: pytest.Config) -> Targets:
 
 # --- ``--loop-close-failed``: run exactly the tests that failed in the last run
 
-#: The name of the node ids in the ``workerinput`` of xdist, and of the notes in ``workeroutput``.
+#: The name of the node ids in the ``workerinput`` of xdist.
 _INPUT = "loop_close_failed"
 
 
@@ -122,79 +110,52 @@ class FailedTests:
     """Selects the tests, whatever other options and plugins leave out or choose.
 
     :param nodeids: of the tests that failed, or of what could not be collected; empty for all tests.
+    :param notes: takes what a user has to know of the selection, in a line each.
     """
 
-    def __init__(self, config: pytest.Config, nodeids: list[str]) -> None:
-        self._nodeids = frozenset(nodeids)
+    def __init__(self, config: pytest.Config, nodeids: list[str], notes: list[str]) -> None:
         self._config = config
-        self._is_narrow = False
-        self._collected: set[str] = set()
-        self._closed: set[str] = set()
-        self.notes: list[str] = []
-
-    def narrow(self) -> None:
-        """Have pytest collect only the files in question, instead of what the command line names.
-
-        Where they are not all known by their node ids, such as outside of the root, what the command line names is
-        collected. A limit of coverage is for all tests, so it does not hold for some.
-        """
-        limits = getattr(self._config.pluginmanager.get_plugin("_cov"), "options", None)
-        paths = {self._config.rootpath / nodeid.partition("::")[0] for nodeid in self._nodeids}
+        self._nodeids = frozenset(nodeids)
+        self._notes = notes
+        paths = {config.rootpath / nodeid.partition("::")[0] for nodeid in nodeids}
+        # Where the files are not all known by the node ids, as outside of the root, the command line's are collected.
         self._is_narrow = bool(paths) and all(path.exists() and "[" not in str(path) for path in paths)
-        if self._nodeids and getattr(limits, "cov_fail_under", None):
+        if self._is_narrow:
+            config.args[:] = sorted(map(str, paths))
+        limits = getattr(config.pluginmanager.get_plugin("_cov"), "options", None)
+        if nodeids and getattr(limits, "cov_fail_under", None):  # it is for all tests
             limits.cov_fail_under = 0  # type: ignore[union-attr]
-        if not self._nodeids:
-            self.notes.append(f"no failing test is recorded: {self._all()} ran")
-        elif self._is_narrow:
-            self._config.args[:] = sorted(map(str, paths))
+        if not nodeids:
+            notes.append(f"no failing test is recorded: {self._all()} ran")
 
     def _all(self) -> str:
         number, of = shard_of(self._config)
         return f"all tests of shard {number} of {of}" if of else "all tests"
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        (self._collected if report.passed else self._closed).add(report.nodeid)
-
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Any:
-        wanted = [item for item in items if not self._nodeids.isdisjoint(_chain(item))]
-        missing = self._missing(wanted)
-        if not self._is_narrow and len(missing) == len(self._nodeids):
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        chains = {item: _chain(item) for item in items}
+        wanted = [item for item in items if not self._nodeids.isdisjoint(chains[item])]
+        missing = sorted(self._nodeids.difference(*map(chains.__getitem__, wanted)))
+        if not (wanted or self._is_narrow):
             if missing:
-                self.notes.append(f"none of the tests that failed was found: {self._all()} ran")
+                self._notes.append(f"none of the tests that failed was found: {self._all()} ran")
             yield
             return
         chosen = {*wanted}
         others = [item for item in items if item not in chosen]
         items[:] = wanted
         yield
-        # Another plugin may have put them into another order, or left some out, as pytest-split does.
-        order = {item: number for number, item in enumerate(items)}
-        items[:] = sorted(wanted, key=lambda item: order.get(item, len(order)))
+        items[:] = wanted  # another plugin may have left some out, as pytest-split does
         if others:
             self._config.hook.pytest_deselected(items=others)
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            self.notes.append(f"failed before and not found: {missing[0]}{more}")
-
-    def _missing(self, wanted: list[pytest.Item]) -> list[str]:
-        """The tests that are not collected any more, but for those in a file or class that could not be collected."""
-        found = self._collected.union(*map(_chain, wanted))
-        closed = tuple(f"{nodeid}{separator}" for nodeid in self._closed for separator in ("::", "/"))
-        left = sorted(self._nodeids - found - self._closed)
-        return [nodeid for nodeid in left if not nodeid.startswith(closed)]
+            self._notes.append(f"failed before and has no test now: {missing[0]}{more}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_INPUT] = sorted(self._nodeids)
-
-    def pytest_sessionfinish(self) -> None:
-        if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[_INPUT] = self.notes
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        self.notes += getattr(node, "workeroutput", {}).get(_INPUT, ())
 
 
 def _chain(item: pytest.Item) -> set[str]:
@@ -204,9 +165,10 @@ def _chain(item: pytest.Item) -> set[str]:
     return {test_function(item.nodeid), *(node.nodeid for node in item.listchain())}
 
 
-def select_failed(config: pytest.Config) -> None:
+def select_failed(config: pytest.Config, notes: list[str]) -> None:
     """Take part in the collection where the option is given.
 
+    :param notes: takes what a user has to know of the selection, in a line each.
     :raises pytest.UsageError: when the list of failing tests cannot be read.
     """
     try:
@@ -218,12 +180,4 @@ def select_failed(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"loop-close: cannot read {files.FAILED}: {error}; run all tests instead"
         ) from None
-    plugin = FailedTests(config, nodeids)
-    plugin.narrow()
-    config.pluginmanager.register(plugin, "loop-close-failed")
-
-
-def notes_of(config: pytest.Config) -> Iterator[str]:
-    """What a user has to know of the selection, in a line each."""
-    plugin = config.pluginmanager.get_plugin("loop-close-failed")
-    yield from dict.fromkeys(plugin.notes) if isinstance(plugin, FailedTests) else ()
+    config.pluginmanager.register(FailedTests(config, nodeids, notes), "loop-close-failed")
