@@ -1,4 +1,4 @@
-"""The hook by which other packages and conftests extend loop-close."""
+"""The hook by which plugins of pytest and conftests extend loop-close."""
 
 from __future__ import annotations
 

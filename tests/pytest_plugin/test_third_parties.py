@@ -1,4 +1,4 @@
-"""Detectors of conftests and of installed packages."""
+"""Detectors of conftests and of other plugins."""
 
 import pytest
 
@@ -40,34 +40,12 @@ def test_hooks_in_the_conftest_of_a_folder_take_part(run):
     assert done.causes[0]["kind"] == "house-rule"
 
 
-def installed(folder, name, source, entry):
-    """A package as pip leaves it: a module and its metadata."""
-    site = folder / "site"
-    info = site / f"{name}-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / f"{name}.py").write_text(source, encoding="utf-8")
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[loop_close]\n{name} = {entry}\n", encoding="utf-8")
-    return site
-
-
-def test_detector_of_an_installed_package_takes_part(run, tmp_path_factory, monkeypatch):
-    site = installed(tmp_path_factory.mktemp("installed"), "house_rules", DETECTOR, "house_rules")
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    done = run({"test_a.py": FAILING}, own_process=True)
-    assert done.says("1 broken house rule: ")
-
-
-def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
-    run, tmp_path_factory, monkeypatch
-):
-    site = installed(
-        tmp_path_factory.mktemp("installed"), "house_rules", "import not_there_at_all\n", "house_rules"
+def test_detector_of_a_plugin_takes_part(run):
+    marked = "import pytest\n" + DETECTOR.replace(
+        "def pytest_", "@pytest.hookimpl(optionalhook=True)\ndef pytest_"
     )
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    done = run({"test_a.py": FAILING}, own_process=True)
-    assert done.ret == 1
-    assert done.says("# 1 test fails", "## Other findings", "not_there_at_all", "assert 1 == 2")
+    done = run({"house_rules.py": marked, "test_a.py": FAILING}, "-p", "house_rules", own_process=True)
+    assert done.says("1 broken house rule: ")
 
 
 @pytest.mark.parametrize(
@@ -81,9 +59,9 @@ def test_installed_package_that_cannot_be_imported_is_named_and_the_run_goes_on(
         ("raise SystemExit(9)", "detector 'house-rule' raised SystemExit"),
         ("return 5", "detector 'house-rule' raised TypeError"),
         ("yield Evidence(kind='x')", "detector 'house-rule' raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', line=None)", "raised ValidationError"),
-        ("yield Evidence(kind='x', snippet='y', file=5)", "raised ValidationError"),
-        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised ValidationError"),
+        ("yield Evidence(kind='x', snippet='y', line=None)", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', file=5)", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised TypeError"),
         ("raise ValueError('# EVIL ``` <!--')", "EVIL"),
     ],
 )
@@ -101,6 +79,7 @@ def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
         ("def pytest_loop_close_detectors(): return ['no detector']", "gave str, not loop_close.Detector"),
         ("def pytest_loop_close_detectors(): return 7", "TypeError"),
         ("def pytest_loop_close_detectors(): raise SystemExit(9)", "SystemExit"),
+        (DETECTOR.replace('id="house-rule"', 'id="crash"'), "the detector id 'crash' is taken"),
         (DETECTOR.replace("priority=5", "priority=None"), "TypeError"),
     ],
 )

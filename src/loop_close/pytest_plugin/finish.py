@@ -1,4 +1,4 @@
-"""The end of the session: report, files, extensions, CI output, and the lines for the terminal.
+"""The end of the session: report, files, detectors of others, CI output, and the lines for the terminal.
 
 No exception may leave this module.
 """
@@ -14,11 +14,12 @@ import pytest
 
 from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
-from loop_close.provenance import GROUP, agent_of, ci_system, packages
+from loop_close.provenance import agent_of, ci_system
 from loop_close.settings import GITHUB, GITLAB
 
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
+    from loop_close.detectors import Detector
     from loop_close.emit.report import Document
     from loop_close.pytest_plugin.session import Recorder
 
@@ -67,8 +68,10 @@ def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
         if shows_failing_tests(former, targets):
             restore(former)
             return (f"loop-close: no test ran; {targets.prompt.name} still shows the last run",)
-    extended = extensions(config)
-    recorder.saved = begun.conclude([part], scope=part.observation.selection, **extended)
+    detectors, faults = detectors_of(config)
+    recorder.saved = begun.conclude(
+        [part], scope=part.observation.selection, detectors=detectors, faults=faults
+    )
     return _summary(recorder.saved, recorder)
 
 
@@ -112,68 +115,31 @@ def _fallback(recorder: Recorder, exit_code: int, fault: BaseException) -> tuple
     return (f"loop-close: internal error of loop-close: {line}; pytest's result is not affected",)
 
 
-# --- what conftests and installed packages add: detectors and sections
+def detectors_of(config: pytest.Config) -> tuple[tuple[Detector, ...], tuple[str, ...]]:
+    """The detectors, with those of conftests and other plugins; and the faults of these, in a line each.
 
-_PLAIN_TYPES: dict[str, type] = {"str": str, "int": int, "bool": bool}
-
-
-def extensions(config: pytest.Config) -> dict[str, Any]:
-    """Detectors, sections and faults for :func:`loop_close.app.conclude`: every plugin is asked once.
-
-    One that fails is named and left out; the others count.
+    Each plugin is asked for itself, so that a fault costs only its own.
     """
     from loop_close.detectors import DEFAULT_DETECTORS, Detector
-    from loop_close.prompt.compose import Section
 
-    faults = load_packages(config)
-    root = str(config.rootpath) + os.sep  # a conftest goes by its path
+    hook: Any = config.hook.pytest_loop_close_detectors
     known = {detector.id: detector for detector in DEFAULT_DETECTORS}
-    for detector in _asked(config.hook.pytest_loop_close_detectors, Detector, root, faults):
-        if known.setdefault(detector.id, detector) is not detector:
-            faults.append(f"the detector id {detector.id!r} is taken; this one was left out")
-    sections = _asked(config.hook.pytest_loop_close_sections, Section, root, faults)
-    return {"detectors": (*known.values(),), "extra_sections": (*sections,), "faults": (*faults,)}
-
-
-def _asked(hook: Any, kind: type, root: str, faults: list[str]) -> list[Any]:
-    """What every implementation of a hook gives, one after the other, so that one fault costs only itself."""
-    found: list[Any] = []
+    faults = []
     for implementation in hook.get_hookimpls():
         try:
-            for item in implementation.function() or ():
-                if not isinstance(item, kind):
-                    raise TypeError(f"gave {type(item).__name__}, not loop_close.{kind.__name__}")
-                _check_fields(item)
-                found.append(item)
+            for detector in implementation.function() or ():
+                if not isinstance(detector, Detector):
+                    raise TypeError(f"gave {type(detector).__name__}, not loop_close.Detector")
+                if not isinstance(detector.priority, int):
+                    raise TypeError("Detector.priority takes int")
+                if known.setdefault(detector.id, detector) is not detector:
+                    raise ValueError(f"the detector id {detector.id!r} is taken")
         except (Exception, SystemExit) as fault:
-            plugin = implementation.plugin_name.removeprefix(root)
+            plugin = implementation.plugin_name.removeprefix(
+                f"{config.rootpath}{os.sep}"
+            )  # of a conftest its path
             faults.append(f"{hook.name} of {plugin}: {type(fault).__name__}: {fault}")
-    return found
-
-
-def _check_fields(item: Any) -> None:
-    """Refuse a record whose fields are not of the types they say: it would fail later, at another place."""
-    for name, kind in type(item).__annotations__.items():
-        if not isinstance(getattr(item, name), _PLAIN_TYPES.get(str(kind), object)):
-            raise TypeError(f"{type(item).__name__}.{name} takes {kind}")
-
-
-# --- which installed packages and conftests add to loop-close, as pytest's plugins
-
-
-def load_packages(config: pytest.Config) -> list[str]:
-    """Register the entry points of the group ``loop_close``, as pytest does for its own; each for itself.
-
-    :returns: what could not be loaded, in a line each.
-    """
-    manager = config.pluginmanager
-    faults = []
-    for package in packages(lambda name: manager.has_plugin(name) or manager.is_blocked(name)):
-        try:
-            manager.register(package.load(), package.name)
-        except (Exception, SystemExit) as fault:
-            faults.append(f"{GROUP} entry point {package.name!r}: {type(fault).__name__}: {fault}")
-    return faults
+    return (*known.values(),), (*faults,)
 
 
 # --- in CI: the step summary and annotations of GitHub Actions, the code quality report of GitLab
