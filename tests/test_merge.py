@@ -84,7 +84,7 @@ def test_calls_of_shards_add_up():
         ([*shards()[:2], part((3, 3), TESTS[2::3], digest="x")], "the shards did not collect the same tests"),
         ([*shards()[:2], part((3, 3), TESTS[1::3])], "2 tests ran in two shards: "),
         ([*shards()[:2], part((3, 3), TESTS[2:3])], "1 of 6 tests ran in no shard"),
-        ([*shards(), part((3, 3), TESTS[2::3], exit_reason="odd")], "2 tests ran in two shards: "),
+        ([*shards(), part((3, 3), TESTS[2::3], incomplete="odd")], "2 tests ran in two shards: "),
         ([*shards()[:2], part((3, 4), TESTS[2::3])], "shards 1, 2, 4 of 4 are missing"),
         ([*shards()[:2], part((3, 3), TESTS[2::3], incomplete="it was killed")], "it was killed"),
     ],

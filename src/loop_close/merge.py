@@ -171,7 +171,6 @@ def _over(seen: Sequence[Observation]) -> Observation:
         seen[0],
         failures=_once(sorted((f for each in seen for f in each.failures), key=_known_of)),
         warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
-        exit_reason="; ".join(dict.fromkeys(each.exit_reason for each in seen if each.exit_reason)),
         selection="",
         calls=calls,
         why_no_calls="" if calls else next((each.why_no_calls for each in seen if each.why_no_calls), ""),

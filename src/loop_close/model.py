@@ -188,14 +188,12 @@ class Observation(Record, frozen=True, kw_only=True):
     """The observed result of one run of a test command.
 
     :ivar exit_code: None if unknown.
-    :ivar exit_reason: the reason for an exit code that the tests do not explain; empty if unknown.
     :ivar incomplete: why the run is incomplete, in plain words; empty if it is complete.
     :ivar rerun: the command that runs just the failing tests again; empty if there is none.
     :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
     :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
     :ivar has_output: the command printed something, or left a report.
     :ivar calls: which functions each test called; None if not recorded, and ``why_no_calls`` says why.
-    :ivar asks_for_calls: the user requested calls, so that missing calls have to be reported.
     :ivar outcomes: of the tests that ran, by node id; empty if single tests are not known.
     """
 
@@ -205,7 +203,6 @@ class Observation(Record, frozen=True, kw_only=True):
     failures: tuple[Failure, ...] = ()
     warnings: tuple[Warned, ...] = ()
     counts: Counts = Counts()
-    exit_reason: str = ""
     incomplete: str = ""
     selection: str = ""
     rerun: str = "pytest --loop-close-failed"
@@ -214,7 +211,6 @@ class Observation(Record, frozen=True, kw_only=True):
     has_output: bool = True
     calls: Calls | None = None
     why_no_calls: str = ""
-    asks_for_calls: bool = False
     outcomes: Mapping[str, Outcome] = {}
 
 

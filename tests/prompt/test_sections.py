@@ -180,7 +180,6 @@ SAID_NO_CALLS = "Lines that tests ran are not known: `Python 3.11 has no sys.mon
         (observed(incomplete="x"), ["This run is incomplete (`x`)."]),
         (observed(failure(raised()), **NO_CALLS), [SAID_NO_CALLS]),
         (observed(exit_code=5, **NO_CALLS), []),
-        (observed(exit_code=5, asks_for_calls=True, **NO_CALLS), [SAID_NO_CALLS]),
         (
             observed(expects_tests=False, rerun=""),
             ["The output matches no known pattern. Read the log, starting at the end."],

@@ -48,7 +48,6 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "verdict": report.verdict,
         "stall_reason": report.stall_reason,
         "incomplete": seen.incomplete,
-        "exit_reason": seen.exit_reason,
         "next_prompt": "",
         "counts": asdict(seen.counts),
         "loop": _values(report.loop),

@@ -114,7 +114,6 @@ def in_numbers(report: Report) -> str:
     if not any(parts):
         reason = safe(report.stall_reason)
         reason = _REASONS.get(reason, reason.removesuffix(" detected"))
-        reason = "exit status set by a plugin" if observation.exit_reason else reason
         parts = [f"{reason[:1].upper()}{reason[1:]}"]
     return ", ".join(filter(None, [*parts, number_of(counts.passed, "passes", "pass")]))
 
@@ -127,10 +126,10 @@ def in_short(report: Report) -> str:
         not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
         return "; ".join([said.replace("T", "t", 1), *more])
-    incomplete = one_line(safe(observation.incomplete or observation.exit_reason), 2_000)
+    incomplete = one_line(safe(observation.incomplete), 2_000)
     said = f"{in_numbers(report)}{_first_place(report)}"
     if incomplete:
-        said += f"{'; incomplete' if report.causes and observation.incomplete else ''}: {incomplete}"
+        said += f"{'; incomplete' if report.causes else ''}: {incomplete}"
     loop = report.loop
     text = standing(report, loop) if loop is not None and len(loop.steps) > 1 else ""
     run = f"run {loop.steps[-1].run}: {text[:1].lower()}{text[1:].rstrip('.')}" if loop and text else ""
@@ -154,8 +153,6 @@ def _first_place(report: Report) -> str:
 def facts(report: Report, tokens: int) -> Iterator[str]:
     """Facts about the run as a whole: whether it was finished, edited functions that did not run, missing call data."""
     observation = report.observation
-    if observation.exit_reason:
-        yield f"The tests do not explain the exit status: {line_of(observation.exit_reason, 200)}."
     yield edits_not_run(report.edited, lambda text: span(text, 100))
     if observation.incomplete:
         missing = number_of(observation.counts.not_run, "test", "tests")
@@ -167,7 +164,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
     # What holds in every run of a loop is said in its first.
     is_first = bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
-    if observation.why_no_calls and (observation.asks_for_calls or is_first):
+    if observation.why_no_calls and is_first:
         yield f"Lines that tests ran are not known: {line_of(observation.why_no_calls, 160)}."
     calls = observation.calls
     if calls is not None and is_first and (calls.omitted or calls.passed_over):

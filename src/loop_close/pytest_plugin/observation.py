@@ -21,15 +21,12 @@ from loop_close.pytest_plugin.calls import collect_calls
 from loop_close.pytest_plugin.command import scope, shard_of
 from loop_close.readers import pytest_reports
 from loop_close.records import Outcome
-from loop_close.settings import AUTO, ON
 
 if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
 _PYTEST = ("pytest", "py.test")
 _TESTS_FAILED, _INTERNAL_ERROR = 1, 3
-#: The exit codes of pytest itself (``pytest.ExitCode``; 6: too many warnings).
-_OWN_STATUS = range(7)
 _FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 #: The outcome of a test by the count that it is in.
 _OUTCOMES: dict[str, Outcome] = {
@@ -54,7 +51,6 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
     ended = {report.nodeid for report, _ in reports}
     not_run = sum(nodeid not in ended for nodeid in selected)
     calls, why_no_calls = collect_calls(recorder.calls, root, {each.nodeid for each in failures} - {""})
-    suspects = recorder.targets.settings.suspects
     number, digest = recorder.collected
     made = provenance_of(config.rootpath, os.environ)
     if session is None:
@@ -66,14 +62,11 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
             made, shard=shard_of(config), collected=number, digest=digest, packages=installed(sys.path)
         ),
         failures=failures,
-        exit_reason=_exit_reason(config, exit_code, is_explained=bool(failures or recorder.interrupted)),
         warnings=tuple(_warnings(recorder, root)),
         counts=replace(counts, collected=getattr(session, "testscollected", 0), not_run=not_run),
         incomplete=_incomplete(recorder, exit_code, not_run),
         selection=scope(config, recorder.deselected),
         calls=calls,
-        # ``auto`` is ``on`` if Python can record them.
-        asks_for_calls=suspects == ON or (suspects == AUTO and hasattr(sys, "monitoring")),
         tests=tuple(selected),
         spared=tuple(sorted(t for t, outcome in outcomes.items() if outcome in ("skipped", "xfailed"))),
         why_no_calls=why_no_calls if failures else "",
@@ -177,25 +170,6 @@ def _incomplete(recorder: Recorder, exit_code: int, not_run: int) -> str:
     if (session.shouldfail or session.shouldstop) and (not_run or not session.testscollected):
         return str(session.shouldfail or session.shouldstop)
     return "an internal error ended it" if exit_code == _INTERNAL_ERROR else ""
-
-
-def _exit_reason(config: pytest.Config, exit_code: int, *, is_explained: bool) -> str:
-    """Which plugins take part in the end of a session whose exit status its tests do not explain; empty if they do."""
-    if exit_code in _OWN_STATUS and (exit_code != _TESTS_FAILED or is_explained):
-        return ""
-    hooks = "pytest_sessionfinish", "pytest_terminal_summary", "pytest_runtestloop"
-    names = sorted({*_implementers(config, *hooks)})
-    return f"{', '.join(names[:3])} took part in the end of the session" if names else ""
-
-
-def _implementers(config: pytest.Config, *hooks: str) -> Iterator[str]:
-    """The plugins that take part in hooks, but for pytest's own and ours."""
-    root = str(config.rootpath) + os.sep
-    for each in (each for hook in hooks for each in getattr(config.hook, hook).get_hookimpls()):
-        module = str(getattr(each.function, "__module__", ""))
-        if module.partition(".")[0] not in ("_pytest", "loop_close", "xdist", "pytest_cov"):
-            name = each.plugin_name.removeprefix(root)
-            yield module if name.isdecimal() else name
 
 
 def _warnings(recorder: Recorder, root: str) -> list[Warned]:
