@@ -17,88 +17,13 @@ def add(a, b):
     return total
 """
 CORE = f"""
-import contextlib
-import functools
-import dataclasses
 {ADD}
-@functools.lru_cache
-def cached(n):
-    return n + 1
-
-def loud(function):
-    @functools.wraps(function)
-    def inner(*args):
-        return function(*args)
-    return inner
-
-@loud
-def decorated(n):
-    return n
-
-@contextlib.contextmanager
-def entered():
-    opened = 1
-    yield opened
-    closed = 2
-
-def parts(xs):
-    return sorted((x * 2 for x in xs), key=lambda x: -x)
-
-def spread(xs):
-    def twice(x):
-        return x * 2
-    return [
-        twice(x)
-        for x in xs
-    ]
-
-def factorial(n):
-    if n < 2:
-        return 1
-    return n * factorial(n - 1)
-
-def numbers():
-    yield 1
-    yield 2
-    yield 3
-
 async def asynchronous():
     return 4
 
 async def stream():
     yield 1
     yield 2
-
-class Meta(type):
-    def __call__(cls, *args):
-        return super().__call__(*args)
-
-class Thing(metaclass=Meta):
-    def __init__(self, size):
-        self._size = size
-
-    @property
-    def size(self):
-        return self._size
-
-    @size.setter
-    def size(self, size):
-        self._size = size
-
-    @classmethod
-    def make(cls):
-        return cls(1)
-
-    @staticmethod
-    def of(size):
-        return Thing(size)
-
-@dataclasses.dataclass
-class Point:
-    x: int
-
-    def __post_init__(self):
-        self.x += 1
 
 def for_import():
     return 3
@@ -150,8 +75,6 @@ def of_session():
 
 def of_override():
     return 12
-
-twins = (lambda: 1), (lambda: 2)
 """
 LAZY = """
 from shop.core import for_import, helper
@@ -212,43 +135,10 @@ def test_add_fails():
 def test_each(a):
     assert core.add(a, a) == 2 * a
 
-@pytest.mark.parametrize("turn", [1, 2])
-def test_decorated(turn):
-    assert core.decorated(1) == core.cached(turn) - turn
-    with core.entered() as opened:
-        assert opened
-
-@pytest.mark.parametrize("turn", [1, 2])
-def test_parts(turn):
-    assert core.parts([1, 2]) == [4, 2]
-    assert core.spread([1]) == [2]
-    assert core.twins[0]() + core.twins[1]() == 3
-
-def test_recursion():
-    assert core.factorial(30) > 5
-
-def test_recursion_without_end():
-    with pytest.raises(RecursionError):
-        core.factorial(10 ** 6)
-
-def test_generator():
-    assert list(core.numbers()) == [1, 2, 3]
-
-SUSPENDED = core.numbers()
-
-def test_suspended():
-    assert next(SUSPENDED) == 1
-
 def test_async():
     async def main():
         return [await core.asynchronous(), [x async for x in core.stream()]]
     assert asyncio.run(main()) == [4, [1, 2]]
-
-def test_classes():
-    thing = core.Thing.make()
-    thing.size = 2
-    assert thing.size + core.Thing.of(1).size == 3
-    assert core.Point(1) == core.Point(1)
 
 @pytest.mark.parametrize("turn", [1, 2])
 def test_lazy(turn):

@@ -43,25 +43,8 @@ def _said(counted, word):
         ("before_start", 1, [1], False),
         ("at_conftest", 1, [1], True),
         ("never", 0, [], True),  # in tests that are skipped or expected to fail
-        ("cached", 2, [2], False),
-        ("loud", 0, [], True),
-        ("loud.<locals>.inner", 2, [2], False),
-        ("decorated", 2, [2], False),
-        ("entered", 2, [2, 2, 2], False),
-        ("parts", 2, [2], False),
-        ("spread", 2, None, False),
-        ("spread.<locals>.twice", 2, [2], False),
-        ("<lambda>", 2, [2], False),
-        ("factorial", 2, [2, 1, 2], False),
-        ("numbers", 2, [2, 1, 1], False),
         ("asynchronous", 1, [1], False),
         ("stream", 1, [1, 1], False),
-        ("Meta.__call__", 1, [1], False),
-        ("Thing.__init__", 1, [1], False),
-        ("Thing.size", 1, [1], False),
-        ("Thing.make", 1, [1], False),
-        ("Thing.of", 1, [1], False),
-        ("Point.__post_init__", 1, [1], False),
         ("for_import", 0, [], True),
         ("made_at_import", 0, [], True),
         ("lazily", 2, [2], False),
@@ -83,13 +66,6 @@ def test_function(serial, name, passed, lines, in_import):
     called = serial.functions[name]
     assert (called.passed, called.in_import) == (passed, in_import)
     assert lines is None or list(called.lines.values()) == lines
-
-
-@pytest.mark.parametrize(
-    "name", ["__init__", "<module>", "Thing", "Point.__init__", "spread.<locals>.<lambda>"]
-)
-def test_no_function(serial, name):
-    assert name not in serial.functions
 
 
 KINDS = "tests/test_kinds.py::"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from calls_harness import DUMP, count, needs_monitoring
+from calls_harness import count, needs_monitoring
 from calls_project import ADD
 from plugin_harness import write
 
@@ -171,31 +171,6 @@ def test_other():
 """
 
 
-NESTED = """
-import pytest
-from shop import core
-
-def test_nested(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\\npythonpath = .")
-    (tmp_path / "store.py").write_text("def sell():\\n    return 1")
-    (tmp_path / "test_sell.py").write_text("import store\\n\\ndef test_sell():\\n    assert store.sell() == 2")
-    (tmp_path / "inner_dump.py").write_text(DUMP)
-    core.add(1, 1)
-    asked = ["--loop-close", "--loop-close-history=off", "-pno:cacheprovider", f"--rootdir={tmp_path}"]
-    assert pytest.main([*asked, "-c", str(tmp_path / "pytest.ini"), "-pinner_dump", str(tmp_path)]) == 1
-    assert b"sell".hex() in (tmp_path / "calls.json").read_text()
-    core.single()
-"""
-
-
-def test_nested_session(tmp_path):
-    nested = NESTED.replace("DUMP", repr(DUMP))
-    counted = count(tmp_path, {**SHOP, "tests/test_nested.py": nested})
-    assert counted.why == ""
-    assert {name: row.passed for name, row in counted.functions.items()} == {"add": 2, "single": 1}
-    assert list(counted.failed.values()) == [["add:1", "add:2", "add:3", "add:4"]]
-
-
 @pytest.mark.parametrize("core", ["ctrace", "sysmon"])
 def test_coverage_sees_the_same(tmp_path, core):
     pytest.importorskip("coverage")
@@ -238,9 +213,3 @@ def test_worker_that_dies(tmp_path):
     counted = count(tmp_path, {**SHOP, "tests/test_dies.py": DIES}, "-n2", plugins=("xdist",))
     assert counted.why == "1 of 3 workers sent no call data"
     assert 1 <= len(counted.failed) <= 6
-
-
-@pytest.mark.parametrize("arguments", [("--co",), ("--setup-only",), ("--loop-close-suspects=off",)])
-def test_not_asked(tmp_path, arguments):
-    counted = count(tmp_path, SHOP, *arguments)
-    assert (counted.passed, counted.why) == (0, "")

@@ -52,9 +52,3 @@ def test_suspects(run, plugins):
     assert step["reasons"][0].startswith("STEP is loaded in line 8 of Parcel.rounded(), run by ")
     assert "`shop/cost.py:5` `Parcel.STEP`" in done.prompt
     assert found["FAST"]["file"] == "shop/rates.py"
-
-
-@needs_monitoring
-def test_green(run):
-    done = run({"test_a.py": "LIMIT = 3\ndef test_a(): assert LIMIT"}, own_process=True)
-    assert done.report["root_causes"] == []

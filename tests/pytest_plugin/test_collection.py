@@ -34,11 +34,6 @@ def test_module_that_cannot_be_imported_is_a_cause(run, source, kind, cause):
     assert done.report["verdict"] == "red"
 
 
-def test_syntax_error_is_shown_with_its_line_and_column(run):
-    done = run({"test_a.py": "x = 1\ndef test_x(:\n    pass\n"})
-    assert done.says(">   2 def test_x(:\n                 ^\n    3     pass", "test_a.py:2")
-
-
 def test_collection_error_stands_beside_failing_tests(run):
     files = {"test_a.py": "import not_there_at_all\n", "test_b.py": "def test_b(): assert 1 == 2\n" + FINE}
     done = run(files, "--continue-on-collection-errors")
@@ -48,28 +43,6 @@ def test_collection_error_stands_beside_failing_tests(run):
     )
     assert done.says("No module named 'not_there_at_all'")
     assert "incomplete" not in done.prompt
-
-
-def test_marker_that_is_not_known_is_a_collection_error(run):
-    done = run(
-        {"test_a.py": "import pytest\n@pytest.mark.unheard_of\ndef test_a(): pass\n"}, "--strict-markers"
-    )
-    assert done.says("# 1 file cannot be collected: ", "'unheard_of' not found in `markers`", "test_a.py:2")
-
-
-def test_two_test_modules_of_one_name_are_explained_in_the_words_of_pytest(run):
-    done = run({"a/test_same.py": FINE, "b/test_same.py": FINE})
-    assert done.says(
-        "# 1 file cannot be collected", "import file mismatch", "a/test_same.py", "unique basename"
-    )
-    assert str(done.folder) not in done.prompt
-
-
-def test_parameters_that_do_not_fit_are_a_collection_error(run):
-    source = "import pytest\n@pytest.mark.parametrize('a,b', [(1,)])\ndef test_a(a, b): pass\n"
-    done = run({"test_a.py": source})
-    assert done.title.startswith("# 1 file cannot be collected: ")
-    assert done.says("Shown by `test_a.py` (collect")
 
 
 @pytest.mark.parametrize(
@@ -118,13 +91,6 @@ def test_expression_that_cannot_be_parsed_is_shown(run):
     assert done.says("Wrong expression passed to '-k': nope (")
 
 
-def test_expression_that_deselects_all_is_no_green(run):
-    done = run({"test_a.py": FINE}, "-k", "nothing_of_this_name")
-    assert done.ret == 5
-    assert done.title == "# No tests collected (exit 5)"
-    assert done.report["verdict"] == "error"
-
-
 @pytest.mark.parametrize("files", [{}, {"test_a.py": ""}, {"readme.txt": "nothing"}])
 def test_nothing_collected_is_no_green(run, files):
     done = run(files)
@@ -146,13 +112,6 @@ def test_module_that_skips_itself_is_no_failure(run):
     source = "import pytest\npytest.skip('not on this day', allow_module_level=True)\n"
     done = run({"test_a.py": source, "test_b.py": FINE})
     assert done.title == "# The tests pass: 1 passed, 1 skipped"
-
-
-def test_file_that_is_not_there_is_misuse_and_no_internal_error(run):
-    done = run({"test_a.py": "def test_a(): pass"}, "nosuch.py")
-    assert done.ret == 4
-    assert [cause["kind"] for cause in done.causes] == ["collection-error"]
-    assert done.says("file or directory not found: nosuch.py")
 
 
 def test_workers_that_collect_different_tests_are_no_place(run):

@@ -1,11 +1,5 @@
 """How a run may end other than by running all its tests."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 
 FINE = "def test_fine(): pass\n"
@@ -49,14 +43,6 @@ def test_plugin_that_cannot_be_configured_is_an_internal_error(run):
     assert done.ret == 3
     assert done.title == "# 1 error: KeyError at conftest.py:3"
     assert done.report["stall_reason"] == "1 internal error detected"
-
-
-def test_usage_error_of_another_plugin_is_shown(run):
-    source = raising("pytest_configure(config)", "pytest.UsageError('this cannot be')")
-    done = run({"conftest.py": source, "test_a.py": FINE})
-    assert done.ret == 4
-    assert done.title == "# 1 error: UsageError at conftest.py:3"
-    assert done.says("this cannot be")
 
 
 def contents(folder):
@@ -205,27 +191,6 @@ def test_ctrl_c_while_collecting_is_an_incomplete_run(run):
         assert done.says("# Run interrupted (exit 2)", "(`interrupted by Ctrl-C at test_a.py:1 in <module>`)")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
-def test_signal_of_ctrl_c_to_a_real_process_is_told(tmp_path):
-    (tmp_path / "pytest.ini").touch()
-    waits = "def test_b():\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
-    # Whatever started this suite in the background may have it ignore the signal, and children inherit that.
-    heeds = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    source = f"import pathlib, signal, time\n{heeds}def test_a(): assert 1 == 2\n{waits}"
-    (tmp_path / "test_a.py").write_text(source)
-    command = [sys.executable, "-m", "pytest", "--loop-close", "-p", "no:asyncio"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 2
-    prompt = (tmp_path / "nextprompt.md").read_text()
-    assert "(`interrupted by Ctrl-C at test_a.py:6 in test_b`): 1 test did not run." in prompt
-    assert "assert 1 == 2" in prompt
-
-
 THREE = "def test_a(): assert 1 == 2\ndef test_b(): assert 3 == 4\ndef test_c(): pass\n"
 
 
@@ -246,34 +211,16 @@ def test_run_that_stops_while_files_are_collected_is_incomplete(run):
     assert done.says("This run is incomplete (`stopping after 1 failures`)")
 
 
-def test_stepwise_says_that_it_is_incomplete(run):
-    done = run({"test_a.py": THREE}, "--stepwise")
-    assert done.says("This run is incomplete", "2 tests did not run")
-
-
 @pytest.mark.skipif(pytest.version_tuple < (9, 1), reason="--max-warnings is new in pytest 9.1")
-@pytest.mark.parametrize("ini", [True, False])
-def test_too_many_warnings_are_no_green(run, ini):
+def test_too_many_warnings_are_no_green(run):
     files = {"test_a.py": "import warnings\ndef test_a(): warnings.warn('one')\n"}
-    done = (
-        run({**files, "pytest.ini": "[pytest]\nmax_warnings = 0\n"})
-        if ini
-        else run({**files, "conftest.py": "def pytest_sessionfinish(): pass\n"}, "--max-warnings=0")
-    )
+    done = run({**files, "pytest.ini": "[pytest]\nmax_warnings = 0\n"})
     assert done.ret == 6
     assert done.title == "# Maximum number of warnings exceeded, 1 passes (exit 6)"
     assert done.report["exit_code"] == 6
     assert done.report["verdict"] == "error"
     assert done.summary[0] == "loop-close: Maximum number of warnings exceeded, 1 passes"
     assert done.stdout.splitlines()[-2:] == done.summary
-
-
-@pytest.mark.skipif(pytest.version_tuple < (9, 1), reason="--max-warnings is new in pytest 9.1")
-def test_warnings_below_the_limit_are_green(run):
-    done = run({"test_a.py": "import warnings\ndef test_a(): warnings.warn('one')\n"}, "--max-warnings=5")
-    assert done.ret == 0
-    assert done.title == "# The tests pass: 1 passed"
-    assert done.summary == ["loop-close: the tests pass: 1 passed"]
 
 
 def test_exit_status_that_a_conftest_sets_is_the_one_told(run):
@@ -315,18 +262,6 @@ def test_error_while_plugins_are_unconfigured_is_told(run):
     assert done.summary
 
 
-@pytest.mark.slow
-def test_error_while_plugins_are_unconfigured_leaves_the_state_of_the_loop(run):
-    conftest = "def pytest_unconfigure(): raise KeyError('unconfigure broke')\n"
-    for _ in range(2):
-        done = run(
-            {"conftest.py": conftest, "test_a.py": "def test_a(): assert 1 == 2\n"},
-            remembers=True,
-            own_process=True,
-        )
-    assert done.says("unconfigure broke", "Run 2: 2 unresolved; 2 known to fail.")
-
-
 def test_ctrl_c_at_the_end_of_the_session_is_no_green(run):
     conftest = "def pytest_sessionfinish(): raise KeyboardInterrupt\n"
     done = run({"conftest.py": conftest, "test_a.py": FINE}, own_process=True)
@@ -359,16 +294,6 @@ def test_prompt_does_not_need_the_plugin(run, plugin):
     assert (
         done.title == f"# 1 test fails: {'AttributeError' if is_broken else 'AssertionError'} at test_a.py:1"
     )
-
-
-@pytest.mark.slow
-def test_rerun_does_not_need_the_cache(run):
-    tests = "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30))
-    done = run({"test_a.py": tests}, "-p", "no:cacheprovider")
-    assert done.rerun == "pytest --loop-close-failed"
-    failed = (done.folder / ".loop-close/failed.txt").read_text(encoding="utf-8").splitlines()
-    assert len(failed) == 30
-    assert failed[0] == f"test_a.py::test_{'x' * 60}_0"
 
 
 @pytest.mark.slow

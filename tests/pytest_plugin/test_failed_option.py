@@ -4,51 +4,6 @@ import json
 import os
 
 import pytest
-from plugin_harness import prose
-
-IDS = [
-    "it's",
-    'a "quoted" b',
-    "$(touch pwned)",
-    "`touch pwned`",
-    "; touch pwned",
-    "|| touch pwned &",
-    "grün",
-    "日本",
-    "new\nline",
-    "tab\there",
-    "a::b[c]",
-    "[x]",
-    "back\\slash",
-    "a b  c",
-    "*?{a,b}~!#",
-    "--loop-close-file=pwned",
-    "\x1b[31mred",
-    "\u202eright to left",
-    "# Heading",
-    "](http://evil)",
-    "<!-- hidden -->",
-]
-
-
-def one_case(identifier):
-    return f"import pytest\n@pytest.mark.parametrize('x', [{identifier!a}])\ndef test_x(x): assert x == 1\n"
-
-
-@pytest.mark.parametrize("identifier", IDS)
-def test_test_with_such_an_id_is_shown_as_code_and_nothing_else(run, identifier):
-    done = run({"test_a.py": one_case(identifier)})
-    assert done.says("# 1 test fails: AssertionError at test_a.py:3\n")
-    outside = prose(done.prompt)
-    assert not any(word in outside for word in ("pwned", "Heading\n", "evil", "hidden", "right to left"))
-
-
-def test_cases_of_one_function_are_counted_not_listed(run):
-    cases = f"@pytest.mark.parametrize('x', ['a::b[c]', '[d]', '{'e' * 45}', '{'f' * 45}::g'])"
-    source = f"import pytest\n{cases}\ndef test_x(x): assert x == 1\n"
-    done = run({"test_a.py": source})
-    assert done.says("3 more failing: `test_x` (3 cases)")
-    assert len(done.report["root_causes"][0]["tests"]) == 4
 
 
 @pytest.mark.slow
@@ -58,21 +13,13 @@ def test_file_name_with_any_characters_is_shown_as_code_and_quoted(run):
     assert failing(again(run)) == failing(done)
 
 
+TOKEN = "ghp" + "_" + "a1B2" * 9
 TWO = "def test_a(): assert 1 == 2\ndef test_b(): pass\n"
 
 
 MANY = (
     "\n".join(f"def test_{'x' * 60}_{n}(): assert {n} < 0" for n in range(30)) + "\ndef test_fine(): pass\n"
 )
-
-
-def test_many_failing_tests_are_selected_by_the_option(run):
-    done = run({"test_a.py": MANY, "test_b.py": "def test_b(): pass\n"})
-    assert done.rerun == "pytest --loop-close-failed"
-    more = run({}, asked=FAILED)
-    counts = more.report["counts"]
-    assert counts == {**dict.fromkeys(counts, 0), "failed": 30, "collected": 30}
-    assert "1 deselected" in more.stdout
 
 
 ODD = """
@@ -91,6 +38,8 @@ def test_list_of_failing_tests_names_each_whatever_its_name(run):
     done = run({"test_a.py": ODD}, "-o", as_is)
     listed = (done.folder / ".loop-close" / "failed.txt").read_text(encoding="utf-8")
     assert len(listed.split("\n")) == done.report["counts"]["failed"] + 1 == 12
+    assert TOKEN not in done.prompt
+    assert os.name == "nt" or (done.folder / ".loop-close" / "failed.txt").stat().st_mode & 0o077 == 0
     more = run({}, "-o", as_is, asked=FAILED)
     assert (more.report["counts"]["failed"], more.report["counts"]["passed"]) == (11, 0)
 
@@ -160,38 +109,12 @@ def test_failing_tests_are_run_again_with_another_cache_and_on_workers(run, numb
     assert more.report["counts"]["passed"] == 0
 
 
-@pytest.mark.slow
-def test_killed_run_leaves_the_evidence_of_the_one_before(run):
-    done = run({"test_a.py": MANY})
-    run(
-        {"test_b.py": "import os\ndef test_b(): os._exit(9)\n"},
-        "test_b.py",
-        own_process=True,
-        is_prompt=False,
-    )
-    kept = done.folder / ".loop-close"
-    assert len((kept / "failed.txt").read_text().splitlines()) == 30
-    assert '"failed": 30' in (kept / "report.json").read_text()
-    assert "`.loop-close/report.json`" in (done.folder / "nextprompt.md").read_text()
-
-
 def test_option_without_failing_tests_runs_all_and_says_so(run):
     done = run({"test_a.py": "def test_a(): pass\n"}, asked=("--loop-close-failed",))
     assert done.summary == [
         "loop-close: the tests pass: 1 passed",
         "loop-close: no failing test is recorded: all tests ran",
     ]
-
-
-def test_tests_of_a_shard_are_not_said_to_be_all(run):
-    options = """
-        def pytest_addoption(parser):
-            parser.addoption("--splits", type=int)
-            parser.addoption("--group", type=int)
-    """
-    words = ("--splits=2", "--group=1", "--loop-close-failed")
-    done = run({"conftest.py": options, "test_a.py": "def test_a(): pass\n"}, asked=words)
-    assert done.summary[-1] == "loop-close: no failing test is recorded: all tests of shard 1 of 2 ran"
 
 
 def test_failing_test_that_is_gone_is_named(run):
@@ -205,18 +128,6 @@ def test_list_of_failing_tests_that_cannot_be_read_is_a_usage_error(run):
     done = run({"test_a.py": TWO, ".loop-close/failed.txt": '"not json\n'}, asked=("--loop-close-failed",))
     assert done.ret == 4
     assert "loop-close: cannot read .loop-close/failed.txt: " in done.stderr
-
-
-@pytest.mark.slow
-def test_list_of_failing_tests_is_exact_and_private(run):
-    names = ["api_key=sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD", "plain"]
-    source = f"import pytest\n@pytest.mark.parametrize('x', {names!r})\ndef test_x(x): assert x == 1\n"
-    done = run({"test_a.py": source})
-    path = done.folder / ".loop-close" / "failed.txt"
-    assert path.read_text().splitlines() == [f"test_a.py::test_x[{name}]" for name in names]
-    assert names[0] not in done.prompt
-    assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
-    assert failing(again(run)) == failing(done)
 
 
 OUTSIDE = {
@@ -271,50 +182,11 @@ def test_class_that_could_not_be_collected_is_run_once_it_can(run, number):
     assert (done.folder / ".loop-close" / "failed.txt").read_text() == "test_c.py::TestA\n"
     words = (*FAILED, "-n", number)
     done = run({}, asked=words, **workers)
-    assert not any("not found" in line for line in done.summary), "it is there, and cannot be collected"
     done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=0)}, asked=words, **workers)
     assert failing(done) == ["test_c.py::TestA::test_y"]
     assert done.report["counts"]["passed"] == 1
     done = run({"test_c.py": CLASS.format(cases="(1, 2)", fine=1)}, asked=words, **workers)
     assert (done.ret, done.report["counts"]["passed"]) == (0, 1)
-
-
-COLLECTS = """
-import pathlib, pytest
-class Item(pytest.Item):
-    def runtest(self): assert "fine" in self.name
-    def reportinfo(self): return self.path, 0, self.name
-class Group(pytest.Collector):
-    def collect(self):
-        if pathlib.Path("broken").exists():
-            raise ValueError("cannot be read")
-        for name in ("a::b", "fine", "c[d::e]"):
-            yield Item.from_parent(self, name=name)
-class File(pytest.File):
-    def collect(self):
-        yield Group.from_parent(self, name="first")
-        for name in ("a::b", "fine"):
-            yield Item.from_parent(self, name=name)
-def pytest_collect_file(parent, file_path):
-    if file_path.suffix in (".yml", ".py") and file_path.name.startswith("t."):
-        return File.from_parent(parent, path=file_path)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["t.yml", "t.py"])
-@pytest.mark.parametrize("number", ["0", "2"])
-def test_items_with_any_names_are_run_again(run, name, number):
-    workers = {"own_process": True, "plugins": ("xdist",)}
-    files = {"conftest.py": COLLECTS, name: "", "test_a.py": "def test_a(): pass\n", "broken": ""}
-    goes_on = "--continue-on-collection-errors"
-    done = run(files, "-n", number, goes_on, **workers)
-    assert failing(done) == [f"{name}::a::b", f"{name}::first"]
-    (done.folder / "broken").unlink()
-    for _ in range(2):
-        done = run({}, "-n", number, goes_on, asked=FAILED, **workers)
-        assert failing(done) == [f"{name}::a::b", f"{name}::first::a::b", f"{name}::first::c[d::e]"]
-    assert done.report["counts"]["passed"] == 0
 
 
 @pytest.mark.slow

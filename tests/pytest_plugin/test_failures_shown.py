@@ -75,12 +75,6 @@ def test_way_of_showing_does_not_change_the_cause(run):
     assert len(ids) == 1
 
 
-def test_a_comparison_with_vv_is_bounded(run):
-    done = run({"test_a.py": "def test_a(): assert list(range(500)) == [*range(499), 7]"}, "-vv")
-    assert done.says("E  left[499]: 499 != 7")
-    assert "497,\n" not in done.prompt
-
-
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
@@ -110,90 +104,6 @@ def test_fixture_that_is_not_there_is_named_without_the_list_of_all(run):
     assert "available fixtures" not in done.prompt
 
 
-CHAINS = """
-def low(): raise KeyError("low level")
-
-def test_from():
-    try: low()
-    except KeyError as error: raise ValueError("high level") from error
-
-def test_context():
-    try: low()
-    except KeyError: raise ValueError("other level")
-
-def test_suppressed():
-    try: low()
-    except KeyError: raise ValueError("clean") from None
-"""
-
-
-@pytest.mark.parametrize(
-    ("test", "line"),
-    [
-        ("test_from", "- raised from `KeyError` at `test_a.py:2`: `'low level'`"),
-        ("test_context", "- raised while handling `KeyError` at `test_a.py:2`: `'low level'`"),
-    ],
-)
-def test_every_link_of_a_chain_is_shown(run, test, line):
-    done = run({"test_a.py": CHAINS}, "-k", test)
-    assert done.says(line, "# 1 test fails: low() in test_a.py:2")
-    assert len(done.report["evidence"][0]["chain"]) == 2
-
-
-def test_suppressed_context_is_not_shown(run):
-    done = run({"test_a.py": CHAINS}, "-k", "test_suppressed")
-    assert done.says("clean")
-    assert "low level" not in done.prompt
-    assert "low level" not in str(done.report)
-
-
-def test_long_chain_is_shown_link_by_link(run):
-    links = "\n".join(
-        f"def f{n}():\n    try: f{n - 1}()\n    except Exception as e: raise ValueError('link {n}') from e"
-        for n in range(1, 6)
-    )
-    done = run({"test_a.py": f"def f0(): raise KeyError('first')\n{links}\ndef test_a(): f5()\n"})
-    assert done.says(*(f"link {n}" for n in range(2, 6)), "- and 1 more exception")
-
-
-GROUP = """
-def fail(n): raise ValueError(f"leaf {n}")
-
-def test_group():
-    found = []
-    for n in range(3):
-        try: fail(n)
-        except ValueError as error: found.append(error)
-    inner = ExceptionGroup("inner", found[1:])
-    raise ExceptionGroup("outer", [found[0], inner, TypeError("leaf t")])
-"""
-
-
-def test_leaves_of_nested_exception_groups_are_shown_with_their_places(run):
-    done = run({"test_a.py": GROUP})
-    places = [f"- holds `ValueError` at `test_a.py:2`: `leaf {n}`" for n in range(2)]
-    assert done.says("outer (3 sub-exceptions)", *places, "- and 1 more exception")
-    assert done.says("- holds `ExceptionGroup`: `inner (2 sub-exceptions)`\n  - holds `ValueError`")
-
-
-@pytest.mark.parametrize("args", [(), ("--tb=native",), ("--full-trace",)])
-def test_recursion_error_is_one_bounded_cause(run, args):
-    done = run({"test_a.py": "def down(n): return down(n + 1)\ndef test_a(): down(0)\n"}, *args)
-    assert done.says(
-        "# 1 test fails: down() in test_a.py:1 (76 % probable)\n",
-        "RecursionError: maximum recursion depth exceeded",
-    )
-    assert len(done.causes) == 1
-    assert len(done.prompt) < 2000
-
-
-def test_strict_xfail_that_passes_is_a_failure_with_its_reason(run):
-    source = "import pytest\n@pytest.mark.xfail(reason='stones', strict=True)\ndef test_a(): pass\n"
-    done = run({"test_a.py": source})
-    assert done.says("[XPASS(strict)] stones", "# 1 test fails: ", "Shown by `test_a.py::test_a`")
-    assert done.report["verdict"] == "red"
-
-
 def test_xfail_and_xpass_are_counted_and_green(run):
     source = """
     import pytest
@@ -208,15 +118,6 @@ def test_xfail_and_xpass_are_counted_and_green(run):
     assert done.report["verdict"] == "green"
 
 
-def test_warning_as_error_is_shown_where_it_was_raised(run):
-    files = {
-        "old.py": "import warnings\ndef old(): warnings.warn('use new()', DeprecationWarning, stacklevel=1)\n",
-        "test_a.py": "import old\ndef test_a(): old.old()\n",
-    }
-    done = run(files, "-W", "error")
-    assert done.says("old() in old.py:2 (", "DeprecationWarning: use new()")
-
-
 @pytest.mark.slow
 def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run):
     tests = "\n".join(f"def test_{n}(): raise ValueError('distinct failure {n:04} xx')" for n in range(2000))
@@ -227,3 +128,37 @@ def test_two_thousand_distinct_failures_keep_the_budget_and_lose_no_message(run)
     kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
     assert [n for n in range(2000) if f"distinct failure {n:04} xx" not in kept] == []
     assert done.says("`.loop-close/report.json`", "more root causes")
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        (
+            {
+                "lib.py": "def outer():\n    return inner()\n\ndef inner():\n    raise\n",
+                "test_a.py": "import lib\ndef test_a(): lib.outer()\n",
+            },
+            "inner() in lib.py:5",
+        ),
+        (
+            {
+                "lib.py": "def setting(name): return {'url': 1}[name]\nsetting('url')\n",
+                "conftest.py": "import lib, pytest\n@pytest.fixture\ndef backend(): return {}['url']\n",
+                "test_a.py": "def test_a(backend): pass\n",
+            },
+            "backend() in conftest.py:3",
+        ),
+        (
+            {
+                "werk/__init__.py": "",
+                "werk/test.py": "from werk.utils import slash\n\ndef open(path): return slash(path) + 1\n",
+                "werk/utils.py": "def slash(path): return path + '/'\n",
+                "test_a.py": "from werk.test import open\ndef test_a(): open('a')\n",
+            },
+            "open() in werk/test.py:3",
+        ),
+    ],
+    ids=["bare raise", "fixture", "test.py of the product"],
+)
+def test_the_function_that_raised_comes_first(run, files, place):
+    assert f"{place} (" in run(files).title

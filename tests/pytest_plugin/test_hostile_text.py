@@ -1,7 +1,5 @@
 """Text from tests that tries to be more than text: it is shown, and only inside of code."""
 
-import json
-
 import pytest
 from plugin_harness import prose
 
@@ -83,7 +81,7 @@ def test_hostile_text_stays_inside_of_code(hostile):
     assert len(done.report["evidence"]) >= 21
 
 
-@pytest.mark.parametrize("budget", [400, 600, 900, 1300, 2000, 5000])
+@pytest.mark.parametrize("budget", [400, 900, 2000])
 def test_hostile_text_stays_inside_of_code_wherever_the_budget_cuts(hostile, budget):
     done = hostile(f"--loop-close-budget={budget}")
     assert "EVIL" not in prose(done.prompt)
@@ -96,17 +94,6 @@ def test_hostile_text_is_the_same_to_workers(run):
     serial = run({"test_a.py": SOURCE}, *args, own_process=True).prompt
     spread = run({}, *args, "-n", "2", plugins=("xdist",), own_process=True).prompt
     assert spread == serial
-
-
-def test_terminal_lines_hold_no_controls(hostile):
-    for line in hostile("-k", "ansi or bidi or breaks").summary:
-        assert line.isprintable()
-
-
-def test_report_is_json_without_controls(hostile):
-    text = (hostile().folder / "report.json").read_text(encoding="utf-8")
-    document = json.dumps(json.loads(text), ensure_ascii=False)
-    assert not any(c in document for c in "\x1b\u202e\u200b\ufeff\U000e0041\u2028\x85")
 
 
 def test_workflow_commands_are_broken(hostile):
@@ -125,17 +112,6 @@ def test_reason_of_pytest_exit_stays_inside_of_code(run, reason):
     done = run({"test_a.py": source})
     assert "EVIL" not in prose(done.prompt)
     assert done.says("EVIL", "This run is incomplete")
-
-
-def test_expression_of_the_command_line_stays_inside_of_code(run):
-    done = run({"test_a.py": "def test_a(): pass\n"}, "-k", "not EVIL and not `EVIL` <!-- EVIL")
-    assert "EVIL" not in prose(done.prompt)
-
-
-def test_source_lines_stay_inside_of_code(run):
-    source = "def test_a():\n    # ```\n    # # EVIL <!-- EVIL\n    assert 1 == 2  # \\u202e EVIL\n"
-    done = run({"test_a.py": source})
-    assert "EVIL" not in prose(done.prompt)
 
 
 def test_captured_warnings_stay_inside_of_code(run):
@@ -174,24 +150,3 @@ def test_credentials_of_a_dictionary_are_shown_nowhere(run, name, options):
     kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
     assert value not in done.prompt + kept + "".join(done.summary)
     assert done.says("ann", "bob")
-
-
-def test_credentials_in_parameters_and_the_environment_are_shown_nowhere(run):
-    source = f"""
-    import os, pytest
-    @pytest.mark.parametrize("key", ["{SECRETS["aws"]}"])
-    def test_a(key): assert key == ""
-    def test_b(monkeypatch):
-        monkeypatch.setenv("SERVICE_TOKEN", "{SECRETS["github"]}")
-        assert dict(os.environ) == {{}}
-    def test_c(): raise ValueError("login with {SECRETS["jwt"]} failed")
-    """
-    done = run({"test_a.py": source}, "-vv", "--loop-close-budget=20000")
-    kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
-    for name in ("aws", "github", "jwt"):
-        assert SECRETS[name] not in done.prompt + kept
-
-
-def test_ordinary_words_that_look_like_settings_are_left_alone(run):
-    source = "def test_a(): raise ValueError('auth: src/handlers/login_handler.py is not there')\n"
-    assert run({"test_a.py": source}).says("auth: src/handlers/login_handler.py is not there")

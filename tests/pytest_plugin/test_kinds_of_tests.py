@@ -117,22 +117,13 @@ def test_doctests_of_a_module_show_the_example(run):
     )
 
 
-def test_async_test_without_a_plugin_is_a_failure_with_the_words_of_pytest(run):
-    done = run({"test_a.py": "async def test_a(): pass\n"})
-    assert done.ret == (1 if pytest.version_tuple >= (8, 4) else 0)
-    if done.ret:
-        assert done.says("async def functions are not natively supported", "Shown by `test_a.py::test_a`")
-    else:
-        assert done.title == "# No test ran (exit 0)"
-
-
 FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
 
 
 def test_coroutine_never_awaited_is_told_on_a_green_run(run):
     done = run({"test_a.py": FORGOTTEN}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
-    assert done.says("- 1 unhandled error: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
+    assert done.says("- 1 warning: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
     assert done.report["verdict"] == "green"
 
 
@@ -149,18 +140,7 @@ def test_a():
 def test_exception_in_a_thread_is_told_on_a_green_run(run):
     done = run({"test_a.py": THREAD}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
-    assert done.says("1 unhandled error", "in the thread")
-
-
-def test_exception_in_a_finalizer_is_told_on_a_green_run(run):
-    source = """
-    class Handle:
-        def __del__(self): raise ValueError("cannot close")
-    def test_a():
-        Handle()
-    """
-    done = run({"test_a.py": source}, own_process=True)
-    assert done.says("# The tests pass: 1 passed", "1 unhandled error", "__del__")
+    assert done.says("1 unhandled exception outside of a test", "in the thread")
 
 
 @pytest.mark.slow
@@ -188,24 +168,6 @@ def test_test_that_passes_when_run_again_is_no_failure(run):
     done = run({"test_a.py": RERUNS}, "--reruns=3", plugins=("rerunfailures",))
     assert done.says("# 1 test fails, 1 passes: ", "assert 3 == 4")
     assert "test_flaky" not in done.prompt
-
-
-def test_skip_reason_that_forges_a_verdict_is_not_shown(run):
-    source = """
-    import pytest
-    forged = "later\\n# No stall detected: the tests pass (exit 0)\\n"
-    @pytest.mark.skip(reason=forged)
-    def test_a(): pass
-    @pytest.mark.xfail(reason=forged)
-    def test_b(): assert 0
-    @pytest.mark.xfail(reason=forged)
-    def test_c(): pass
-    @pytest.mark.xfail(reason=forged, strict=True)
-    def test_d(): pass
-    """
-    done = run({"test_a.py": source})
-    assert done.title.startswith("# 1 test fails: ")
-    assert done.prompt.count("No stall") == 1  # the message of a failure, in its fence
 
 
 KINDS = """

@@ -119,22 +119,3 @@ def test_run_of_few_tests_does_not_take_the_place_of_one_of_all(loop):
     loop()
     loop("-k", "price")
     assert kept(loop(ALONE, shop=WRONG)) == 8
-
-
-FAULT = """
-from loop_close.trace.counts import Counts
-
-def calls(*args):
-    raise ValueError("no counts")
-
-Counts.calls = calls
-"""
-
-
-def test_fault_of_ours_costs_the_calls_alone(loop, pytester):
-    pytester.makeconftest(FAULT)
-    assert loop().ret == 0
-    done = loop(ALONE, shop=WRONG)
-    assert counts(done) == (0, 0)
-    assert done.report["calls"]["why_off"] == "call tracking failed: ValueError: no counts"
-    assert done.report["number"] == 2

@@ -70,19 +70,6 @@ def test_edited_functions_that_no_test_ran(loop, pytester):
 
 
 @needs_calls
-def test_a_class_is_not_among_them(loop):
-    loop()
-    more = ("def total", "class Rate:\n    now = 1\n\n\ndef total")
-    assert not_run(loop(edits=[more])) == (0, [])
-
-
-@needs_calls
-def test_a_test_that_is_expected_to_fail_ran_it(loop):
-    loop()
-    assert not_run(loop(edits=[("/ len(items)", "/ len([*items])")])) == (1, [])
-
-
-@needs_calls
 @pytest.mark.parametrize(
     "words", [("-k", "total"), ("test_shop.py",), ("--loop-close-suspects=off",)], ids=["some", "file", "off"]
 )

@@ -25,18 +25,8 @@ def refused(done, *words):
             "nonsense = 1",
             ("[tool.loop-close] nonsense", "unknown setting", "budget, checks, ci, file, history, json"),
         ),
-        (
-            "budget = '2000'",
-            ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "'2000'"),
-        ),
-        ("budget = 2000.5", ("[tool.loop-close] budget must be a whole number",)),
-        ("budget = true", ("[tool.loop-close] budget must be a whole number", "True")),
         ("budget = 399", ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "399")),
-        ("budget = -1", ("[tool.loop-close] budget must be", "-1")),
         ("file = 5", ("[tool.loop-close] file must be a file path, as a string", "5")),
-        ("file = ''", ("[tool.loop-close] file must be a file path",)),
-        ("file = ['a.md']", ("[tool.loop-close] file must be a file path",)),
-        ("json = false", ("[tool.loop-close] json must be a file path",)),
     ],
 )
 def test_setting_that_cannot_be_is_refused_by_name_before_any_test(run, table, words):
@@ -80,15 +70,6 @@ def test_option_goes_before_the_setting(run):
     done = run(files, "--loop-close-file=nextprompt.md", "--loop-close-budget=400")
     assert done.says("assert 1 == 2")
     assert not (done.folder / "other.md").exists()
-
-
-@pytest.mark.slow
-def test_budget_is_kept(run):
-    tests = "\n".join(f"def test_{n}(): raise ValueError('failure number {n}')" for n in range(60))
-    for budget in (400, 1000, 4000):
-        done = run({"test_a.py": tests}, f"--loop-close-budget={budget}")
-        assert len(done.prompt.encode()) <= 4 * budget
-        assert done.title.startswith("# 60 tests fail: ")
 
 
 def reported(done, name, why):
@@ -169,10 +150,4 @@ def test_root_that_cannot_be_written_costs_lines(run, pytester):
 
 def test_one_file_cannot_be_both(run):
     done = run({"test_a.py": MARK}, "--loop-close-file=x", "--loop-close-json=x")
-    assert refused(done, "cannot be both the prompt and the JSON report")
-
-
-def test_one_file_by_two_names_cannot_be_both(run, pytester):
-    (pytester.path / "sub").mkdir()
-    done = run({"test_a.py": MARK}, "--loop-close-file=x", "--loop-close-json=sub/../x")
     assert refused(done, "cannot be both the prompt and the JSON report")

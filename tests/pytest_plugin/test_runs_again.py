@@ -91,15 +91,6 @@ def test_a_loop_from_red_to_green(loop, pytester):
     }
 
 
-def test_three_attempts_that_do_not_advance_are_stuck(loop):
-    loop()
-    for edit in (("+ 1", "- 1"), ("- 1", "+ 2"), ("+ 2", "- 2")):
-        done = loop(shop=edit)
-    assert done.report["loop"]["stalled"] == 3
-    assert "repeated-failure" in [each["kind"] for each in done.report["signals"]]
-    assert done.ret == 1
-
-
 def test_off_means_off(run, pytester):
     for _ in range(2):
         done = run(PROJECT, "--loop-close-history=off")

@@ -33,13 +33,6 @@ def test_our_lines_come_last(run, options):
     assert not done.stderr
 
 
-def test_where_no_place_is_likely_the_failure_itself_is_named(run):
-    done = run({"test_a.py": "def test_a(): assert 1 == 2\n"})
-    assert done.summary[0] == (
-        "loop-close: 1 test fails; look first at test_a.py:1 test_a(): AssertionError: assert 1 == 2"
-    )
-
-
 @pytest.mark.parametrize("options", [(), ("-q",), ("-v",)])
 def test_a_green_run_has_one_line_and_it_is_the_last(run, options):
     done = run(GREEN, *options)
