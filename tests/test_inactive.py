@@ -6,7 +6,7 @@ import sys
 import pytest
 
 # What an installed plugin that was not asked for may import.
-INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs", "loop_close.outputs"}
+INACTIVE = {"loop_close", "loop_close.pytest_plugin", "loop_close.hookspecs", "loop_close.settings"}
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -123,7 +123,7 @@ class Settings:
     suspects: str = _setting(
         AUTO,
         *_one_of(AUTO, ON, OFF),
-        "record what each test calls; auto: if possible (Python 3.12), on: report it if not",
+        "record what each test calls; auto: within a share of the time, on: whatever it costs",
         metavar="auto|on|off",
     )
     ci: str = _setting(

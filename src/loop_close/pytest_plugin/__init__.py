@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import pytest
+
+from loop_close.settings import options
 
 #: The file of a pytest that ``loop-close check``, tox or nox started, which says that it began: see :func:`_begun`.
 BEGUN = pytest.StashKey[str]()
@@ -35,7 +36,7 @@ _LOOKS = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("loop-close", "next prompt for coding agents (loop-close)")
     group.addoption(
         "--loop-close",
@@ -47,32 +48,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         action="store_true",
         help="run exactly the tests that failed in the last run with --loop-close, which it implies; all if none did",
     )
-    config = pluginmanager.get_plugin("pytestconfig")
-    words = words_of(config) if isinstance(config, pytest.Config) else ["--help"]
-    if any(map(_names_options, words)):
-        _add_settings(group)
-
-
-def _names_options(word: str) -> bool:
-    """Whether options of ours may be in the word of a command line, or be asked for: pytest takes no shorter names."""
-    is_help = word == "--help" or (word.startswith("-") and not word.startswith("--") and "h" in word)
-    return word.startswith(("--loop-close-", "@")) or is_help
-
-
-def _add_settings(group: pytest.OptionGroup) -> None:
-    """Add the options that are settings. Their declarations are not loaded by the other runs of pytest."""
-    from loop_close.settings import options
-
     for name, metavar, text in options():
         group.addoption(name, metavar=metavar, help=text)
-
-
-def words_of(config: pytest.Config) -> list[str]:
-    """The words of the command line, behind those of the settings and of ``PYTEST_ADDOPTS``, as pytest reads them."""
-    words = [str(word) for word in config.invocation_params.args]
-    with contextlib.suppress(ValueError):  # pytest refuses them
-        words = [*config.getini("addopts"), *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *words]
-    return words
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
