@@ -18,13 +18,6 @@ def add(a, b):
 """
 CORE = f"""
 {ADD}
-async def asynchronous():
-    return 4
-
-async def stream():
-    yield 1
-    yield 2
-
 def for_import():
     return 3
 
@@ -88,8 +81,6 @@ def lazily():
     return CONSTANT
 """
 TESTS = """
-import asyncio
-import importlib
 import os
 import threading
 import unittest
@@ -135,21 +126,10 @@ def test_add_fails():
 def test_each(a):
     assert core.add(a, a) == 2 * a
 
-def test_async():
-    async def main():
-        return [await core.asynchronous(), [x async for x in core.stream()]]
-    assert asyncio.run(main()) == [4, [1, 2]]
-
 @pytest.mark.parametrize("turn", [1, 2])
 def test_lazy(turn):
     from shop import lazy
     assert lazy.lazily() == 5
-
-def test_reload():
-    from shop import reloaded
-    assert reloaded.again() == 1
-    importlib.reload(reloaded)
-    assert reloaded.again() == 1
 
 def test_thread():
     done = []
@@ -268,7 +248,6 @@ FILES = {
     "src/shop/early.py": EARLY,
     "src/shop/core.py": CORE,
     "src/shop/lazy.py": LAZY,
-    "src/shop/reloaded.py": "def again():\n    return 1\n\ndef not_again():\n    return 2\n\nnot_again()\n",
     "plug.py": "import sys\nsys.path.insert(0, 'src')\nfrom shop.early import before_start\nbefore_start()\n",
     "tests/conftest.py": "from shop.early import at_conftest\nat_conftest()\n",
     "tests/test_kinds.py": TESTS,

@@ -69,28 +69,6 @@ def test_conftest_of_a_folder_that_cannot_be_imported_is_a_cause(run, source):
     assert done.says("sub/conftest.py:1\n", "This run is incomplete")
 
 
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("nowhere.py", "file or directory not found: nowhere.py"),
-        ("test_a.py::test_nothing", "not found: test_a.py::test_nothing"),
-    ],
-)
-def test_argument_that_selects_nothing_is_an_error_and_shown(run, argument, message):
-    done = run({"test_a.py": FINE}, argument)
-    assert done.ret == 4
-    assert done.says(message)
-    assert argument in done.report["next_prompt"]
-    assert str(done.folder) not in done.prompt
-    assert "UsageError: " in done.summary[0]
-
-
-def test_expression_that_cannot_be_parsed_is_shown(run):
-    done = run({"test_a.py": FINE}, "-k", "nope (")
-    assert done.ret == 4
-    assert done.says("Wrong expression passed to '-k': nope (")
-
-
 @pytest.mark.parametrize("files", [{}, {"test_a.py": ""}, {"readme.txt": "nothing"}])
 def test_nothing_collected_is_no_green(run, files):
     done = run(files)

@@ -75,35 +75,6 @@ def test_way_of_showing_does_not_change_the_cause(run):
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "message"),
-    [
-        ("pytest.fail('said so')", "Failed", "said so"),
-        ("pytest.fail('said so', pytrace=False)", "Failed", "said so"),
-        ("with pytest.raises(ValueError): pass", "Failed", "DID NOT RAISE"),
-        ("with pytest.raises(ValueError, match='abc'): raise ValueError('xyz')", "AssertionError", "xyz"),
-        ("raise SystemExit(3)", "SystemExit", "3"),
-        ("raise NotImplementedError('later')", "NotImplementedError", "later"),
-        ("{}['key']", "KeyError", "'key'"),
-        ("assert 0", "AssertionError", "assert 0"),
-        ("raise ValueError", "ValueError", "E  ValueError\n"),
-        ("raise ValueError(' \\n ')", "ValueError", "E  ValueError\n"),
-    ],
-)
-def test_exception_and_message_are_shown(run, body, kind, message):
-    done = run({"test_a.py": f"import pytest\ndef test_a():\n    {body}\n"})
-    assert done.title == f"# 1 test fails: {kind} at test_a.py:3"
-    assert done.says(message)
-    assert done.causes[0]["exception"] == kind
-
-
-def test_fixture_that_is_not_there_is_named_without_the_list_of_all(run):
-    done = run({"test_a.py": "def test_a(nowhere): pass"})
-    assert done.says("fixture 'nowhere' not found", "Shown by `test_a.py::test_a` (setup")
-    assert done.report["stall_reason"] == "1 collection error detected"
-    assert "available fixtures" not in done.prompt
-
-
 def test_xfail_and_xpass_are_counted_and_green(run):
     source = """
     import pytest

@@ -103,17 +103,6 @@ def test_workflow_commands_are_broken(hostile):
     assert "##vso[" not in done.prompt
 
 
-@pytest.mark.parametrize(
-    "reason",
-    ["# EVIL\n```\n", "<!-- EVIL", "[EVIL](http://x) **EVIL** `EVIL`", "\x1b[31mEVIL", "EVIL\n\n# EVIL\n\n"],
-)
-def test_reason_of_pytest_exit_stays_inside_of_code(run, reason):
-    source = f"import pytest\ndef test_a(): pytest.exit({reason!r})\n"
-    done = run({"test_a.py": source})
-    assert "EVIL" not in prose(done.prompt)
-    assert done.says("EVIL", "This run is incomplete")
-
-
 def test_captured_warnings_stay_inside_of_code(run):
     source = """
     import warnings, pytest

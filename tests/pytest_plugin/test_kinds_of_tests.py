@@ -84,39 +84,6 @@ def test_subtests_are_cases_of_their_test(run):
     assert done.report["counts"]["failed"] == 2
 
 
-DOCTEST = '''
-def double(x):
-    """
-    >>> double(2)
-    5
-    """
-    return 2 * x
-
-def boom():
-    """
-    >>> boom()
-    1
-    """
-    raise KeyError("boom")
-
-def fine():
-    """
-    >>> fine()
-    """
-'''
-
-
-def test_doctests_of_a_module_show_the_example(run):
-    done = run({"m.py": DOCTEST}, "--doctest-modules")
-    assert done.says(
-        "# 2 tests fail, 1 passes: 2 root causes, first ",
-        "`m.py::m.double`",
-        "double(2)",
-        "Expected:",
-        "`m.py:14`",
-    )
-
-
 FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
 
 

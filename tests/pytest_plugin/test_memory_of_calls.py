@@ -108,13 +108,6 @@ def test_function_that_was_edited_is_not_compared_with_the_old_counts(loop):
     assert "run by 1 of 1 failing test; edited before run 2" in done.prompt
 
 
-def test_red_run_of_all_tests_is_remembered_and_stands_for_itself(loop):
-    loop()
-    done = loop(shop=WRONG)
-    assert (counts(done), kept(done)) == ((1, 7), 7)
-    assert counts(loop(ALONE)) == (1, 7)  # it failed then, and is none of the seven
-
-
 def test_run_of_few_tests_does_not_take_the_place_of_one_of_all(loop):
     loop()
     loop("-k", "price")

@@ -153,22 +153,6 @@ def test_a_killed_run_is_known_at_the_next(run, pytester):
     assert [each.is_finished for each in rows(pytester.path)] == [True, False, True]
 
 
-def test_what_the_tests_write_is_no_edit(run, pytester):
-    files = {
-        "pytest.ini": "",
-        "test_a.py": """
-            import pathlib, uuid
-
-            def test_a():
-                pathlib.Path("out.json").write_text(str(uuid.uuid4()))
-                assert 1 == 2
-            """,
-    }
-    run(files, remembers=True)
-    run({}, remembers=True)
-    assert rows(pytester.path)[-1].edits.kind == "none"
-
-
 @pytest.mark.slow
 def test_a_child_of_a_test_does_not_remember_the_run(run):
     files = {
