@@ -97,11 +97,13 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Any:
 
 def _per_test() -> float | None:
     """CPU seconds that our hooks add to pluggy's calls for one test, by replaying real calls with and without."""
-    recorder = plugins.get("loop-close:Recorder")
-    if recorder is None or not seen:
+    ours = [
+        plugins[name] for name in ("loop-close:Recorder", "loop-close:ExceptionRecorder") if name in plugins
+    ]
+    if not ours or not seen:
         return None
     phases = sum(name == _PER_TEST[0] for name, _ in seen)
-    with_us, without = _manager(_Another(), recorder), _manager(_Another())
+    with_us, without = _manager(_Another(), *ours), _manager(_Another())
     turns = [(_replay(with_us) - _replay(without)) / phases * 3 for _ in range(_TURNS)]
     return statistics.median(turns)
 

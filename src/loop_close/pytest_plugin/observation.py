@@ -94,10 +94,12 @@ def _final(reports: list[tuple[Any, Raised | None]]) -> Iterator[tuple[Any, Rais
         elif report.nodeid not in rerun:
             kept.append((report, raised))
     for report, raised in reversed(kept):
-        same = "" if report.outcome == "skipped" else report.nodeid, str(report.longrepr)
-        if report.when != "collect" or same not in seen:
+        if report.when == "collect":
+            same = "" if report.outcome == "skipped" else report.nodeid, str(report.longrepr)
+            if same in seen:
+                continue
             seen.add(same)
-            yield report, raised
+        yield report, raised
 
 
 def tally(reports: Iterable[Any]) -> tuple[Counts, dict[str, Outcome]]:

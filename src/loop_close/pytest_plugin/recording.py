@@ -40,6 +40,7 @@ class ExceptionRecorder:
         # Before the tests: they may leave the folder, or change the home.
         self._project = ProjectCode(root, ProjectFiles(root))
         self._comparisons = Comparisons(Texts(self._project))
+        self._is_used = False  # since what was compared was last forgotten
         self._is_worker = is_worker
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -51,7 +52,9 @@ class ExceptionRecorder:
             raise
         if call.excinfo is not None and report.outcome == "failed":
             self._attach(report, call.excinfo.value, _fixtures_of(item))
-        self._comparisons.forget()  # what was compared until now belongs to no later exception
+        if self._is_used:  # what was compared until now belongs to no later exception
+            self._comparisons.forget()
+            self._is_used = False
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[Any], report: Any) -> None:
@@ -60,6 +63,7 @@ class ExceptionRecorder:
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> None:
         """An assertion compared the two, and fails: find now where they differ, while both are there."""
+        self._is_used = True
         try:
             self._comparisons.saw(sys._getframe(), op, left, right)
         except KeyboardInterrupt:
@@ -74,6 +78,7 @@ class ExceptionRecorder:
 
     def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
+        self._is_used = True
         try:
             return describe_any(exc, self._project, fixtures, self._comparisons)
         except KeyboardInterrupt:

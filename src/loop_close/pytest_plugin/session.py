@@ -140,8 +140,10 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Called three times for each test. A setup or teardown that passes does not matter.
-        if report.when == "call" or report.outcome != "passed":
+        if report.outcome != "passed":
             self.reports.append((report, exception_of(report)))
+        elif report.when == "call":
+            self.reports.append((report, None))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
