@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -131,5 +130,3 @@ def digest_of(nodeids: Iterable[str]) -> str:
     from loop_close.text import digest
 
     return digest("\n".join(sorted(nodeids)))
-
-
