@@ -14,13 +14,13 @@ import pytest
 
 from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
-from loop_close.provenance import agent_of, ci_system
+from loop_close.provenance import ci_system
 from loop_close.settings import GITHUB, GITLAB
 
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
     from loop_close.detectors import Detector
-    from loop_close.emit.report import Document
+    from loop_close.emit import Document
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
@@ -48,7 +48,7 @@ def begin(config: pytest.Config, targets: Targets) -> Begun:
     from loop_close.app import Begun
 
     words = ["pytest", *map(str, config.invocation_params.args)]
-    return Begun(targets, words, agent_of(os.environ)[0])
+    return Begun(targets, words)
 
 
 def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
@@ -86,13 +86,13 @@ def _says_nothing(recorder: Recorder, exit_code: int) -> bool:
 def _summary(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
     """What is wrong, where to read on, and what went wrong with that, as the terminal shows it.
 
-    If the prompt could not be written, a shorter one is printed.
+    If the prompt could not be written, it is printed.
     """
     from loop_close.app import summary_lines
 
     path = os.path.relpath(recorder.targets.prompt, recorder.config.invocation_params.dir)
     found = (*saved.report.notes, *dict.fromkeys(recorder.notes), *saved.problems)
-    return (*_ours(summary_lines(saved, path), 240), *saved.short.splitlines(), *_ours(found))
+    return (*_ours(summary_lines(saved, path), 240), *saved.shown.splitlines(), *_ours(found))
 
 
 def _ours(lines: Iterable[str], limit: int = 1_000) -> list[str]:
@@ -157,8 +157,7 @@ def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], li
     commands: list[str] = []
     name = CODE_QUALITY if system == GITLAB else "the step summary"
     try:
-        from loop_close.emit.formats import error_annotations, gitlab
-        from loop_close.emit.report import document_of
+        from loop_close.emit import document_of, error_annotations, gitlab
         from loop_close.prompt.report_json import report_document
 
         root = targets.root
@@ -166,7 +165,7 @@ def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], li
         if system == GITLAB:
             files.write(files.state_folder(root) / Path(CODE_QUALITY).name, [gitlab(document)])
         else:
-            commands += error_annotations(document)
+            commands += error_annotations(document).splitlines()
             _append_summary(document)
     except Exception as fault:  # nothing here may cost the run its prompt
         return commands, _ours([f"cannot write {name}: {getattr(fault, 'strerror', None) or fault}"])
@@ -184,7 +183,7 @@ def _append_summary(document: Document) -> None:
 
     :raises OSError: when it cannot be written.
     """
-    from loop_close.emit.formats import summary
+    from loop_close.emit import summary
 
     path = os.environ.get("GITHUB_STEP_SUMMARY", "")
     if not path:

@@ -16,7 +16,7 @@ from loop_close.capture import ProjectCode
 from loop_close.detectors import is_unhandled_exception
 from loop_close.model import Counts, Failure, Observation, Raised, Warned
 from loop_close.parts import Part, PytestContext
-from loop_close.provenance import installed, provenance_of, source_of
+from loop_close.provenance import provenance_of, source_of
 from loop_close.pytest_plugin.calls import collect_calls
 from loop_close.pytest_plugin.command import scope, shard_of
 from loop_close.readers import pytest_reports
@@ -46,7 +46,7 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
     root = str(config.rootpath)
     reports = [*_final(recorder.reports)]
     counts, outcomes = tally(report for report, _ in reports)
-    failures = (*recorder.failures, *_failures(reports), *coverage_failures(config))
+    failures = (*recorder.failures, *_failures(reports, root), *coverage_failures(config))
     selected = recorder.chosen or [item.nodeid for item in getattr(session, "items", ())]
     ended = {report.nodeid for report, _ in reports}
     not_run = sum(nodeid not in ended for nodeid in selected)
@@ -58,22 +58,19 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
     observation = Observation(
         exit_code=_TESTS_FAILED if recorder.is_crashed else exit_code,
         source=source_of("pytest", os.environ),
-        provenance=replace(
-            made, shard=shard_of(config), collected=number, digest=digest, packages=installed(sys.path)
-        ),
+        provenance=replace(made, shard=shard_of(config), collected=number, digest=digest),
         failures=failures,
         warnings=tuple(_warnings(recorder, root)),
         counts=replace(counts, collected=getattr(session, "testscollected", 0), not_run=not_run),
         incomplete=_incomplete(recorder, exit_code, not_run),
         selection=scope(config, recorder.deselected),
         calls=calls,
-        tests=tuple(selected),
-        spared=tuple(sorted(t for t, outcome in outcomes.items() if outcome in ("skipped", "xfailed"))),
+        outcomes=outcomes,
         why_no_calls=why_no_calls if failures else "",
         # In an environment of tox or nox it would be another environment that runs.
         rerun="" if made.runner in ("tox", "nox") else "pytest --loop-close-failed",
     )
-    return Part(observation=observation, outcomes=outcomes, context=_context_of(config))
+    return Part(observation=observation, context=_context_of(config))
 
 
 # --- reports to counts and failures
@@ -132,7 +129,7 @@ def _count_of(report: Any) -> str:
     return "" if is_subtest else str(report.outcome)
 
 
-def _failures(reports: list[tuple[Any, Raised | None]]) -> Iterator[Failure]:
+def _failures(reports: list[tuple[Any, Raised | None]], root: str) -> Iterator[Failure]:
     failed = [(report, raised) for report, raised in reports if report.outcome == "failed"]
     with_subtests = {report.nodeid for report, _ in failed if hasattr(report, "context")}
     for report, raised in failed:
@@ -141,7 +138,7 @@ def _failures(reports: list[tuple[Any, Raised | None]]) -> Iterator[Failure]:
         if is_summary and report.nodeid in with_subtests:  # pytest fails the test for its subtests alone
             continue
         try:
-            yield pytest_reports.read_report(report, raised)
+            yield pytest_reports.read_report(report, raised, root)
         except Exception as fault:  # a report that a plugin made otherwise must not end the run
             yield pytest_reports.unreadable(report, fault)
 
@@ -180,12 +177,12 @@ def _warnings(recorder: Recorder, root: str) -> list[Warned]:
         return []
     project = ProjectCode(root)
     found = set()
-    for category, message, filename, lineno, nodeid in recorder.warnings:
+    for category, message, filename, lineno in recorder.warnings:
         if is_unhandled_exception(category, message):
             file = project.relative(filename) or ""
             line = lineno if file else 0
-            found.add(Warned(category=category, message=message, nodeid=nodeid, file=file, line=line))
-    return sorted(found, key=lambda w: (w.file, w.line, w.nodeid, w.message))
+            found.add(Warned(category=category, message=message, file=file, line=line))
+    return sorted(found, key=lambda w: (w.file, w.line, w.message))
 
 
 def _context_of(config: pytest.Config) -> PytestContext:

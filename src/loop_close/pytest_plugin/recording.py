@@ -12,7 +12,7 @@ import pytest
 from loop_close import capture
 from loop_close.capture import ProjectCode
 from loop_close.capture.differences import Comparisons
-from loop_close.capture.exceptions import describe_any
+from loop_close.capture.exceptions import describe
 from loop_close.capture.values import Texts
 from loop_close.model import Raised
 from loop_close.project_files import ProjectFiles
@@ -24,6 +24,7 @@ from loop_close.readers.pytest_reports import from_wire, to_wire
 _ATTRIBUTE = "_loop_close"
 #: What a worker calls its part of the record in ``workeroutput``.
 OUTPUT = "loop_close"
+_OF_DOCTEST = ("doctest", "_pytest.doctest")
 
 
 class ExceptionRecorder:
@@ -51,7 +52,7 @@ class ExceptionRecorder:
             without_own_frame(error)
             raise
         if call.excinfo is not None and report.outcome == "failed":
-            self._attach(report, call.excinfo.value, _fixtures_of(item))
+            self._attach(report, call.excinfo.value)
         if self._is_used:  # what was compared until now belongs to no later exception
             self._comparisons.forget()
             self._is_used = False
@@ -71,33 +72,28 @@ class ExceptionRecorder:
         except BaseException:  # the program's objects may do anything when they are read
             return
 
-    def _attach(self, report: Any, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> None:
-        raised = self.describe(exc, fixtures)
+    def _attach(self, report: Any, exc: BaseException) -> None:
+        raised = self.describe(exc)
         with contextlib.suppress(Exception):  # without it the report's text is read
             setattr(report, _ATTRIBUTE, to_wire(raised) if raised and self._is_worker else raised)
 
-    def describe(self, exc: BaseException, fixtures: frozenset[str] = frozenset()) -> Raised | None:
+    def describe(self, exc: BaseException) -> Raised | None:
         """The exception as a record; None when our own reading of it fails (the report's text remains)."""
+        if type(exc).__module__ in _OF_DOCTEST:  # the report has the example, which no frame shows
+            return None
         self._is_used = True
         try:
-            return describe_any(exc, self._project, fixtures, self._comparisons)
+            return describe(exc, self._project, self._comparisons)
         except KeyboardInterrupt:
             raise
         except BaseException:  # an exception of the program's objects must not end the run
             return None
 
 
-def _fixtures_of(item: pytest.Item) -> frozenset[str]:
-    """The fixtures a test asked for; parameters of ``parametrize`` are values, not fixtures."""
-    names = getattr(item, "fixturenames", ())
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return frozenset(names) - frozenset(parameters)
-
-
 def exception_of(report: Any) -> Raised | None:
     """The exception behind a report, taken off it so that no other plugin meets it; None if it has none."""
     sent = vars(report).pop(_ATTRIBUTE, None)
-    return from_wire(sent) if isinstance(sent, dict) else sent
+    return from_wire(sent) if isinstance(sent, str) else sent
 
 
 def collected(items: Sequence[pytest.Item]) -> tuple[int, str]:

@@ -73,7 +73,7 @@ class Recorder:
         self.session: pytest.Session | None = None
         self.reports: list[tuple[Any, Any]] = []
         self.failures: list[Failure] = []
-        self.warnings: list[tuple[str, str, str, int, str]] = []
+        self.warnings: list[tuple[str, str, str, int]] = []
         self.collected: tuple[int, str] = (0, "")
         self.chosen: list[str] = []
         self.deselected = 0
@@ -176,14 +176,13 @@ class Recorder:
         phase: Phase = "collect" if is_loading else "session"
         self.failures.append(Failure(nodeid="", phase=phase, message=message, raised=raised))
 
-    def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
         # Only these are read, and there may be thousands.
         category, message = warning_message.category.__name__, str(warning_message.message)
         if len(self.warnings) < _MAX_WARNINGS and (
             category.startswith(("PytestUnraisable", "PytestUnhandled")) or "never awaited" in message
         ):
-            place = str(warning_message.filename), warning_message.lineno
-            self.warnings.append((category, message, *place, nodeid))
+            self.warnings.append((category, message, str(warning_message.filename), warning_message.lineno))
 
     # The outermost wrapper: what others do to the exit status, or raise, is known then.
 
