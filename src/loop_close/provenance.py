@@ -1,4 +1,4 @@
-"""What made this run: the runner's environment, interpreter, CI run, commit and agent."""
+"""What made this run: the runner's environment, interpreter, CI run and commit; and the agent in whose shell it is."""
 
 from __future__ import annotations
 
