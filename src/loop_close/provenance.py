@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from loop_close.model import Provenance
 
 
@@ -111,17 +115,20 @@ def ci_system(setting: str, environ: Mapping[str, str]) -> str:
 def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
     """What is known of this process's run before its tests are."""
     from loop_close.model import Provenance
-    from loop_close.tree import commit_at_head
+    from loop_close.tree import TreeError, git
 
     runner, environment = runner_of(environ)
     _, run_id, commit, _ = _ci_of(environ)
+    if not commit:
+        with contextlib.suppress(TreeError):
+            commit = git(root, "rev-parse", "--verify", "HEAD").decode("ascii", "replace").strip()
     return Provenance(
         runner=runner,
         environment=environment,
         interpreter=interpreter(),
         platform=sys.platform,
         run_id=run_id,
-        commit=commit or commit_at_head(root),
+        commit=commit,
     )
 
 
@@ -130,3 +137,19 @@ def digest_of(nodeids: Iterable[str]) -> str:
     from loop_close.text import digest
 
     return digest("\n".join(sorted(nodeids)))
+
+
+#: The group of entry points by which installed packages extend loop-close.
+GROUP = "loop_close"
+
+
+def packages(is_left_out: Callable[[str], bool] = lambda name: False) -> Iterator[EntryPoint]:
+    """The entry points of installed packages in the order of their names; none if pytest loads none.
+
+    :param is_left_out: whether to leave out an entry point, by its name.
+    """
+    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        return
+    from importlib.metadata import entry_points  # late: it takes a while to load
+
+    yield from (entry for entry in sorted(entry_points(group=GROUP)) if not is_left_out(entry.name))

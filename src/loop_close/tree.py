@@ -158,11 +158,6 @@ def remove_stale_bytecode(root: Path, tree: Tree) -> None:
                     os.unlink(entry.path)
 
 
-def is_fixed(path: str) -> bool:
-    """Whether no pattern of ``outputs`` matches the file: it is Python, of the tests, or loaded by itself."""
-    return path.endswith(PYTHON) or is_loaded(path) or is_test_file(path)
-
-
 def is_loaded(path: str) -> bool:
     """Whether Python or pytest loads the file by itself."""
     return _IS_LOADED.search(path) is not None
@@ -240,12 +235,7 @@ class _Look:
         if found is None:
             above, _, name = path.rpartition("/")
             found, place = self._counted_in(above), self._root + path
-            if (
-                name in _HIDDEN
-                or name in ("", ".", "..")
-                or os.path.islink(place)
-                or not os.path.isdir(place)
-            ):
+            if name in {*_HIDDEN, "", ".", ".."} or os.path.islink(place) or not os.path.isdir(place):
                 found = "none"
             elif found == "all" and (name in _INSTALLED or path in self._environments):
                 found = "tracked"
@@ -258,9 +248,8 @@ class _Look:
         """Whether a file that is not Python is written by tools, by us, or by the tests."""
         if _WRITTEN.fullmatch(name) or path in _WRITTEN_IN_ROOT:
             return True
-        is_built = not is_tracked and ".egg-info/" in path  # each build writes it
-        is_output = not is_tracked and self._is_output(path)
-        return (path in self._ours or is_built or is_output) and not is_fixed(path)
+        is_ours = path in self._ours or (not is_tracked and self._is_output(path))
+        return is_ours and not (is_loaded(path) or is_test_file(path))
 
     def _is_output(self, path: str) -> bool:
         return any(fnmatchcase(path, each) for each in self._outputs)
@@ -377,13 +366,6 @@ def git(root: Path, *words: str) -> bytes:
     except (OSError, ValueError):
         return b""
     return b"" if done.returncode else done.stdout
-
-
-def commit_at_head(root: Path) -> str:
-    """The commit that is checked out; empty if unknown."""
-    with contextlib.suppress(TreeError):
-        return git(root, "rev-parse", "--verify", "HEAD").decode("ascii", "replace").strip()
-    return ""
 
 
 def _walk(top: Path) -> dict[str, bool]:
