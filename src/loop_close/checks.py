@@ -41,11 +41,8 @@ _CONFIGURED = {
     "setup.cfg": b"[tool:pytest]",
 }
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
-#: Where distributions are installed below the prefix of an interpreter.
-_SITES = (
-    *("lib*/python3*/*-packages", "lib*/pypy3*/*-packages", "lib*/*-packages", "Lib/*-packages"),
-    "local/lib/python3*/*-packages",
-)
+#: What is where distributions are installed, below the prefix of an interpreter.
+_SITES = ("lib*/py*/*-packages/*", "[Ll]ib*/*-packages/*", "local/lib/py*/*-packages/*")
 # Of pyvenv.cfg: where the interpreter is from.
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.M)
 
@@ -144,21 +141,12 @@ def environment_of(programs: Iterable[str]) -> str:
             status = os.stat(real)
             known.append(f"{status.st_size} {status.st_mtime_ns}")
         prefixes = [
-            Path(program).parent.parent,
-            Path(real).parent.parent,
-            Path(os.path.expanduser("~"), ".local"),
+            *(Path(each).parent.parent for each in (program, real)),
+            Path(os.path.expanduser("~/.local")),
         ]
         with contextlib.suppress(OSError):
             known.append((prefixes[0] / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))
             prefixes += [Path(home).parent for home in _HOME.findall(known[-1])]
-        sites = [str(site) for prefix in prefixes for pattern in _SITES for site in prefix.glob(pattern)]
-        for site in sorted({*sites}):
-            known += [site, *(name for name in _names(site) if name.endswith(_INSTALLED))]
+        found = {str(each) for prefix in prefixes for pattern in _SITES for each in prefix.glob(pattern)}
+        known += sorted(each for each in found if each.endswith(_INSTALLED))
     return content_digest("\n".join(known).encode("utf-8", "surrogateescape"))
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

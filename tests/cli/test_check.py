@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from loop_close import gate, worker
+from loop_close import baseline, gate, worker
 from loop_close.provenance import AGENT_VARIABLES
 from loop_close.store import Store
 
@@ -198,6 +198,13 @@ def test_each_check_counts_and_a_failure_that_is_only_printed_is_one(project: Pr
     with Store.open(project.root / ".loop-close" / "history.sqlite3", readonly=True) as store:
         edits = [(run.check, run.edits.kind) for run in store.runs(2)]
     assert edits == [("tests", "effective"), ("lint", "none")]
+
+
+def test_a_check_that_runs_no_tests_is_not_asked_for_the_old_ones(project: Project) -> None:
+    settings(project, 'checks = { version = "python -V", tests = "pytest" }')
+    baseline.hold(project.root)
+    project.write("tests/test_calc.py", f"{TEST}\n")
+    assert project.check()[0] == 0
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="calls are seen from Python 3.12 on")
