@@ -194,11 +194,11 @@ def _owner(obj: Any) -> str:
 
 
 def unwrapped(exc: BaseException) -> BaseException:
-    """The error that pytest wrapped while it imported a test module or a conftest."""
-    name, cause = type(exc).__name__, exc.__cause__
-    if name == "ConftestImportFailure":
-        given = getattr(exc, "cause", None)  # new in pytest 8.1
-        return given if isinstance(given, BaseException) else cause or exc
-    # Two test modules of one name, or pytest.skip for a whole module: there pytest's words are the explanation.
-    is_explained = cause is None or type(cause).__name__ in ("ImportPathMismatchError", "Skipped")
-    return exc if is_explained or name != "CollectError" or cause is None else cause
+    """The error that pytest wrapped while it imported a test module or a conftest.
+
+    Of two test modules of one name, or of pytest.skip for a whole module, pytest's own words are the explanation.
+    """
+    is_wrapper = type(exc).__name__ in ("ConftestImportFailure", "CollectError")
+    inner = getattr(exc, "cause", exc.__cause__) if is_wrapper else None  # the attribute is new in pytest 8.1
+    is_explained = type(inner).__name__ in ("ImportPathMismatchError", "Skipped")
+    return inner if isinstance(inner, BaseException) and not is_explained else exc

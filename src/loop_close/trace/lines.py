@@ -42,8 +42,8 @@ _CLOCK = perf_counter if sys.platform == "win32" else thread_time
 class TakenError(RuntimeError):
     """The program took the tool id that we use."""
 
-    def __init__(self) -> None:
-        super().__init__("the program took over our tool id of sys.monitoring")
+    def __str__(self) -> str:
+        return "the program took over our tool id of sys.monitoring"
 
 
 class LineTracker:
