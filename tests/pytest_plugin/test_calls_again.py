@@ -7,10 +7,10 @@ pytestmark = needs_monitoring
 
 # No test is tracked for what it may cost.
 NO_BUDGET = """
-from loop_close.trace import budget
+from loop_close.trace import session
 from loop_close.pytest_plugin import calls
 
-budget.SHARE = budget.SHARE_AFTER_FAILURE = budget.ALLOWANCE = 0
+session.SHARE = session.SHARE_AFTER_FAILURE = session.ALLOWANCE = 0
 calls.LIMIT = {limit}
 """
 SHOP = {

@@ -2,8 +2,8 @@ from itertools import pairwise
 
 import pytest
 
-from loop_close.trace import budget
-from loop_close.trace.budget import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget
+from loop_close.trace import session
+from loop_close.trace.session import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget
 
 
 class Spending(Budget):
@@ -17,7 +17,7 @@ class Spending(Budget):
 def now(monkeypatch):
     """The CPU seconds of the process, as a list of one."""
     seconds = [1.0]
-    monkeypatch.setattr(budget, "_CPU", lambda: seconds[0])
+    monkeypatch.setattr(session, "_CPU", lambda: seconds[0])
     return seconds
 
 

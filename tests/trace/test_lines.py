@@ -3,7 +3,6 @@ from unittest.util import safe_repr
 
 import pytest
 
-from loop_close.trace.budget import Budget
 from loop_close.trace.code import Ownership
 from loop_close.trace.lines import FREE_IDS, LineTracker
 
@@ -130,7 +129,7 @@ def test_repr_for_a_failure_message_is_not_of_the_test(made, ran):
 
 
 def another():
-    return LineTracker(Ownership("/project"), Budget())
+    return LineTracker(Ownership("/project"), lambda seconds: None)
 
 
 def test_python_is_left_as_it_was(tracker, made, ran):

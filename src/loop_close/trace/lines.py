@@ -9,7 +9,6 @@ from time import perf_counter, thread_time
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from loop_close.trace.budget import Budget
 from loop_close.trace.code import Ownership, Place, codes_in, lines_of
 
 #: What ran between two points: a mask of lines by the function. A function is known by the ``id`` of its first code
@@ -52,7 +51,7 @@ class LineTracker:
     A loop costs only once. ``sys.monitoring.restart_events`` would arm all functions for all tools, coverage.py and
     debuggers among them. While :attr:`is_on` is false nothing is armed again.
 
-    :param budget: gets the CPU time that it takes.
+    :param spend: gets the CPU seconds that it takes.
     :ivar functions: the first code object of each function, by its ``id``. Functions with the same file, first line
         and qualified name are one function, such as those of a module that tests reload.
     :ivar modules: files whose modules ran.
@@ -61,14 +60,14 @@ class LineTracker:
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     """
 
-    def __init__(self, ownership: Ownership, budget: Budget) -> None:
+    def __init__(self, ownership: Ownership, spend: Callable[[float], None]) -> None:
         self.functions: dict[int, CodeType] = {}
         self.modules: set[str] = set()
         self.outside: set[int] = set()
         self.is_on = True
         self.fault = ""
         self._ownership = ownership
-        self._budget = budget
+        self._spend = spend
         self._monitoring: Any = None
         self._tool = -1
         self._name = f"loop-close {id(self):x}"
@@ -218,7 +217,7 @@ class LineTracker:
         del self._hits[mark : mark + len(hits)]  # not to the end: other threads may have added more
         ran = self._masks(hits)
         self._arm()
-        self._budget.spend(_CLOCK() - start)
+        self._spend(_CLOCK() - start)
         return ran
 
     def _masks(self, hits: Iterable[tuple[CodeType, int]]) -> Ran:
