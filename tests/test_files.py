@@ -4,7 +4,8 @@ import stat
 import pytest
 
 from loop_close import files
-from loop_close.files import SIGNATURE, UnusablePathError
+from loop_close.files import SIGNATURE, Targets, UnusablePathError
+from loop_close.settings import Settings
 
 SIGNED = f"# 1 test fails: x\n\n{SIGNATURE}\n"
 RUNNING = "# Tests are running\n\nThis file is rewritten when the run ends.\n"
@@ -54,7 +55,7 @@ def test_a_prompt_is_finished_when_its_run_is(tmp_path, text, expected):
 def test_a_prompt_is_written_with_a_signature_that_readers_are_spared(tmp_path):
     path = tmp_path / "prompt.md"
     for text in ("# 1 test fails\n", "# The tests pass: 3 passed\n"):
-        files.write_prompt(path, text)
+        Targets(tmp_path, path, None, None, Settings()).write_prompt(text)
         assert path.read_text() == f"{text}\n{SIGNATURE}\n"
         assert files.is_finished(path)
         assert files.without_signature(path.read_text()) == text

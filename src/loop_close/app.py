@@ -413,8 +413,8 @@ def write_report(
     document = report_document(report, text) if full or targets.json is not None else {}
     if full and not _try(lambda: files.write(root / files.REPORT, dump(document)), files.REPORT, problems):
         text = document["next_prompt"] = compose(report, sections, budget=budget)
-    if targets.json is not None:
-        _try(lambda: targets.write_json(dump({**document, **(inputs or {})})), targets.json.name, problems)
+    if (path := targets.json) is not None:
+        _try(lambda: targets.write(path, dump({**document, **(inputs or {})})), path.name, problems)
     is_written = _try(lambda: targets.write_prompt(text), targets.prompt.name, problems)
     shown = text if not is_written and report.verdict != "green" else ""
     return SaveResult(report=report, prompt=text, shown=shown, problems=tuple(problems))

@@ -18,6 +18,8 @@ REPORT = f"{STATE_FOLDER}/report.json"
 #: The stat cache of the tree.
 TREE_CACHE = f"{STATE_FOLDER}/tree"
 FAILED = f"{STATE_FOLDER}/failed.txt"
+#: The variable of the environment that holds the URL of a shared history.
+URL_VARIABLE = "LOOP_CLOSE_HISTORY"
 RUNNING = "# Tests are running"
 FAULT = "# loop-close could not read this run"
 #: The last line of every prompt that we write. A file is replaced only if it is empty or ends so.
@@ -56,17 +58,6 @@ def check_writable(path: Path, others: tuple[str, ...] = ()) -> None:
         raise UnusablePathError(
             f"{path} exists and was not written by loop-close; remove it or name another file"
         )
-
-
-def path_of_setting(root: Path, key: str, value: str) -> Path:
-    """Where a path in the project's settings leads: below its root, if no symbolic link leads out of it.
-
-    :raises UnusablePathError: when it is written to lead out of the root.
-    """
-    path = Path(os.path.normpath(root / value))
-    if not path.is_relative_to(root):
-        raise UnusablePathError(f"[tool.loop-close] {key} must be a path below the root, not {value!r}")
-    return path
 
 
 def check_inside(root: Path, path: Path) -> Path:
@@ -112,14 +103,6 @@ def _ends(path: Path) -> tuple[str, str]:
 def without_signature(text: str) -> str:
     """The text of a prompt, for readers who have no use for our mark."""
     return text.removesuffix(f"\n{SIGNATURE}\n")
-
-
-def write_prompt(path: Path, text: str) -> None:
-    """Replace the prompt by ``text``, signed so that the next run may replace it.
-
-    :raises OSError: when it cannot be written; the old file is then untouched.
-    """
-    write(path, [text, f"\n{SIGNATURE}\n"])
 
 
 def write(path: Path, pieces: Iterable[str], *, is_private: bool = False) -> None:
@@ -298,46 +281,38 @@ class Targets(NamedTuple):
         former = self.contents()
         with contextlib.suppress(OSError, UnusablePathError):
             self.write_prompt(RUNNING_TEXT)
-        if self.json in former:
+        if self.json is not None and self.json in former:
             with contextlib.suppress(OSError):
-                self.json.unlink(missing_ok=True)
+                self.json.unlink()
         return former
 
     def contents(self) -> dict[Path, bytes]:
         """What the prompt and the JSON report hold, as far as they are there and ours."""
         found: dict[Path, bytes] = {}
-        for path in (self.prompt, self.json):
+        for path in filter(None, (self.prompt, self.json)):
             with contextlib.suppress(OSError, UnusablePathError):
                 self._check(path)
-                if path is not None and path.exists():
-                    found[path] = path.read_bytes()
+                found[path] = path.read_bytes()
         return found
 
     def write_prompt(self, text: str) -> None:
-        """Replace the prompt.
+        """Replace the prompt, signed so that the next run may replace it; as :meth:`write`."""
+        self.write(self.prompt, [text, f"\n{SIGNATURE}\n"])
+
+    def write(self, path: Path, pieces: Iterable[str]) -> None:
+        """Replace the prompt or the JSON report.
 
         :raises UnusablePathError: when its path cannot be written, or holds what we did not write.
         :raises OSError: when writing fails; the old file is then untouched.
         """
-        self._check(self.prompt)
-        write_prompt(self.prompt, text)
+        self._check(path)
+        write(path, pieces)
 
-    def write_json(self, pieces: Iterable[str]) -> None:
-        """Replace the JSON report, if one is wanted.
-
-        :raises UnusablePathError: when its path cannot be written, or holds what we did not write.
-        :raises OSError: when writing fails; the old file is then untouched.
-        """
-        if self.json is not None:
-            self._check(self.json)
-            write(self.json, pieces)
-
-    def _check(self, path: Path | None) -> None:
-        if path is not None:
-            try:
-                check_writable(check_inside(self.root, path))
-            except UnusablePathError as error:  # by the name that the user knows
-                raise UnusablePathError(str(error).replace(f"{self.root}{os.sep}", "", 1)) from error
+    def _check(self, path: Path) -> None:
+        try:
+            check_writable(check_inside(self.root, path))
+        except UnusablePathError as error:  # by the name that the user knows
+            raise UnusablePathError(str(error).replace(f"{self.root}{os.sep}", "", 1)) from error
 
 
 def targets_of(root: Path, settings: Settings, given: Mapping[str, Path], url: str = "") -> Targets:
@@ -350,34 +325,21 @@ def targets_of(root: Path, settings: Settings, given: Mapping[str, Path], url: s
     """
 
     def path(key: str, value: str) -> Path:
-        if key in given:  # without the .. that leads out of the root, which no link does
-            return Path(os.path.normpath(given[key]))
-        return path_of_setting(root, key, value)
+        found = Path(os.path.normpath(given.get(key, root / value)))  # no link leads out of the root by ..
+        if key not in given and not found.is_relative_to(root):
+            raise UnusablePathError(f"[tool.loop-close] {key} must be a path below the root, not {value!r}")
+        return found
 
     prompt = path("file", settings.file)
     report = path("json", settings.json) if settings.json else None
-    history = path("history", local_history(settings)) if settings.history != OFF else None
+    local = (
+        DEFAULT_HISTORY if is_url(settings.history) else settings.history
+    )  # beside a URL, in its usual place
+    history = path("history", local) if local != OFF else None
     if report is not None and os.path.realpath(prompt) == os.path.realpath(report):
         raise UnusablePathError(f"{prompt} cannot be both the prompt and the JSON report")
-    shared = url or shared_history(settings) if history is not None else ""
-    return Targets(root, prompt, report, history, settings, shared)
-
-
-#: The variable of the environment that holds the URL of a shared history.
-URL_VARIABLE = "LOOP_CLOSE_HISTORY"
-
-
-def local_history(settings: Settings) -> str:
-    """Where the history of this machine lies: beside a URL, in its usual place."""
-    return DEFAULT_HISTORY if is_url(settings.history) else settings.history
-
-
-def shared_history(settings: Settings) -> str:
-    """The URL of the shared history, by the environment or the settings; empty for none."""
-    by_environment = os.environ.get(URL_VARIABLE, "")
-    if is_url(by_environment):
-        return by_environment
-    return settings.history if is_url(settings.history) else ""
+    urls = (url, os.environ.get(URL_VARIABLE, ""), settings.history) if history is not None else ()
+    return Targets(root, prompt, report, history, settings, next(filter(is_url, urls), ""))
 
 
 def shows_failing_tests(former: Mapping[Path, bytes], targets: Targets) -> bool:
