@@ -36,8 +36,6 @@ PARTIAL = re.compile(
 )
 #: The message of pytest-xdist (xdist/report.py) where the order or the ids of tests differ between workers.
 COLLECTIONS_DIFFER = re.compile(r"Different tests were collected between ")
-# unittest's message for an exception that was not raised, with or without a message of the test.
-_NOT_RAISED = re.compile(r"\A(?:\w[\w.]*|\(<class [^\n]{1,300}\)) not raised(?: by |$|\n| :)")
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
@@ -48,15 +46,6 @@ def is_a(raised: Raised | None, *names: str) -> bool:
 def is_assertion(raised: Raised | None) -> bool:
     """Whether a test failed by an assertion: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
     return _is_of_pytest(raised) or is_a(raised, "AssertionError")
-
-
-def is_about_no_exception(raised: Raised | None) -> bool:
-    """Whether an expected exception was not raised; then no values were compared."""
-    if raised is None or not is_assertion(raised):
-        return False
-    if _is_of_pytest(raised):
-        return raised.message.startswith("DID NOT RAISE")
-    return _NOT_RAISED.search(raised.message) is not None
 
 
 def _is_of_pytest(raised: Raised | None) -> bool:
