@@ -245,4 +245,4 @@ def _result(name: str, run: Observation, own: Report, causes: Sequence[RootCause
     """The result of one source, with the ids of the root causes over all sources that it shows."""
     shown = {_same(e.failure) for cause in own.causes for e in cause.evidence if e.failure is not None}
     ids = [c.id for c in causes if any(e.failure and _same(e.failure) in shown for e in c.evidence)]
-    return SourceResult(source=name, verdict=own.verdict, observation=run, causes=tuple(ids))
+    return SourceResult(verdict=own.verdict, observation=replace(run, source=name), causes=tuple(ids))

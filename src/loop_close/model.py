@@ -281,14 +281,18 @@ class RootCause(Record, frozen=True, kw_only=True):
 class SourceResult(Record, frozen=True, kw_only=True):
     """The result of one of several sources.
 
-    :ivar observation: the observed result of its run.
+    :ivar observation: the observed result of its run, which has the name of the source.
     :ivar causes: the ids of its root causes.
     """
 
-    source: str
     verdict: Verdict
-    observation: Observation = Observation()
+    observation: Observation
     causes: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The name of the source."""
+        return self.observation.source
 
 
 class OtherAttempt(Record, frozen=True, kw_only=True):

@@ -136,10 +136,9 @@ def test_passing_tests_that_run_the_place_are_named():
 
 def test_of_several_sources_where_it_fails_and_where_it_passes():
     cause = cause_of(WRONG)
-    red = SourceResult(source="py311", verdict="red", causes=(cause.id,))
-    green = SourceResult(
-        source="py312", verdict="green", observation=Observation(outcomes={WRONG.nodeid: "passed"})
-    )
+    red = SourceResult(verdict="red", observation=Observation(source="py311"), causes=(cause.id,))
+    seen = Observation(source="py312", outcomes={WRONG.nodeid: "passed"})
+    green = SourceResult(verdict="green", observation=seen)
     assert block(WRONG, sources=[red, green])[0] == "Fails on `py311`; passes on `py312`."
 
 
