@@ -303,7 +303,7 @@ DEFAULT_DETECTORS: tuple[Detector, ...] = (
     ),
     Detector(
         id="unhandled-async",
-        label="unhandled error",
+        label="asynchronous fault",
         priority=100,
         description="task exceptions never retrieved, coroutines never awaited, exceptions in threads and finalizers",
         hint="It failed where no test could see it: in a task, a thread, a finalizer or a coroutine not awaited.",

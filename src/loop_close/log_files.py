@@ -50,10 +50,6 @@ class Tail:
         """What is kept."""
         return decoded(bytes(self._data[-self._limit :]))
 
-    def is_mid_line(self) -> bool:
-        """Whether the stream has not ended its last line."""
-        return bool(self._data) and not self._data.endswith(b"\n")
-
 
 def end_of(file: BinaryIO) -> str:
     """The end of a file or a pipe, as much of it as is read."""

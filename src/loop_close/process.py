@@ -27,18 +27,6 @@ def birth_of(pid: int) -> str:
     return ""
 
 
-def is_alive(pid: int, birth: str) -> bool:
-    """Whether the process of that number and birth runs on this machine; when in doubt, it does."""
-    now = birth_of(pid)
-    if birth and now:
-        return birth == now
-    try:
-        os.kill(pid, 0) if os.name == "posix" else None
-    except OSError as error:  # of another kind for another user's process
-        return not isinstance(error, ProcessLookupError)
-    return True
-
-
 def host() -> str:
     """The machine's name: numbers of processes mean nothing on another one."""
     import platform  # late: it takes 3 ms to load

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loop_close.settings import AUTO, GITHUB, GITLAB, OFF
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from loop_close.model import Provenance
 
 
@@ -137,19 +134,3 @@ def digest_of(nodeids: Iterable[str]) -> str:
     from loop_close.text import digest
 
     return digest("\n".join(sorted(nodeids)))
-
-
-#: The group of entry points by which installed packages extend loop-close.
-GROUP = "loop_close"
-
-
-def packages(is_left_out: Callable[[str], bool] = lambda name: False) -> Iterator[EntryPoint]:
-    """The entry points of installed packages in the order of their names; none if pytest loads none.
-
-    :param is_left_out: whether to leave out an entry point, by its name.
-    """
-    if os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-        return
-    from importlib.metadata import entry_points  # late: it takes a while to load
-
-    yield from (entry for entry in sorted(entry_points(group=GROUP)) if not is_left_out(entry.name))

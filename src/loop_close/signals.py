@@ -38,12 +38,8 @@ class _View(NamedTuple):
 _Seen = dict[tuple[str, str], dict[int, FailureRecord]]
 
 
-class _Found(NamedTuple):
-    """What a rule found: the numbers of runs, the tests and one clause."""
-
-    runs: Iterable[int]
-    tests: Iterable[str]
-    explanation: str
+#: What a rule found: the numbers of runs, the tests, and one clause.
+_Found = tuple[Iterable[int], Iterable[str], str]
 
 
 def signals(loop: Loop, runs: Sequence[Run], objections: Sequence[Objection] = ()) -> tuple[Signal, ...]:
@@ -63,13 +59,13 @@ def signals(loop: Loop, runs: Sequence[Run], objections: Sequence[Objection] = (
     return tuple(
         Signal(
             kind=kind,
-            runs=tuple(sorted(set(found.runs))),
-            tests=tuple(sorted(set(found.tests))[:_MAX_TESTS]),
-            explanation=found.explanation,
+            runs=tuple(sorted(set(numbers))),
+            tests=tuple(sorted(set(tests))[:_MAX_TESTS]),
+            explanation=explanation,
         )
         for kind, rule in _RULES.items()
         if is_held or kind in _ALWAYS
-        for found in rule(view)
+        for numbers, tests, explanation in rule(view)
     )
 
 
@@ -82,7 +78,7 @@ def _test_tampering(view: _View) -> Iterator[_Found]:
         )
         said += [f"{number} of the old tests do{'es' * (number == 1)} not pass"] * bool(number)
         said += [f"the old tests did not run: {objection.reason}"] * bool(objection.reason)
-        yield _Found(runs, [each.test for each in objection.tests], "; ".join(said))
+        yield (runs, [each.test for each in objection.tests], "; ".join(said))
 
 
 def _oscillation(view: _View) -> Iterator[_Found]:
@@ -95,7 +91,7 @@ def _oscillation(view: _View) -> Iterator[_Found]:
             runs = [step.run for step in steps]
             tests = [test for step in steps[1:] for test in (*step.fixed, *step.changed)]
             same = f"{_numbered(runs[-2:])} have the same failures as {_numbered(runs[:2])}"
-            yield _Found(runs, tests, f"{same}: a cycle of {length} attempts")
+            yield (runs, tests, f"{same}: a cycle of {length} attempts")
             return
 
 
@@ -108,7 +104,7 @@ def _repeated_failure(view: _View) -> Iterator[_Found]:
         said = f"the same failure in {_numbered(runs)}, with edits between them"
         if any(moved):
             said = f"still failing in {_numbered(runs)}, {'' if all(moved) else 'some '}with other values"
-        yield _Found(runs, [name for _, name in tests], said)
+        yield (runs, [name for _, name in tests], said)
 
 
 def _similar_failure(view: _View) -> Iterator[_Found]:
@@ -118,7 +114,7 @@ def _similar_failure(view: _View) -> Iterator[_Found]:
         test: found for test, found in seen.items() if len({each.shape for each in found.values()}) > 1
     }
     for runs, tests in _most(several):
-        yield _Found(runs, [name for _, name in tests], f"nearly the same message in {_numbered(runs)}")
+        yield (runs, [name for _, name in tests], f"nearly the same message in {_numbered(runs)}")
 
 
 def _seen(view: _View, is_same: Callable[[FailureRecord, FailureRecord], bool]) -> _Seen:
@@ -150,7 +146,7 @@ def _whack_a_mole(view: _View) -> Iterator[_Found]:
         runs, failing = [step.run for step in moles], [str(step.failing) for step in moles]
         tests = (test for step, each in zip(moles, broken, strict=True) for test in (*step.fixed, *each))
         text = f"in each of {_numbered(runs)} tests were fixed and tests were broken"
-        yield _Found(runs, tests, f"{text}; failing after them: {', '.join(failing)}")
+        yield (runs, tests, f"{text}; failing after them: {', '.join(failing)}")
 
 
 def _regression(view: _View) -> Iterator[_Found]:
@@ -158,7 +154,7 @@ def _regression(view: _View) -> Iterator[_Found]:
     last = view.steps[-1]
     broken = set(last.broken) - set(last.found)
     if last.is_attempt and broken:
-        yield _Found(
+        yield (
             [last.run],
             broken,
             f"passed before and {'fails' if len(broken) == 1 else 'fail'} since run {last.run}",
@@ -168,15 +164,13 @@ def _regression(view: _View) -> Iterator[_Found]:
 def _no_edit(view: _View) -> Iterator[_Found]:
     runs = _unedited(view, ("none",))
     if len(runs) >= _REPEATS:
-        yield _Found(runs, (), f"no project file changed between {_numbered(runs)}")
+        yield (runs, (), f"no project file changed between {_numbered(runs)}")
 
 
 def _no_effective_edit(view: _View) -> Iterator[_Found]:
     runs = _unedited(view, ("none", "ineffective"))
     if len(runs) >= _REPEATS and len(runs) > len(_unedited(view, ("none",))):
-        yield _Found(
-            runs, (), f"only comments, formatting, docstrings or prose changed between {_numbered(runs)}"
-        )
+        yield (runs, (), f"only comments, formatting, docstrings or prose changed between {_numbered(runs)}")
 
 
 def _unedited(view: _View, kinds: tuple[str, ...]) -> list[int]:
@@ -193,7 +187,7 @@ def _flaky(view: _View) -> Iterator[_Found]:
     runs = [step.run for step in view.steps if step.flipped]
     if view.loop.flaky:
         where = f"; last changed in run {runs[-1]}" if runs else ""
-        yield _Found(runs, view.loop.flaky, f"passed and failed on the same code{where}; counted neither way")
+        yield (runs, view.loop.flaky, f"passed and failed on the same code{where}; counted neither way")
 
 
 def _infrastructure(view: _View) -> Iterator[_Found]:
@@ -207,7 +201,7 @@ def _infrastructure(view: _View) -> Iterator[_Found]:
     runs = [number for number, tests in found.items() if tests]
     if runs and runs[-1] >= steps[-1].run:
         text = f"failures of the network, the disk, the memory or a worker in {_numbered(runs)}; counted neither way"
-        yield _Found(runs, (test for tests in found.values() for test in tests), text)
+        yield (runs, (test for tests in found.values() for test in tests), text)
 
 
 def _numbered(runs: Sequence[int]) -> str:

@@ -9,10 +9,10 @@ import pytest
 
 from loop_close.cli import Streams, main
 from loop_close.cli.install import added
-from loop_close.hosts import all_hosts, host_named
+from loop_close.hosts import HOSTS, host_named
 
-JSON_HOSTS = [host.name for host in all_hosts() if not host.config.script]
-NAMES = [host.name for host in all_hosts()]
+JSON_HOSTS = [host.name for host in HOSTS if not host.config.script]
+NAMES = [host.name for host in HOSTS]
 SETTINGS = '{\n  "model": "opus"\n}\n'
 
 

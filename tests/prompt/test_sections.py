@@ -218,7 +218,7 @@ def test_other_findings():
     empty = verdict(origin("sum_up", is_empty=True))
     report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
     assert rendered("other-findings", report) == [
-        "- 1 unhandled error: `coroutine 'f' was never awaited` at `src/a.py:3`",
+        "- 1 asynchronous fault: `coroutine 'f' was never awaited` at `src/a.py:3`",
         f"- 1 empty function: `sum_up` at `{SRC}:8`",
     ]
     assert rendered("other-findings", replace(report, causes=()))[2] == (
@@ -233,7 +233,7 @@ def test_equal_warnings_are_shown_once():
     thread = Warned(category="PytestUnhandledThreadExceptionWarning", message="in Thread-1")
     report = report_of(observed(failure(raised()), warnings=(*warnings, thread)))
     assert rendered("other-findings", report) == [
-        "- 3 unhandled errors: `in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`"
+        "- 3 asynchronous faults: `in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`"
     ]
 
 

@@ -3,7 +3,7 @@
 from calls_harness import needs_monitoring
 
 FILES = {
-    "code/pyproject.toml": "[project]\nname = 'shop'\n",
+    "code/.git/HEAD": "ref: refs/heads/main\n",
     "code/src/shop/__init__.py": "",
     "code/src/shop/cost.py": """
         def rate(kind):

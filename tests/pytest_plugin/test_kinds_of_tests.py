@@ -90,7 +90,7 @@ FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
 def test_coroutine_never_awaited_is_told_on_a_green_run(run):
     done = run({"test_a.py": FORGOTTEN}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
-    assert done.says("- 1 warning: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
+    assert done.says("- 1 asynchronous fault: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
     assert done.report["verdict"] == "green"
 
 
@@ -107,7 +107,7 @@ def test_a():
 def test_exception_in_a_thread_is_told_on_a_green_run(run):
     done = run({"test_a.py": THREAD}, own_process=True)
     assert done.title == "# The tests pass: 1 passed"
-    assert done.says("1 unhandled exception outside of a test", "in the thread")
+    assert done.says("1 asynchronous fault: ", "in the thread")
 
 
 @pytest.mark.slow

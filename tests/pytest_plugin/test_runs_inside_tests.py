@@ -55,3 +55,11 @@ def test_a_run_inside_of_a_test_prints_nothing_behind_the_outer_one(tmp_path):
     done = outer(tmp_path, WRONG, "-p", "no:asyncio")
     assert done.returncode == 0, done.stdout
     assert "loop-close" not in done.stdout + done.stderr
+
+
+def test_a_pytest_that_a_test_in_a_worker_starts_is_no_worker(tmp_path):
+    (tmp_path / "test_a.py").write_text("def test_a(): assert 1 == 2\n")
+    variables = {**os.environ, "PYTEST_XDIST_WORKER": "gw0", "PYTEST_XDIST_WORKER_COUNT": "2"}
+    command = [sys.executable, "-m", "pytest", "--loop-close", "--loop-close-history=off"]
+    subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True)
+    assert (tmp_path / "nextprompt.md").read_text().startswith("# 1 test fails")

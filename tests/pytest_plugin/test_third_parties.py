@@ -59,9 +59,9 @@ def test_detector_of_a_plugin_takes_part(run):
         ("raise SystemExit(9)", "detector 'house-rule' raised SystemExit"),
         ("return 5", "detector 'house-rule' raised TypeError"),
         ("yield Evidence(kind='x')", "detector 'house-rule' raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', line=None)", "raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', file=5)", "raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised TypeError"),
+        ("yield Evidence(kind='x', snippet='y', line=None)", "raised ValidationError: Expected"),
+        ("yield Evidence(kind='x', snippet='y', file=5)", "raised ValidationError: Expected"),
+        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised ValidationError: Expected"),
         ("raise ValueError('# EVIL ``` <!--')", "EVIL"),
     ],
 )

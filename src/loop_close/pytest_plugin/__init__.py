@@ -105,7 +105,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         # The next pytest of the command may run in this process as well.
         early_config.add_cleanup(lambda: os.environ.update({VARIABLE: folder}))
         if not looks(options):
-            if "PYTEST_XDIST_WORKER" not in os.environ:
+            if not is_worker(options):
                 early_config.stash[BEGUN] = _begun(folder)
             options.loop_close = True
     if is_wanted(options):
@@ -113,6 +113,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         from loop_close.pytest_plugin.session import start
 
         start(early_config)
+
+
+def is_worker(options: Any) -> bool:
+    """Whether this pytest is a worker of xdist, before its configuration says so.
+
+    A worker has the variable, as has each program that a test in it starts, and the options of its controller.
+    """
+    has_workers = getattr(options, "numprocesses", None) or getattr(options, "tx", None)
+    return bool(has_workers) and "PYTEST_XDIST_WORKER" in os.environ
 
 
 def _begun(folder: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 from loop_close.calls import Calls
 from loop_close.files import read_failed
+from loop_close.pytest_plugin import is_worker
 from loop_close.settings import OFF, ON
 from loop_close.trace.counts import decode, encode, merge_calls
 
@@ -38,9 +39,8 @@ def start_monitor(config: pytest.Config, setting: str) -> CallRecorder | CallMer
     :returns: what knows in the end what the tests called.
     """
     options = config.known_args_namespace
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
     has_workers = getattr(options, "numprocesses", None) or getattr(options, "tx", None)
-    if setting == OFF or (has_workers and not is_worker):
+    if setting == OFF or (has_workers and not is_worker(options)):
         return CallMerger()
     try:
         from loop_close.trace.session import Monitor
@@ -239,7 +239,7 @@ def _may_run_again(session: pytest.Session, exitstatus: int) -> bool:
     is_over = int(exitstatus) == pytest.ExitCode.TESTS_FAILED and not (
         session.shouldfail or session.shouldstop
     )
-    is_own = "PYTEST_XDIST_WORKER" not in os.environ and hasattr(os, "fork")
+    is_own = not hasattr(session.config, "workerinput") and hasattr(os, "fork")
     return is_over and is_own and not any(getattr(session.config.option, name, None) for name in _STOPS)
 
 

@@ -13,7 +13,7 @@ import pytest
 from loop_close.capture.exceptions import message_of
 from loop_close.files import Targets
 from loop_close.model import Failure, Phase
-from loop_close.pytest_plugin import BEGUN, RECORDER, VARIABLE
+from loop_close.pytest_plugin import BEGUN, RECORDER, VARIABLE, is_worker
 from loop_close.pytest_plugin.calls import CallMerger, CallRecorder, start_monitor, without_own_frame
 from loop_close.pytest_plugin.command import targets_of
 from loop_close.pytest_plugin.finish import begin, ci_output, finish
@@ -34,12 +34,12 @@ def start(config: pytest.Config) -> None:
 
     :raises pytest.UsageError: for settings or paths that cannot be.
     """
-    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    is_sent = is_worker(config.known_args_namespace)
     targets = targets_of(config)
-    exceptions = ExceptionRecorder(str(config.rootpath), is_worker=is_worker)
+    exceptions = ExceptionRecorder(str(config.rootpath), is_worker=is_sent)
     calls = start_monitor(config, targets.settings.suspects)
     config.pluginmanager.register(exceptions, "loop-close-exceptions")
-    recorder = WorkerRecorder(config, calls) if is_worker else Recorder(config, targets, exceptions, calls)
+    recorder = WorkerRecorder(config, calls) if is_sent else Recorder(config, targets, exceptions, calls)
     config.pluginmanager.register(recorder, RECORDER)
 
 
