@@ -15,6 +15,8 @@ from loop_close.text import fence
 
 #: A function of so many lines is shown whole; of a longer one as many.
 MOST_ROWS = 40
+# With so many lines in all its docstring is shown, too: most functions are longer, so that the median prompt is not.
+_WITH_DOCSTRING = 12
 _MOST_OF_TEST = 8
 #: What the marks in front of a line mean; the second is explained where it is used.
 MARKED, NOT_RUN = ">", "-"
@@ -48,10 +50,10 @@ def _parsed(source: SourceLines) -> _Parsed | None:
 def function_rows(
     source: SourceLines, *, marked: int = 0, ran: Collection[int] = (), most: int = MOST_ROWS, column: int = 0
 ) -> list[str]:
-    """A fenced block of a function, each line with its number: whole up to ``most`` lines.
+    """A fenced block of a function, each line with its number: whole up to ``most`` lines, a docstring if it is short.
 
-    Of a longer one, without the docstring, as many lines around the marked one, and the headers of the blocks that they
-    are in. Each omission is a row that counts its lines.
+    Of a longer one as many lines around the marked one, and the headers of the blocks that they are in. Each omission
+    is a row that counts its lines.
 
     :param marked: the line to mark, 0 for none.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
@@ -60,11 +62,12 @@ def function_rows(
     """
     parsed = _parsed(source) if source.lines else None
     texts = dict(zip(source.numbers, _safe_lines(source), strict=True))
-    kept = lines = [number for number, text in texts.items() if text.strip()]
-    if len(lines) > most:
+    lines = [number for number, text in texts.items() if text.strip()]
+    if len(lines) > _WITH_DOCSTRING:
         docstring = _docstring(parsed)
         lines = [number for number in lines if number not in docstring]
-        kept = _around(texts, lines, max(_begin(parsed, source), lines[0]), marked, most)
+    begin = max(_begin(parsed, source), lines[0]) if lines else 0
+    kept = lines if len(lines) <= most else _around(texts, lines, begin, marked, most)
     skipped = _not_run(parsed, ran) - {marked}
     rows = []
     for before, number in pairwise([source.start - 1, *kept, source.numbers.stop]):
