@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def pytest_loop_close_detectors() -> Sequence[Detector]:
     """Detectors to run beside the built-in ones.
 
-    Called once, after a run that is not clearly green. They run in order of priority, then of id; the order of
+    Called at the end of each run. They run in order of priority, then of id; the order of
     registration does not matter.
     """
     raise NotImplementedError

@@ -1,7 +1,7 @@
 """Records shared by all packages: frozen values, no logic, no I/O.
 
 Paths are relative to the project's root, with forward slashes. Lines count from 1; 0 means "unknown".
-Text from outside is stored as the test run produced it, bounded; :mod:`loop_close.text` makes it safe to show.
+Text from outside is bounded, and may hold credentials still; :mod:`loop_close.prompt` makes it safe to show.
 """
 
 from __future__ import annotations

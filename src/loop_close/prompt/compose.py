@@ -122,7 +122,7 @@ def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
                 lines += each.split("\n")
     except KeyboardInterrupt:
         raise
-    except BaseException as fault:  # a section of a third party must not cost the prompt
+    except BaseException as fault:  # a fault in one section must not cost the others
         lines = [f"The section {line_of(section.id)} failed: {line_of(fault_text(fault))}"]
     if any(lines):
         name = section.title or section.id

@@ -100,7 +100,7 @@ def targets_of(config: pytest.Config) -> Targets:
         raise pytest.UsageError(f"loop-close: {error}") from None
 
 
-# --- ``--loop-close-failed``: run exactly the tests that failed in the last run
+# --- ``--loop-close-failed``: run exactly the tests known to fail
 
 #: The name of the node ids in the ``workerinput`` of xdist.
 _INPUT = "loop_close_failed"
