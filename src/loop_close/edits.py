@@ -41,7 +41,8 @@ def between(before: Mapping[str, str], after: Mapping[str, str], content: Conten
     if found:
         kind = "effective" if found[0].is_effective else "ineffective"
     edits = tuple(_edit(each, has_diff=at < MAX_DIFFS) for at, each in enumerate(found[:MAX_EDITS]))
-    return Edits(kind=kind, edits=edits, omitted=len(found) - len(edits))
+    effective = sum(each.is_effective for each in found)
+    return Edits(kind=kind, edits=edits, omitted=max(0, effective - len(edits)))
 
 
 def edited_functions(

@@ -23,7 +23,7 @@ from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
 from loop_close.judge import as_failure, judge, report_of, with_suspects
 from loop_close.model import Evidence, Observation, Report, RootCause, Verdict
-from loop_close.prompt import line_of, safe, span
+from loop_close.prompt import safe, span
 from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
@@ -270,7 +270,7 @@ def _lines(summary: LogSummary) -> Iterator[str]:
     left = summary.unknown + summary.unread + summary.not_a_log
     if left:
         yield from ("", f"Neither green nor red: {_many(left, 'file')}.")
-    yield from (f"- {status}: {span(name)}: {line_of(reason)}" for name, status, reason in summary.files)
+    yield from (f"- {status}: {span(name)}: {span(reason)}" for name, status, reason in summary.files)
     if left > len(summary.files):
         yield f"- and {left - len(summary.files):,} more"
 
@@ -292,7 +292,7 @@ def _cause_lines(number: int, name: str, cause: CauseSummary) -> Iterator[str]:
     file, line, function = (cause.suspect or cause.location)[:3]
     at = f" at {span(f'{file}:{line}' if line else file)}" if file else ""
     inside = f" in {span(f'{function}()', 80)}" if function and function != "<module>" else ""
-    said = f": {line_of(cause.message, _BRIEF)}" if cause.message.strip() else ""
+    said = f": {span(cause.message, _BRIEF)}" if cause.message.strip() else ""
     yield f"{number}. {span(cause.exception or cause.kind, 60)}{at}{inside}{said}"
     logs = " to ".join(span(log) for log in dict.fromkeys((cause.first_log, cause.last_log)))
     indent = " " * len(f"{number}. ")

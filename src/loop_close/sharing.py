@@ -179,7 +179,7 @@ class Sharing:
         try:
             found = within(SECONDS, work)
         except SharedError as error:
-            self.note = f"shared history: {error}; nothing was sent"
+            self.note = f"shared history: {error}"
             return ()
         named = [msgspec.structs.replace(each, cause=ids[each.cause]) for each in found]
         return tuple(sorted(named, key=lambda each: (not each.is_same, not each.is_cleared)))

@@ -39,7 +39,7 @@ def test_a_root_cause_with_its_tests():
         "'eu'",
         "```",
         "",
-        "Why: `the exception was raised in it`",
+        "Why: `the last project function on the traceback`",
         "",
         "- `t.py::b`",
         "- `t.py::test_a`",

@@ -242,7 +242,7 @@ def test_where_it_was_raised_and_what_called_that_where_it_is_not_the_place():
     exc = raised(frames=[in_test(), frame(line=10), inner])
     lines = block(failure(exc), suspects=[TOTAL])
     called = "called from `src/shop/cart.py:10` in `total`."
-    assert f"Raised at `src/shop/tax.py:3` in `rate`: `return T[1]`; {called}" in lines
+    assert f"Traceback: `src/shop/tax.py:3` in `rate`: `return T[1]`; {called}" in lines
     assert "Raised at" not in text(SHOWN, suspects=[TOTAL])
 
 

@@ -137,7 +137,7 @@ def effects(runs):
                 counted[same] += 1
         said = ", ".join(f"{number} {name}" for name, number in counted.items() if number) or "no change"
         failing = sum(map(bool, now.values()))
-        found[told.number] = f"{said}; {failing} known to fail", failing
+        found[told.number] = f"{said}; {failing} count as failing", failing
         known = now
     return found
 
@@ -173,7 +173,7 @@ def test_every_number_of_the_prompt_is_that_of_the_runs(runs):
     here = [told for told in runs if told.number > began_after(runs)]
     after, last = effects(runs), runs[-1].number
     # The state, and the table.
-    state = re.search(r"^Run (\d+): (.*?; \d+ known to fail)\.", prompt, re.MULTILINE)
+    state = re.search(r"^Run (\d+): (.*?; \d+ count as failing)\.", prompt, re.MULTILINE)
     assert (state is not None) == (len(here) > 1)
     assert state is None or (int(state[1]), state[2]) == (last, after[last][0])
     rows = re.findall(r"^\| (\d+) \| (.*) \| (.*) \|$", prompt, re.MULTILINE)

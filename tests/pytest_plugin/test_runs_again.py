@@ -74,7 +74,7 @@ def test_a_loop_from_red_to_green(loop, pytester):
     done = loop(shop=("+ 1", "+ 0"))
     assert effect(done) == {"fixed": 1, "unresolved": 1}
     assert done.says(
-        "| 2 | `total`: `return sum(items) + 1` → `return sum(items) + 0` | 1 fixed, 1 unresolved; 1 known to fail |"
+        "| 2 | `total`: `return sum(items) + 1` → `return sum(items) + 0` | 1 fixed, 1 unresolved; 1 count as failing |"
     )
     done = loop(shop=("else None", "else 0"))
     assert (done.ret, done.report["verdict"]) == (0, "green")

@@ -65,7 +65,7 @@ _MAKERS = frozenset(("__init__", "__new__", "__post_init__", "__attrs_post_init_
 # What a constant shares with a function that loads it.
 _SHARED = ("function", "all", "contrast_rank", "file")
 #: Reasons that say where the exception was raised, which the prompt need not say twice.
-RAISED_IN_IT, RAISED_BY_IT = "the exception was raised in it", "it raised the exception"
+RAISED_IN_IT, RAISED_BY_IT = "the last project function on the traceback", "it raised the exception"
 
 
 class Candidate(Record, frozen=True):

@@ -109,7 +109,9 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
         streams.say(msgspec.json.encode(found).decode())
         return 0
     for signal in found:
-        where = f" (runs {', '.join(map(str, signal.runs))})" if signal.runs else ""
+        where = (
+            f" (run{'s' * (len(signal.runs) > 1)} {', '.join(map(str, signal.runs))})" if signal.runs else ""
+        )
         streams.say(one_line(f"{signal.kind}: {signal.explanation}{where}", 300))
         for test in signal.tests:
             streams.say(f"  {one_line(test, 200)}")

@@ -72,11 +72,6 @@ def spans_apart(texts: Sequence[str], limit: int) -> list[str]:
     ]
 
 
-def line_of(text: str, limit: int = 120) -> str:
-    """The text on one line, as an inline code span."""
-    return code(one_line(safe(text, 4 * limit), limit), limit)
-
-
 def short(line: str) -> str:
     """A line of bounded length."""
     return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
@@ -113,7 +108,7 @@ def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed:
 
 
 def edits_not_run(edited: Sequence[tuple[str, str, bool]] | None, shown: Callable[[str], str]) -> str:
-    """``1 of 5 edited functions was not run by any test: total (src/cart.py).``; empty if all were, or it is unknown.
+    """``No test was seen to run 1 of 5 edited functions: total (src/cart.py).``; empty if all were, or it is unknown.
 
     :param edited: as :attr:`loop_close.model.Report.edited`. :param shown: how a name is to be written.
     """
@@ -122,6 +117,6 @@ def edits_not_run(edited: Sequence[tuple[str, str, bool]] | None, shown: Callabl
         return ""
     number = len(not_run)
     named = [f"{shown(function)} ({shown(file)})" for file, function in not_run[:_MOST_NAMED]]
-    which = f"{number} of {len(edited)} edited functions" if len(edited) > 1 else "The edited function"
+    which = f"{number} of {len(edited)} edited functions" if len(edited) > 1 else "the edited function"
     names = listed([*named, *[""] * (number - len(named))], len(named))
-    return f"{which} {'was' if number == 1 else 'were'} not run by any test: {names}."
+    return f"No test was seen to run {which}: {names}."

@@ -18,7 +18,7 @@ from loop_close.facts import (
     test_function,
 )
 from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
-from loop_close.prompt import line_of, safe, span, spans
+from loop_close.prompt import safe, span, spans
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.failure import (
     brief,
@@ -42,7 +42,7 @@ from loop_close.prompt.place import (
 )
 from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
 from loop_close.syntax.meaning import MODULE
-from loop_close.text import code, fence, listed, one_line
+from loop_close.text import code, fence, one_line
 
 #: Root causes shown as blocks; of the others so many get a line each.
 MAX_BLOCKS, MAX_LINES = 10, 20
@@ -177,7 +177,7 @@ def _guards(cause: RootCause) -> Iterator[str]:
     for suspect in cause.suspects[:1]:
         if suspect.guards:
             guards = [*_by_file(suspect.guards), *[""] * (suspect.passed[0] - len(suspect.guards))]
-            yield f"Also passing here: {spans(guards, _MAX_NAMED)}; they run it too."
+            yield f"Also passing here: {spans(guards, min(_MAX_NAMED, len(suspect.guards)))}; they run it too."
 
 
 def _contained(reason: str) -> str:
@@ -200,10 +200,10 @@ def _findings(cause: RootCause) -> Iterator[str]:
     for each in cause.findings[:_MAX_NAMED]:
         failure, at = each.failure, span(f"{each.file}:{each.line}")
         if failure is None:
-            yield f"{span(each.label, 80)} at {at}: {line_of(each.snippet, 200)}."
+            yield f"{span(each.label, 80)} at {at}: {span(each.snippet, 200)}."
         else:
             rule = f" ({span(failure.code, 40)})" if failure.code else ""
-            yield f"{span(failure.tool, 20)} at {at}: {line_of(failure.message, 200)}{rule}"
+            yield f"{span(failure.tool, 20)} at {at}: {span(failure.message, 200)}{rule}"
     if (more := len(cause.findings) - _MAX_NAMED) > 0:
         yield f"… and {more} more findings there."
 
@@ -310,9 +310,10 @@ def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
     if not frames or all((f.file, f.function) == (at.file, at.function) for f in frames):
         return
     first, *callers = (f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames)
-    text = f": {line_of(_text_of(frames[0]))}" if _text_of(frames[0]) else ""
-    called = f"; called from {listed(callers, _MAX_CALLERS)}" if callers else ""
-    yield f"Raised at {first}{text}{called}."
+    text = f": {span(_text_of(frames[0]))}" if _text_of(frames[0]) else ""
+    more = ["…"] * (len(callers) > _MAX_CALLERS)
+    called = f"; called from {', '.join([*callers[:_MAX_CALLERS], *more])}" if callers else ""
+    yield f"Traceback: {first}{text}{called}."
 
 
 def _text_of(frame: Frame) -> str:

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from msgspec.structs import replace
 
 from loop_close.model import Report
-from loop_close.prompt import line_of
+from loop_close.prompt import span
 from loop_close.records import Record
 from loop_close.text import fault_text, listed, open_fence
 
@@ -89,7 +89,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     dropped = Counter(each.name for each in left)
     names = [f"{name} ({number})" if number > 1 else name for name, number in dropped.items()]
     ends = [f"Left out to keep the budget: {listed(names, _MOST_NAMED)}."] if names else []
-    ends += [f"Full report: {line_of(full_report)}"] if full_report else []
+    ends += [f"Full report: {span(full_report)}"] if full_report else []
     return "\n\n".join(part.strip("\n") for part in (*parts, "\n".join(ends)) if part) + "\n"
 
 
@@ -123,7 +123,7 @@ def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
     except KeyboardInterrupt:
         raise
     except BaseException as fault:  # a fault in one section must not cost the others
-        lines = [f"The section {line_of(section.id)} failed: {line_of(fault_text(fault))}"]
+        lines = [f"The section {span(section.id)} failed: {span(fault_text(fault))}"]
     if any(lines):
         name = section.title or section.id
         yield Paragraph(lines=(*heading, *_cut(lines, section.tokens)), rank=section.rank, name=name)

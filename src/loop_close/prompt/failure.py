@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from loop_close.facts import differences, import_cycle, innermost, is_a, links, values
 from loop_close.model import Difference, Failure, Raised
-from loop_close.prompt import MAX_LINE, line_of, safe, short, span, spans
+from loop_close.prompt import MAX_LINE, safe, short, span, spans
 from loop_close.text import MAX_MESSAGE, cut_apart, one_line
 
 #: Characters of a message beside others.
@@ -157,7 +157,7 @@ def _relatives(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
 def _relative(relation: str, raised: Raised) -> str:
     frame = innermost(raised)
     at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
-    message = f": {line_of(raised.message, BRIEF)}" if raised.message.strip() else ""
+    message = f": {span(raised.message, BRIEF)}" if raised.message.strip() else ""
     return f"{relation} {span(raised.type, 60)}{at}{message}"
 
 

@@ -10,7 +10,7 @@ from loop_close.conventions import PYTHON, is_test_file
 from loop_close.keys import test_key
 from loop_close.loop import is_stuck
 from loop_close.model import OtherAttempt, Report, RootCause
-from loop_close.prompt import line_of, number_of, safe, span, spans, spans_apart
+from loop_close.prompt import number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
 from loop_close.records import Edit, Edits, FailingTest, Loop, Objection, Signal, Step
@@ -44,8 +44,6 @@ _HEAD = ("| run | edit | effect |", "|---|---|---|")
 #: What would tell two explanations apart, by signal, the most telling signal first. ``{edited}`` are the functions
 #: edited last, ``{tests}`` what the signal is about. All of the words are ours.
 EXPERIMENTS = {
-    "no-edit": '`python -c "import PACKAGE; print(PACKAGE.__file__)"` shows which file is imported: an installed copy'
-    " or another checkout does not have the edits.",
     "oscillation": "Compare the inputs and the expected results of {tests}. Equal inputs with different results"
     " contradict each other; otherwise the difference between the inputs is the missing case.",
     "whack-a-mole": "Compare what {tests} pass to the code that all of them run: the first difference shows what one"
@@ -245,7 +243,7 @@ def effect(step: Step) -> str:
     """What a run changed in the failures, and how many tests are known to fail after it."""
     if not step.is_finished:
         return "killed before its end"
-    return f"{counts(step)}; {step.failing} known to fail"
+    return f"{counts(step)}; {step.failing} count as failing"
 
 
 # --- the tests as they were
@@ -268,12 +266,12 @@ def objection_lines(objection: Objection) -> Iterator[str]:
     if objection.tests:
         yield from ("These tests of the baseline do not pass in a copy with the present code:", "")
         for each in objection.tests[:_MAX_OLD]:
-            reason = f", {line_of(each.reason, 200)}" if each.reason else ""
+            reason = f", {span(each.reason, 200)}" if each.reason else ""
             yield f"- {span(each.test, 160)}: {each.outcome}{reason}"
         more = len(objection.tests) - _MAX_OLD + objection.omitted
         yield from [f"- and {more} more"] if more > 0 else []
     else:
-        yield f"The tests as they were did not run: {line_of(objection.reason, 300)}."
+        yield f"The tests as they were did not run: {span(objection.reason, 300)}."
         if objection.files:
             yield f"Changed since the baseline: {spans(objection.files, _MAX_NAMED)}."
     yield from ("", HOW_IT_ENDS)

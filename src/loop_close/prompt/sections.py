@@ -12,7 +12,6 @@ from loop_close.prompt import (
     counts_in_words,
     edits_not_run,
     failing,
-    line_of,
     number_of,
     safe,
     span,
@@ -40,8 +39,6 @@ from loop_close.text import listed, one_line
 
 _FINDINGS = 6
 _MAX_SOURCES = 5
-#: The command that says whether the work is done.
-CHECK = "loop-close check"
 #: Kinds whose advice says more than the failure itself; so does that of detectors of others.
 _ADVICE = frozenset(("crash", "timeout", "coverage-below", "unhandled-async", "internal-error"))
 _REASONS = {
@@ -60,7 +57,7 @@ _NOTHING = {
 def title(report: Report, tokens: int) -> Iterator[str]:
     """What fails, what passes, and where to look first, in words."""
     code = report.observation.exit_code
-    known = "exit code unknown" if code is None else f"exit {code}"
+    known = _exit(code)
     if report.verdict == "green":
         said = "; ".join(filter(None, [_green(report, known), _objected(report)]))
         word = _WORDS.get(report.state.verdict, "") if report.state is not None else ""
@@ -74,6 +71,10 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         yield f"# {said} ({known})"
     else:
         yield f"# {said}: {f'{number} root causes, first ' if number > 1 else ''}{first}"
+
+
+def _exit(code: int | None) -> str:
+    return "exit code unknown" if code is None else f"exit {code}"
 
 
 def _green(report: Report, known: str) -> str:
@@ -122,7 +123,7 @@ def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     observation = report.observation
     if report.verdict == "green":
-        said = _green(report, "exit 0")
+        said = _green(report, _exit(observation.exit_code))
         not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
         return "; ".join([said.replace("T", "t", 1), *more])
@@ -159,13 +160,13 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         # Those of the files that cannot be collected are not known.
         where = " of other files" if DURING_COLLECTION in observation.incomplete else ""
         left = f": {missing}{where} did not run" if missing else ""
-        yield f"This run is incomplete ({line_of(observation.incomplete, 160)}){left}."
-    if not report.causes and not observation.expects_tests and not observation.rerun:
+        yield f"This run is incomplete ({span(observation.incomplete, 160)}){left}."
+    if not (report.causes or observation.expects_tests or observation.rerun or report.state):
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
     # What holds in every run of a loop is said in its first.
     is_first = bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
     if observation.why_no_calls and is_first:
-        yield f"Lines that tests ran are not known: {line_of(observation.why_no_calls, 160)}."
+        yield f"Lines that tests ran are not known: {span(observation.why_no_calls, 160)}."
     calls = observation.calls
     if calls is not None and is_first and (calls.omitted or calls.passed_over):
         all_failing = len(calls.failed) + calls.omitted
@@ -173,7 +174,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."
     if calls is not None and calls.remembered:
         yield "Passing tests that ran a function were counted in an earlier run."
-    yield from (f"Note: {line_of(note, 300)}" for note in report.notes)
+    yield from (f"Note: {span(note, 300)}" for note in report.notes)
 
 
 def sources(report: Report, tokens: int) -> Iterator[str]:
@@ -209,7 +210,7 @@ def _finding(evidence: Evidence) -> str:
     at = f" at {span(f'{evidence.file}:{evidence.line}')}" if evidence.file else ""
     if evidence.kind in ("incomplete-function", "stack-trace"):
         return f"{span(evidence.label, 60)}{at}"
-    return f"{line_of(evidence.snippet, 110)}{at}"
+    return f"{span(evidence.snippet, 110)}{at}"
 
 
 def next_step(report: Report, tokens: int) -> Iterator[str]:
@@ -218,15 +219,15 @@ def next_step(report: Report, tokens: int) -> Iterator[str]:
     if report.verdict != "green":
         commands = dict.fromkeys(each.rerun for each in seen if each.rerun and each.failures)
         if commands:
-            yield f"Rerun just the failing tests: {listed([*commands], _MAX_SOURCES, line_of)}"
+            yield f"Rerun just the failing tests: {listed([*commands], _MAX_SOURCES, span)}"
         elif state is None and report.causes:
             yield "Run the failing command again to verify the fix."
     elif any(each.selection for each in seen):
         chosen = dict.fromkeys(each.selection for each in seen if each.selection)
-        yield f"This run chose its tests: {listed([*chosen], _MAX_SOURCES, line_of)}."
-    if state is not None and state.verdict != "done":
+        yield f"This run chose its tests: {listed([*chosen], _MAX_SOURCES, span)}."
+    if state is not None and state.command:
         said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""
-        yield f"{f'{said}. ' if said else ''}Whether the work is done: {line_of(state.command or CHECK)}"
+        yield f"{f'{said}. ' if said else ''}Whether the work is done: {span(state.command)}"
 
 
 # --- the table of the sections

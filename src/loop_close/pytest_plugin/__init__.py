@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--loop-close-failed",
         action="store_true",
-        help="run exactly the tests that failed in the last run with --loop-close, which it implies; all if none did",
+        help="run exactly the tests that are known to fail, with --loop-close, which it implies; all if none is",
     )
     for name, metavar, text in options():
         group.addoption(name, metavar=metavar, help=text)

@@ -33,6 +33,10 @@ def scope(config: pytest.Config, deselected: int = 0) -> str:
     options = {
         "keyword": "-k {!r}",
         "markexpr": "-m {!r}",
+        "ignore": "--ignore {!r}",
+        "ignore_glob": "--ignore-glob {!r}",
+        "inifilename": "-c {!r}",
+        "override_ini": "-o {!r}",
         "lf": "--lf",
         "stepwise": "--sw",
         "loop_close_failed": "--loop-close-failed",
@@ -126,7 +130,7 @@ class FailedTests:
         if nodeids and getattr(limits, "cov_fail_under", None):  # it is for all tests
             limits.cov_fail_under = 0  # type: ignore[union-attr]
         if not nodeids:
-            notes.append("no failing test is recorded: --loop-close-failed chose none")
+            notes.append("no failing test is recorded: all run")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
@@ -135,7 +139,7 @@ class FailedTests:
         missing = sorted(self._nodeids.difference(*map(chains.__getitem__, wanted)))
         if not (wanted or self._is_narrow):
             if missing:
-                self._notes.append("none of the tests that failed was found: --loop-close-failed chose none")
+                self._notes.append("none of the tests that failed was found: all run")
             yield
             return
         chosen = {*wanted}

@@ -82,7 +82,7 @@ def test_a_fixture_of_a_conftest_that_raised_is_the_first_suspect():
     for known in (None, calls(TAX, TOTAL, passed=40, test_a=[])):
         first, *_ = suspects_of(cause(failure(exc, nodeid("test_a"), "setup")), known)
         assert (first.file, first.line, first.function) == (CONFTEST, 4, "backend")
-        assert first.reasons == ("the exception was raised in it",)
+        assert first.reasons == ("the last project function on the traceback",)
 
 
 def test_python_says_itself_which_file_it_cannot_parse():
@@ -189,7 +189,7 @@ OBJECTS = frame(line=10, source=source("def total(x):", "    raise ValueError(x)
 @pytest.mark.parametrize(
     ("frames", "reasons"),
     [
-        ([in_test(), frame()], ("the exception was raised in it",)),
+        ([in_test(), frame()], ("the last project function on the traceback",)),
         ([in_test(), OBJECTS], ("it raised the exception",)),
         ([in_test(), frame(), frame(function="inner")], ("on the traceback",)),
     ],
