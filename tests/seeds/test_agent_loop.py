@@ -148,32 +148,6 @@ def test_agent_that_fails_counts_as_a_failure_and_the_reason_says_so(is_error):
     assert f"The last turn failed: {why}" in judge.prompt(GREEN, judge.tested(GREEN))
 
 
-def test_turns_in_which_nothing_is_edited_get_a_task_nowhere():
-    judge = loop(task="Add ten commands.")
-    judge.tested(GREEN)
-    decisions = []
-    for text in (
-        "I read the code.",
-        "There are many parsers to look at.",
-        "Let me think about it some more.",
-    ):
-        told(judge, text)
-        decisions.append(judge.tested(GREEN).action)
-    assert decisions == ["continue", "continue", "stuck"]
-
-
-def test_green_runs_that_prove_nothing_are_a_circle():
-    judge = loop()
-    judge.tested(RED)
-    tested = changed(GREEN, objection=OBJECTION, is_edited=True)
-    decisions = []
-    for text in ("All tests pass, done.", "Everything is done and complete.", "The work is finished."):
-        told(judge, text)
-        decisions.append(judge.tested(tested))
-    assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
-    assert decisions[-1].reason.endswith(OBJECTION)
-
-
 @pytest.mark.parametrize(
     "tested",
     [
@@ -193,16 +167,16 @@ def test_claim_over_what_is_not_proven_sends_back(tested):
     assert "the agent says it is done, but " in judge.prompt(tested, decision)
 
 
-def test_an_objection_is_named_to_the_agent():
-    judge = loop()
-    told(judge, "All tests pass, done.")
-    tested = changed(GREEN, objection=OBJECTION)
-    assert OBJECTION in judge.prompt(tested, judge.tested(tested))
-
-
-def test_supervisor_ends_what_the_strategy_would_let_go_on():
-    judge = loop("done_signals")
-    judge.tested(RED)
+@pytest.mark.parametrize(
+    ("judge", "tested", "reason"),
+    [
+        (loop("done_signals"), STILL, "made no progress 3 times in a row"),
+        (loop(), changed(GREEN, objection=OBJECTION, is_edited=True), OBJECTION),
+        (loop(task="Add ten commands."), GREEN, ""),  # nothing is edited
+    ],
+)
+def test_three_turns_without_progress_are_stuck(judge, tested, reason):
+    judge.tested(RED if reason else GREEN)
     decisions = []
     for text in (
         "I changed the sum.",
@@ -210,10 +184,10 @@ def test_supervisor_ends_what_the_strategy_would_let_go_on():
         "The parser was at fault, rewritten.",
     ):
         told(judge, text)
-        decisions.append(judge.tested(STILL))
+        decisions.append(judge.tested(tested))
     assert [decision.action for decision in decisions] == ["continue", "continue", "stuck"]
     assert decisions[-1].strategy == "supervisor"
-    assert "made no progress 3 times in a row" in decisions[-1].reason
+    assert reason in decisions[-1].reason
 
 
 def test_steps_of_the_plan_are_the_root_causes():
@@ -259,10 +233,7 @@ def test_state_is_gone_on_from():
     ("field", "value"),
     [
         ("failing", [1, "2"]),
-        ("responses", "x"),
-        ("spent", {"iterations": -1}),
         ("spent", {"outputs": [None]}),
-        ("tools", {"tests": {"mark": 2}}),
         ("tools", {"tests": {"count": -1}}),
     ],
 )

@@ -55,19 +55,3 @@ def test_runs_that_stand_still_trip_however_their_text_varies():
     assert supervisor.observe(run_of_tests(still, "2 failed: c")).startswith(
         "`loop_run` made no progress 3 times"
     )
-
-
-def test_runs_that_advance_never_trip_however_alike_their_text():
-    supervisor = Supervisor()
-    moving = after(2, advanced="changed")
-    green = loop(step(1, 0), failing=())
-    for about in (moving, green):
-        assert [supervisor.observe(run_of_tests(about, "the same text")) for _ in range(9)] == [""] * 9
-
-
-def test_an_advance_between_begins_anew():
-    supervisor = Supervisor()
-    still = after(2)
-    moving = after(1, advanced="fewest")
-    runs = [still, still, moving, still, still]
-    assert [supervisor.observe(run_of_tests(about, "x")) for about in runs] == [""] * 5

@@ -55,16 +55,6 @@ def test_an_error_costs_its_share():
     assert with_error < ANALYZER.analyze(REPORT, NOTHING).confidence - 15
 
 
-def test_specific_report_has_more_quality_than_a_word():
-    long = (
-        "I changed `normalize()` in `src/text.py` so that combining marks are kept, added 3 tests for them, and "
-        "removed the second pass over the text, which had dropped every mark that follows a digit. "
-        "The callers in the reader and in the printer need no change, because both ask for the composed form."
-    )
-    assert ANALYZER.analyze(long, NOTHING).confidence > 38  # 20 of them for no error
-    assert ANALYZER.analyze("Hello.", NOTHING).confidence < 21
-
-
 def test_echo_of_the_task_is_discounted():
     task = "Fix it so that the whole project is done and complete by Friday, all tests passing on main."
     response = (
@@ -187,31 +177,20 @@ def test_red_output_at_the_end_is_never_completion(text):
 
 HOSTILE = [
     "done ",
-    "done.\n",
     '"',
     "“",
     "`a",
     "\n",
     "not ",
-    "all tests ",
     "0",
     "=== ",
-    "E   ",
-    "A.",
     "```\n",
     "~~a",
-    "still need ",
-]
-HOSTILE += [
-    "http://",
     "- [ ] a\n",
     "exited with code ",
-    "a/",
     '{"error": ',
     "aaaa.Error",
     "\ud800",
-    "if all tests pass and ",
-    "___ ",
 ]
 
 

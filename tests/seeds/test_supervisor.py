@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tool_calls import (
     ADVANCED,
-    MACHINE,
     REPEATED,
     STUCK,
-    each,
     edited,
     error,
     kind_of,
@@ -19,7 +17,7 @@ from tool_calls import (
     told,
 )
 
-from loop_close.seeds.supervisor import MAX_TEXT, Supervisor, ToolState
+from loop_close.seeds.supervisor import MAX_TEXT, Supervisor
 from loop_close.text import sanitize
 
 OWN = {"dev.loop-close/non-advancing": True}
@@ -32,22 +30,15 @@ def between(results, others):
 
 
 CASES = {
-    "three errors": ([error("bad")] * 3, f". . {REPEATED}"),
     "three successes": ([ok("same", input={"a": 1})] * 3, f". . {REPEATED}"),
     "two of each": ([ok("A"), ok("A"), ok("B"), ok("B")], ". . . ."),
     "errors whatever the input": ([error("bad", input=n) for n in range(3)], f". . {REPEATED}"),
-    "successes with other inputs": ([ok("applied", input=n) for n in range(9)], ". . . . . . . . ."),
     "success and error with one text": ([ok("x"), error("x"), ok("x")], ". . ."),
-    "errors that differ": ([error(f"e{n} ") for n in (1, 2, 3, 1, 2)], ". . . . ."),
     "a row of two, then of three": ([error(e) for e in "AABBB"], f". . . . {REPEATED}"),
     "volatile values": ([error(f"bad at 0x{n}f00ba4 after 0.{n} s") for n in (1, 2, 3)], f". . {REPEATED}"),
     "colour": ([error("bad"), error("\x1b[31mbad\x1b[0m"), error(" bad\n")], f". . {REPEATED}"),
     "what differs only late": ([error("x" * 5_000 + tail) for tail in "abc"], ". . ."),
     "what differs only in the middle": ([error("x" * 9_000 + m + "x" * 9_000) for m in "abc"], ". . ."),
-    "order of keys": (
-        [ok("x", input=i) for i in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2})],
-        f". . {REPEATED}",
-    ),
     "case in the input of a success": ([ok("x", input=q) for q in ("a", "A", " a")], ". . ."),
     "blocks of text": ([ok([{"type": "text", "text": "x"}]), ok("x"), ok(["x"])], f". . {REPEATED}"),
     "blocks of data": ([ok([{"type": "image", "data": d}]) for d in "abc"], ". . ."),
@@ -70,11 +61,6 @@ CASES = {
     "known to advance": ([ok("3 passed", meta=ADVANCED)] * 9, ". " * 9),
     "an error known to advance": ([error("2 failed", meta=ADVANCED)] * 9, ". " * 9),
     # the machine's faults
-    "marked faults": ([error("gone", meta=MACHINE)] * 9, ". " * 9),
-    "faults between errors": (
-        between([error("bad")] * 3, [error("x", meta=MACHINE)] * 2),
-        f". . . . {REPEATED}",
-    ),
     "faults by their text are errors": ([error("HTTP 503")] * 3, f". . {REPEATED}"),
     # several tools
     "each tool by itself": ([error("a", "foo"), error("a", "bar")] * 3, f". . . . {REPEATED} {REPEATED}"),
@@ -99,18 +85,6 @@ def words(text):
 @pytest.mark.parametrize(("results", "expected"), CASES.values(), ids=CASES)
 def test_sequence(results, expected):
     assert told(results) == words(expected)
-
-
-@pytest.mark.parametrize(
-    ("repeats", "results", "expected"),
-    [
-        (2, [error("bad")] * 2, ". repeated 2"),
-        (2, each("ABAB"), ". . . ."),
-        (4, [error("bad")] * 3, ". . ."),
-    ],
-)
-def test_repeats(repeats, results, expected):
-    assert told(results, repeats=repeats) == words(expected)
 
 
 @pytest.mark.parametrize("value", [1, 0, -1, float("nan")])
@@ -176,19 +150,6 @@ def test_text_is_safe_and_short(content, tool):
     assert len(text) < MAX_TEXT
     assert sanitize(text) == text
     assert "made no progress 2 times in a row" in text
-
-
-# --- going on in another process
-
-
-def test_goes_on_where_it_was():
-    before = Supervisor()
-    for tool in ("stuck", "stuck", "stuck", "free", "free"):
-        before.observe(error("bad", tool))
-    supervisor = Supervisor(msgspec.convert(msgspec.to_builtins(before.tools), dict[str, ToolState]))
-    assert set(supervisor.trips) == {"stuck"}
-    assert kind_of(supervisor.observe(error("bad", "stuck"))) == REPEATED
-    assert kind_of(supervisor.observe(error("bad", "free"))) == REPEATED
 
 
 def test_state_is_bounded_and_holds_no_content():

@@ -29,11 +29,6 @@ def misses(number, first=0):
     return [miss(f"q{n}") for n in range(first, first + number)]
 
 
-def each(letters, **fields):
-    """A success for each letter, the same for the same letter."""
-    return [ok(f"page {letter}", **fields) for letter in letters]
-
-
 def edited(results):
     """Each result followed by an edit that no other is like."""
     return [r for n, result in enumerate(results) for r in (result, ok("done", "edit", input=n))]
