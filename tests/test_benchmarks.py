@@ -38,10 +38,5 @@ def test_suites_are_the_same_every_time(tmp_path, suites, kind, more):
     assert len([path for path in first if path.startswith("tests/test_")]) == 2
 
 
-def test_distinct_messages_are_distinct(suites):
-    messages = suites.distinct_messages(2000)
-    assert len(set(messages)) == len(messages) == 2000
-
-
 def contents(folder):
     return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}

@@ -10,7 +10,6 @@ from loop_close.facts import failure_place
 from loop_close.library import close_loop
 from loop_close.readers import DEFAULT_READERS
 from loop_close.readers.streams import observe
-from loop_close.text import sanitize
 
 CORPUS = Path(__file__).parent / "corpus"
 READERS = [reader.id for reader in DEFAULT_READERS]
@@ -55,14 +54,6 @@ def test_no_reader_stands_in_the_way_of_another(path):
         assert any(fields(f, expected) == expected for f in found), (expected, found)
     if not told["expected"] and not told.get("others"):
         assert found == ()
-
-
-@every_sample
-def test_registry_passes_on_what_the_reader_reads(path):
-    text, told = load(path)
-    text = sanitize(text)
-    found = next(reader for reader in DEFAULT_READERS if reader.id == path.parent.name)
-    assert found.read(text, told.get("root", "")) == found.load()(text, told.get("root", ""))
 
 
 @every_sample

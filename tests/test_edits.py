@@ -72,9 +72,6 @@ def shown(edits):
         (BASE.replace("a + 1", "a + 2"), [("one", "edited", True)]),
         (BASE.replace("size = 3", "size = 4"), [("Cart", "edited", True)]),
         (BASE.replace("import os", "import re"), [("<module>", "edited", True)]),
-        (BASE.replace("import os", ""), [("<module>", "edited", True)]),
-        (BASE.replace("return self.size", "return 1"), [("Cart.total", "edited", True)]),
-        (BASE + "\n    def more(self):\n        return 2\n", [("Cart.more", "added", True)]),
         (BASE + "\ndef more():\n    return 2\n", [("more", "added", True)]),
         (BASE[: BASE.index("\n    def")], [("Cart.total", "removed", True)]),
         (BASE.replace("def one(a)", "def one(b)").replace("a + 1", "b + 1"), [("one", "edited", True)]),
@@ -83,14 +80,9 @@ def shown(edits):
         ("# A header.\n" + BASE, [("<module>", "edited", False)]),
         (BASE.replace("\n    def", "\n\n    def"), [("Cart", "edited", False)]),
         (BASE.lstrip().replace("\n", "\r\n"), [("", "edited", False)]),
-        (BASE.replace("a + 1", "a +  1"), [("one", "edited", False)]),
         (BASE.replace("a + 1", "a + 1  # type: ignore"), [("one", "edited", True)]),
         (BASE.replace("a + 1", "a + 1  # pragma: no cover"), [("one", "edited", True)]),
         (BASE.replace("return a + 1", "return a +"), [("", "edited", True)]),
-        (
-            BASE.replace("a + 1", "a").replace("self.size", "0"),
-            [("one", "edited", True), ("Cart.total", "edited", True)],
-        ),
         (
             "# A header.\n" + BASE.replace("self.size", "0"),
             [("Cart.total", "edited", True), ("<module>", "edited", False)],
@@ -107,12 +99,9 @@ def test_edits_of_one_module(after, expected):
     ("path", "is_effective"),
     [
         ("README.md", False),
-        ("docs/a.rst", False),
         ("tests/data/a.md", True),
         ("test_doc.rst", True),
         ("pyproject.toml", True),
-        ("data", True),
-        ("requirements.txt", True),
     ],
 )
 @pytest.mark.parametrize(("before", "after"), [("a\n", "b\n"), (None, "b\n"), ("a\n", None)])
@@ -228,9 +217,7 @@ def test_projects_are_compared(before, after):
         ("a", "a b", [" a", "+b"]),
         ("a b", "b", ["-a", " b"]),
         ("", "a b", ["+a", "+b"]),
-        ("a b", "", ["-a", "-b"]),
         ("a b c d e f g", "x b c d e f y", ["-a", "+x", " b", " f", "-g", "+y"]),
-        ("a", "a", []),
         ("", "", []),
     ],
 )

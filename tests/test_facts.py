@@ -9,6 +9,7 @@ def test_a_frame_that_only_hands_on_is_not_the_innermost():
     frames = [in_test(), frame(function="f"), frame(function="g", is_handing_on=True)]
     assert facts.innermost(raised(frames=frames)).function == "f"
     assert facts.innermost(raised(frames=frames[2:])).function == "g"
+    assert facts.innermost(None) is None
 
 
 def in_cycle(owner, *files, message="cannot import name 'X' from partially initialized module 'm'", **more):
@@ -21,9 +22,7 @@ def in_cycle(owner, *files, message="cannot import name 'X' from partially initi
     [
         (None, ()),
         (raised(), ()),
-        (in_cycle("a"), ()),
         (in_cycle("b", "src/a.py"), ()),
-        (in_cycle("a", "src/data.py"), ()),
         (in_cycle("a", "src/a.py", "src/b.py", message="cannot import name 'X' from 'a'"), ()),
         (in_cycle("a", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
         (in_cycle("a", "src/entry.py", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
@@ -44,15 +43,10 @@ def test_import_cycle(exc, expected):
     assert facts.import_cycle(exc) == expected
 
 
-def test_innermost_of_nothing():
-    assert facts.innermost(None) is None
-
-
 @pytest.mark.parametrize(
     ("exc", "expected"),
     [
         (None, (TEST, 3, "")),
-        (raised(frames=[]), (TEST, 3, "")),
         (raised(), (SRC, 10, "total")),
         (raised(site=Site(frame=frame(line=7, function="f"))), (SRC, 7, "f")),
         (raised(site=None), (SRC, 10, "total")),
@@ -61,7 +55,6 @@ def test_innermost_of_nothing():
         (raised(frames=[], members=(raised("A", frames=[]), raised("B"))), (SRC, 10, "total")),
         (raised("SyntaxError", details={"path": "a.py", "line": "9"}), ("a.py", 9, "")),
         (raised("SyntaxError", details={"path": "a.py"}), (SRC, 10, "total")),
-        (raised("SyntaxError", details={"path": "a.py", "line": "nine"}), (SRC, 10, "total")),
         (raised("FileNotFoundError", details={"path": "a.txt"}), (SRC, 10, "total")),
     ],
 )
@@ -73,16 +66,10 @@ def test_place(exc, expected):
     ("nodeid", "expected"),
     [
         ("", ""),
-        ("a.py", "a.py"),
         ("a.py::test_x", "a.py::test_x"),
-        ("a.py::A::test_x", "a.py::A::test_x"),
         ("[a]/b.py::test_x", "[a]/b.py::test_x"),
         ("a.py::[", "a.py::["),
-        ("a.py::test_x[1]", "a.py::test_x"),
         ("a.py::A::test_x[1-2]", "a.py::A::test_x"),
-        ("[a]/b.py::test_x[1]", "[a]/b.py::test_x"),
-        ("a.py::test_x[b::c]", "a.py::test_x"),
-        ("a.py::test_x[[]", "a.py::test_x"),
         ("a.py::test_x[]]", "a.py::test_x"),
         ("a.py::test_x[a[b]::c[d]]", "a.py::test_x"),
     ],
@@ -95,9 +82,7 @@ def test_test_function(nodeid, expected):
     ("function", "name"),
     [
         ("total", "total"),
-        ("Cart.total", "Cart.total"),
         ("<lambda>", "<lambda>"),
-        ("<module>", "<module>"),
         ("total.<locals>.inner", "total.<locals>.inner"),
         ("total.<locals>.<lambda>", "total"),
         ("total.<locals>.<genexpr>.<locals>.<lambda>", "total"),

@@ -28,13 +28,6 @@ def test_file_of_ours_or_an_empty_one_can_be_replaced(tmp_path, text):
     assert path.read_text() == text
 
 
-@pytest.mark.parametrize("text", ["{}", '{"schema": "other/1"}', "notes"])
-def test_a_report_of_somebody_else_is_refused(tmp_path, text):
-    path = tmp_path / "report.json"
-    path.write_text(text)
-    assert "was not written by loop-close" in refusal(path)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -73,7 +66,9 @@ def test_path_that_is_not_there_can_be_written_and_its_folder_is_made(tmp_path):
     assert list((tmp_path / "a" / "b").iterdir()) == []
 
 
-@pytest.mark.parametrize("data", [b"notes", b" # Stall detected", b"\xff\xfe\x00", b"x" * 1_000_000])
+@pytest.mark.parametrize(
+    "data", [b"notes", b"\xff\xfe\x00", b"x" * 1_000_000, b"{}", b'{"schema": "other/1"}']
+)
 def test_file_of_somebody_else_is_refused_and_left_alone(tmp_path, data):
     path = tmp_path / "notes.md"
     path.write_bytes(data)
@@ -135,11 +130,8 @@ def test_state_folder_is_made_once_and_ignored_by_git(tmp_path):
     ("text", "expected"),
     [
         (None, {}),
-        ("", {}),
         ("[project]\nname = 'x'\n", {}),
-        ("tool = 5\n", {}),
         ("[tool.other]\nbudget = 5\n", {}),
-        ("[tool.loop-close]\n", {}),
         ("[tool.loop-close]\nbudget = 900\n", {"budget": 900}),
         ("[tool]\nloop-close = 5\n", 5),
     ],
@@ -163,21 +155,8 @@ def test_settings_that_are_no_toml_are_refused(tmp_path, data):
         [],
         ["a.py::t", "a.py"],
         ["-p evil/a.py::t", "--co/a.py::t", "@x/a.py::t", '"quoted".py::t'],
-        [
-            "a.py::t[new\nline]",
-            "a.py::t[\u2028]",
-            "a.py::t[\x0b]",
-            "\udcff.py::t",
-            "a.py::t[\u202e]",
-            "日本.py::é",
-        ],
-        [
-            "",
-            " ",
-            "a.py::t[\x00\x1b[0m]",
-            "a.py::t[\u200b\ue000\U000e0041\u0378\ud800]",
-            "a.py::t[\ufe0f\u3164]",
-        ],
+        ["a.py::t[new\nline\x0b]", "a.py::t[\u2028]", "\udcff.py::t", "a.py::t[\u202e]", "日本.py::é"],
+        ["", " ", "a.py::t[\x00\x1b[0m]", "a.py::t[\u200b\ue000\U000e0041\u0378\ud800\ufe0f]"],
         ["a.py::t[password='hunter2']", "a.py::t[ghp" + "_" + "a1B2" * 9 + "]", "a.py::t[\\n\t\r\n]"],
     ],
 )

@@ -65,19 +65,15 @@ def evidence(number, kind="test-failure"):
 @pytest.mark.parametrize("code", [1, 2, None, 0, math.nan, "1", -1])
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(MYPY, "2 type errors detected"), (PYTEST, "1 test failure detected")],
+    [
+        (MYPY, "2 type errors detected"),
+        (PYTEST, "1 test failure detected"),
+        (SCRIPT, "1 process failure detected"),
+    ],
 )
 def test_whole_output_of_a_tool_counts_whatever_the_exit_code(text, reason, code):
     assert close_loop(text, exit_code=code).stall_reason == reason
     assert close_loop("", text, code).stall_reason == reason
-
-
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [(code, "1 process failure detected") for code in (1, None, 0)],
-)
-def test_traceback_counts_whatever_the_exit_code(code, reason):
-    assert close_loop("", SCRIPT, code).stall_reason == reason
 
 
 @pytest.mark.parametrize(

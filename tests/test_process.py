@@ -2,7 +2,7 @@ import os
 import subprocess
 import sys
 
-from loop_close.process import birth_of, host
+from loop_close.process import birth_of
 
 
 def test_the_birth_of_a_process_is_its_own():
@@ -15,7 +15,3 @@ def test_a_process_that_has_ended_has_none():
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     process.communicate(b"\n")
     assert birth_of(process.pid) == ""
-
-
-def test_host_has_a_name():
-    assert isinstance(host(), str)

@@ -25,10 +25,8 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsi
         ({"NOX_CURRENT_SESSION": "tests-3.11"}, ("nox", "tests-3.11"), "pytest:tests-3.11"),
         ({"HATCH_ENV_ACTIVE": "default"}, ("", ""), "pytest"),
         ({"HATCH_ENV_ACTIVE": "py311"}, ("hatch", "py311"), "pytest:py311"),
-        ({"TOX_ENV_NAME": "", "NOX_CURRENT_SESSION": "lint"}, ("nox", "lint"), "pytest:lint"),
         ({"GITHUB_JOB": "test"}, ("", ""), "pytest"),
         ({"GITHUB_RUN_ID": "7", "GITHUB_JOB": "test"}, ("github", "test"), "pytest:test"),
-        ({"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test 2/3"}, ("gitlab", "test"), "pytest:test"),
         (
             {"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test: [3.11, 2/3]"},
             ("gitlab", "test"),
@@ -45,7 +43,6 @@ def test_runner_and_source(environ, runner, source):
     ("environ", "expected"),
     [
         ({}, ("", "")),
-        ({"GITHUB_SHA": "abc"}, ("", "")),
         ({"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_SHA": "abc"}, ("7.2", "abc")),
         ({"CI_PIPELINE_ID": "9", "CI_COMMIT_SHA": "def"}, ("9", "def")),
         ({"BUILD_BUILDID": "3"}, ("3", "")),
@@ -62,10 +59,8 @@ def test_run_of_a_ci_system(tmp_path, environ, expected):
         ("auto", {}, ""),
         ("auto", {"GITHUB_ACTIONS": "true", "GITLAB_CI": "true"}, "github"),
         ("auto", {"GITHUB_ACTIONS": "false", "GITLAB_CI": "true"}, "gitlab"),
-        ("auto", {"GITLAB_CI": ""}, ""),
         ("off", {"GITHUB_ACTIONS": "true"}, ""),
         ("gitlab", {"GITHUB_ACTIONS": "true"}, "gitlab"),
-        ("github", {}, "github"),
     ],
 )
 def test_the_ci_system_to_write_for(setting, environ, expected):
@@ -99,12 +94,10 @@ def test_commit_that_is_checked_out(tmp_path):
         ({"AI_AGENT": "claude-code_2.1.197_agent", "CLAUDECODE": "1"}, ("claude", "CLAUDECODE")),
         ({"AI_AGENT": "github-copilot-cli"}, ("copilot", "AI_AGENT")),
         ({"AI_AGENT": " Custom-Agent@2.0 "}, ("", "AI_AGENT")),
-        ({"AI_AGENT": "1"}, ("", "AI_AGENT")),
         ({"AI_AGENT": "1", "GEMINI_CLI": "1"}, ("gemini", "GEMINI_CLI")),
         ({"AGENT": "goose"}, ("goose", "AGENT")),
         ({"AGENT": "true"}, ("", "AGENT")),
         ({"AGENT": "linux-7"}, ("", "")),  # a machine of a build service
-        ({"AGENT": "linux-7", "CURSOR_AGENT": "1"}, ("cursor", "CURSOR_AGENT")),
     ],
 )
 def test_agent(environ, agent):
