@@ -22,11 +22,6 @@ RAN = Run(
 FUNCTIONS = (f"{MODULE}::test_empty", f"{MODULE}::test_total")
 
 
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     project = Project(tmp_path / "shop")

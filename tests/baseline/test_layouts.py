@@ -14,12 +14,6 @@ import pytest
 from small_project import BROKEN, FLAT, SHOP, TESTS, WEAK, Project, outcomes
 
 
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-
-
 def with_venv(root: Path, at: str = ".venv") -> tuple[str, Path]:
     """An environment that sees the packages of ours; its interpreter and its site-packages."""
     venv.create(root / at, symlinks=True)

@@ -13,12 +13,6 @@ from loop_close.baseline.objection import objection_to
 from loop_close.records import Run
 
 
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # those of our own environment take a second
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "shop").begin()

@@ -33,15 +33,3 @@ def test_new_fields_have_their_defaults_and_those_that_are_gone_are_left_out(mon
     monkeypatch.setitem(globals(), "Record", changed)
     read = pickle.loads(data)
     assert (read.new, read.old) == ((), 5)
-
-
-class Lost(msgspec.Struct, frozen=True, kw_only=True):
-    old: int = 0
-
-
-def test_records_that_are_gone_are_left_out(tmp_path, monkeypatch):
-    (tmp_path / "a.pickle").write_bytes(keep.dumps(Record(old=5, gone=Lost())))
-    monkeypatch.delitem(globals(), "Lost")
-    changed = msgspec.defstruct("Record", [("old", int, 0)], frozen=True, kw_only=True, module=__name__)
-    monkeypatch.setitem(globals(), "Record", changed)
-    assert keep.load(tmp_path, "a").old == 5

@@ -19,14 +19,6 @@ def test_weight_is_the_logarithm_of_the_odds() -> None:
     assert weights_of(three_of_four) == pytest.approx([log(3)], abs=1e-4)
 
 
-def test_penalty_draws_to_zero() -> None:
-    from benchmarks.localize.logit import weights_of
-
-    always = [chosen(1.0, is_first=True)]
-    [mild], [strict] = weights_of(always, 0.001), weights_of(always, 0.1)
-    assert 0 < strict < mild
-
-
 def test_penalty_draws_to_the_weights_that_are_given() -> None:
     from benchmarks.localize.logit import weights_of
 

@@ -69,11 +69,9 @@ def test_stop_and_start_of_copilot_without_their_name():
     ("name", "changed"),
     [
         ("claude-Stop", {"background_tasks": [{"id": "b1"}]}),
-        ("claude-Stop", {"session_crons": [{"id": "b1"}]}),
         ("claude-Stop", {"agent_id": "a7"}),  # Copilot runs the hooks of Claude Code for its subagents, too
         ("claude-SubagentStop", {}),
         ("claude-SubagentStop", {"background_tasks": [{"id": "a3f9c2"}, {"id": "b1"}]}),
-        ("copilot-Stop", {"agent_id": "a7"}),
         ("copilot-SubagentStop", {"response": ...}),
     ],
 )
@@ -91,7 +89,6 @@ def test_a_subagent_does_not_wait_for_itself(tasks):
     [
         ("claude-PostToolUseFailure", {"is_interrupt": True}),
         ("cursor-stop", {"status": "aborted"}),
-        ("cursor-stop", {"status": "error"}),
     ],
 )
 def test_whoever_aborts_is_not_overruled(name, changed):
@@ -108,11 +105,9 @@ def test_subagents_have_a_session_each(name):
     [
         (b"", "the input is not JSON from a coding agent: "),
         (b"{", "the input is not JSON from a coding agent: "),
-        (b"\xff", "the input is not JSON from a coding agent: "),
         (b"[" * 200_000, "the input is not JSON from a coding agent: "),
         (b'{"a": ' + b"1" * 5_000 + b"}", "the input is not JSON from a coding agent: "),
         (b"[1]", "the input is not a JSON object"),
-        (b"null", "the input is not a JSON object"),
         (b"{}", "the event is ''; handled are "),
         (b" " * MAX_INPUT + b"{}", "the input is longer than 10,000,000 bytes"),
     ],
@@ -133,7 +128,6 @@ def test_what_cannot_be_read_is_named(data, why):
             "PreToolUse",
             "the event is 'PreToolUse'; handled are Stop, SessionStart",
         ),
-        ("cline-PostToolUse", "taskId", None, "the input names no session"),
     ],
 )
 def test_wrong_values_are_named(name, key, value, why):

@@ -10,33 +10,25 @@ from loop_close.keys import compared_values
         # nothing was compared, or it cannot be told what
         ("assert f()", "assert False\n +  where False = f()", ("", "")),
         ("assert not f() == 3", "assert not 3 == 3", ("", "")),
-        ("assert not (f() == a)", "assert not (<A> == <A>)", ("", "")),
         ("assert a == b", "assert <A == 1> == <B>", ("", "")),
-        ("assert f() or a == 1", "assert (False or <A> == 1)", ("", "")),
         ("pytest.fail('no')", "no", ("", "")),
         ("self.assertTrue(f())", "False is not true", ("", "")),
         # equal
         ("assert f() == 6", "assert 7 == 6\n +  where 7 = f()", ("7", "6")),
         ("assert 6 == f()", "assert 6 == 7\n +  where 7 = f()", ("7", "6")),
         ("assert f() == ' == '", "assert 'a == b' == ' == '", ("'a == b'", "' == '")),
-        ("assert f() == cart", "assert <Cart 1> == <Cart 2>", ("<Cart 1>", "<Cart 2>")),
         ("assert f() == 'x'", "assert '" + "y" * 99 + "' == 'x'", ("'" + "y" * 38 + "…", "'x'")),
         ("assert f() == 6, 'the total'", "the total\nassert 7 == 6", ("7", "6")),
         ("assert f() is True", "assert 1 is True", ("1", "True")),
         ("self.assertEqual(f(), 6)", "7 != 6", ("7", "6")),
-        ("self.assertEqual(6, f())", "6 != 7", ("7", "6")),
-        ("self.assertEqual(f(), 'x')", "'a : b' != 'x'", ("'a : b'", "'x'")),
         ("self.assertEqual(f(), [2])", "Lists differ: [1] != [2]\n\nFirst differing", ("[1]", "[2]")),
-        ("self.assertEqual(f(), {})", "{'a': 1} != {}\n- {'a': 1}\n+ {}", ("{'a': 1}", "{}")),
         ("self.assertAlmostEqual(f(), 2.0)", "1.0 != 2.0 within 7 places (1.0 difference)", ("1.0", "2.0")),
         # not equal
         ("assert f() != 3", "assert 3 != 3", ("3", "")),
-        ("assert 3 != f()", "assert 3 != 3", ("3", "")),
         ("assert f() is not None", "assert None is not None", ("None", "")),
         ("self.assertNotEqual(f(), 3)", "3 == 3", ("", "")),  # of unittest only methods for equality are read
         # members
         ("assert 'x' in f()", "assert 'x' in 'abc'", ("'abc'", "")),
-        ("assert 'b' not in f()", "assert 'b' not in 'abc'", ("'abc'", "")),
         ("self.assertIn(f(), [1, 2])", "3 not found in [1, 2]", ("", "")),
         # order
         ("assert 3 <= f()", "assert 3 <= 1", ("1", "")),

@@ -28,13 +28,6 @@ CASES = {
         did("held 2 oscillation", {"a": "s2"}),
         did("stuck oscillation", {"a": "s3"}),
     ],
-    "a failure beside a flaky test that takes turns with the edits": [
-        did("-", "a f"),
-        did("fewest", "a"),
-        did("held 1 regression", "a f"),
-        did("held 2 oscillation repeated-failure", "a"),
-        did("stuck oscillation repeated-failure regression", "a f"),
-    ],
     "a failure beside a test that is known to be flaky": [
         did("-", "a f"),
         did("- flaky", "a", edit="none"),
@@ -76,13 +69,6 @@ CASES = {
         did("held 2 repeated-failure", "z x"),
         did("fewest", "z"),
     ],
-    "progress, back, and the same again": [
-        did("-", "a b c"),
-        did("fewest", "b c"),
-        did("held 1 regression", "a b c"),
-        did("held 2 oscillation repeated-failure", "b c"),
-        did("fewest", "c"),
-    ],
     "a file that cannot be collected hides others": [
         did("-", {"tests/test_a.py": "import"}),
         did("changed", {"tests/test_a.py": "name"}),
@@ -114,14 +100,6 @@ CASES = {
         did("fewest", "b", ran="a b", incomplete="stopped after 1 failure"),
         did("fewest", "c", ran="a b c", incomplete="stopped after 1 failure"),
         did("anew"),
-    ],
-    "some tests at a time": [
-        did("-", "a b c"),
-        did("-", "a", ran="a", edit="none"),
-        did("fewest", "", ran="a"),
-        did("held 1", "b", ran="b"),
-        did("fewest", "", ran="b"),
-        did("anew", "", ran="c"),
     ],
     "an edit, a look at another test, then all": [
         did("-", "a b c"),
@@ -175,14 +153,6 @@ CASES = {
         did("held 1", "p[0.75]", absent="p[0.25] p[0.5] p[0.1]"),
         did("held 2", "p[0.5]", absent="p[0.25] p[0.75] p[0.1]"),
         did("stuck", "p[0.1]", absent="p[0.25] p[0.75] p[0.5]"),
-    ],
-    "red, green, refactor beside an old failure": [
-        did("-", "old a", absent="b c"),
-        did("fewest", "old", absent="b c"),
-        did("held 1", "old b", absent="c"),
-        did("fewest", "old", absent="c"),
-        did("held 1", "old c"),
-        did("fewest", "old"),
     ],
     "the network is down": [
         did("-", "a"),
