@@ -1,4 +1,3 @@
-import importlib
 import os
 import subprocess
 import sys
@@ -7,12 +6,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def suites(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)  # a plain ``pytest`` does not have the folder it is started in
-    return importlib.import_module("benchmarks.suites")
 
 
 @pytest.mark.slow
@@ -27,16 +20,3 @@ def test_every_scenario_prints_its_figures():
     assert "100 distinct messages kept in the full report 100 of 100 all" in rows
     for scenario in ("off", "green", "100 red", "100 distinct", "analyze", "logs", "50 shards"):
         assert any(row.startswith(f"{scenario} ") for row in rows)
-
-
-@pytest.mark.parametrize(("kind", "more"), [("trivial", {"files": 2}), ("failing", {}), ("distinct", {})])
-def test_suites_are_the_same_every_time(tmp_path, suites, kind, more):
-    for name in ("a", "b"):
-        getattr(suites, kind)(tmp_path / name, tests=200, **more)
-    first, second = (contents(tmp_path / name) for name in ("a", "b"))
-    assert first == second
-    assert len([path for path in first if path.startswith("tests/test_")]) == 2
-
-
-def contents(folder):
-    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from loop_close.calls import sample, sample_key
 
-MANY = [f"tests/test_a.py::test_{number}" for number in range(1_000)]
-
 
 @given(st.lists(st.text(), unique=True), st.integers(0, 9))
 def test_so_many_of_them_in_whatever_order_they_come(nodeids, number):
@@ -16,11 +14,6 @@ def test_so_many_of_them_in_whatever_order_they_come(nodeids, number):
     assert {*some} <= {*nodeids}
     assert some == sample(reversed(nodeids), number)
     assert some == sorted(nodeids, key=sample_key)[:number]
-
-
-def test_from_all_over():
-    places = [MANY.index(each) for each in sample(MANY, 100)]
-    assert all(any(start <= place < start + 200 for place in places) for start in range(0, 1_000, 200))
 
 
 def test_the_same_ones_in_every_process():

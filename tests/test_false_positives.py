@@ -67,7 +67,6 @@ def test_green_logs_of_every_tool():
 
 
 WORDS = [
-    "error",
     "ERROR: nothing of note failed",
     "tests/test_a.py::test_exception_ok PASSED",
     "try:\n    f()\nexcept SyntaxError:\n    pass\n",
@@ -75,13 +74,10 @@ WORDS = [
     "0 errors, 0 warnings, 0 failed",
     "The run failed with 3 errors, said the manual.",
     "see a.py:3 for the error, and b.py:4: it failed",
-    "# raises ValueError: when the price is negative",
     "raise AssertionError('FAILED test_a.py::test_b - assert 0')",
     "TODO mend the Traceback (most recent call last) page\nFIXME error",
-    "INFO:shop:command not found in the index, going on",
     "Segmentation fault lines are explained in chapter 3",
     "Traceback (most recent call last):\n  ...\nValueError: x\n",
-    '>>> f()\nTraceback (most recent call last):\n  File "<stdin>", line 1, in <module>\nValueError: x\n',
     '    >>> for x in y:\n    ...     f(x)\n    ...\n    Traceback (most recent call last):\n      File "a.py",'
     " line 1, in <module>\n    ValueError: x\n",
 ]

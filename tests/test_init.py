@@ -46,11 +46,5 @@ def test_unknown_name_is_an_attribute_error_that_names_it():
         _ = loop_close.nothing
 
 
-def test_importing_the_package_imports_no_home():
-    code = "import sys, loop_close; print(*sorted(m for m in sys.modules if m.startswith('loop_close')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["loop_close"]
-
-
 def test_package_says_that_it_is_typed():
     assert Path(loop_close.__file__).with_name("py.typed").is_file()

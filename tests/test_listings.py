@@ -129,17 +129,13 @@ def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_pat
 # What a release is made of.
 
 
-def schema_accepts(name, path):
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", name, str(path)]
-    return subprocess.run(command, capture_output=True, text=True)
-
-
 @pytest.mark.parametrize(
     ("schema", "path"),
     [("vendor.citation-file-format", ROOT / "CITATION.cff"), ("vendor.github-workflows", WORKFLOW)],
 )
 def test_files_of_known_forms_are_valid(schema, path):
-    done = schema_accepts(schema, path)
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 

@@ -124,11 +124,6 @@ def test_the_same_on_both_streams_counts_once(path):
     assert observe(text, b"\n" + text + b"\n", exit_code=1) == observe(text, exit_code=1)
 
 
-@given(pieces_of_logs, codes)
-def test_the_same_text_on_both_streams_counts_once(text, code):
-    assert observe(text, text, exit_code=code) == observe(text, exit_code=code)
-
-
 def render(nodeids):
     """The least that pytest prints of a run with these failures."""
     rulers = (" test session starts ", " short test summary info ", f" {len(nodeids)} failed in 0.12s ")

@@ -5,20 +5,6 @@ import pickle
 import msgspec
 from benchmarks.localize import keep
 
-from loop_close import Observation
-from loop_close.model import Failure, Frame, Raised
-
-
-def test_the_same_version_reads_the_same(tmp_path):
-    frame = Frame(file="shop/tax.py", line=3, function="tax")
-    failure = Failure(
-        nodeid="t.py::a", phase="call", message="m", raised=Raised(type="E", message="m", frames=(frame,))
-    )
-    observation = Observation(exit_code=1, failures=(failure,))
-    (tmp_path / "a.pickle").write_bytes(keep.dumps(observation))
-    assert keep.load(tmp_path, "a") == observation
-    assert keep.load(tmp_path, "b") is None
-
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     old: int = 0

@@ -47,12 +47,6 @@ def asked(state, session=None, *, loop=None, tree="t1", again=False):
         (STUCK, Session(), "end", "NOT done: 3 attempts in a row did not advance\n"),
         (FAILING, Session(blocks=MOST_BLOCKS, fewest=1), "end", "NOT done: tests: 1 failed\n"),
         (FAILING, Session(blocks=MOST_BLOCKS, fewest=2), "go_on", "Not done: "),
-        (
-            FAILING,
-            Session(before=("pytest test_a",)),
-            "go_on",
-            "Not done: tests: 1 failed\n\nAll tests that fail",
-        ),
         (FAILING, Session(before=("pytest test_a",), shown=("before",)), "end", "NOT done: "),
         (FAILING, Session(before=("pytest test_b",), shown=("before",)), "go_on", "Not done: "),
         (UNKNOWN, Session(before=("pytest test_a",), shown=("before",)), "go_on", "Not done: "),

@@ -33,9 +33,7 @@ def test_nothing_said():
         ("The task is done. The work is done.", False),  # one keyword twice
         ("The task is done and finished.", True),
         ("The task is done. The tests pass.", True),
-        ("The tests pass.", False),
         ("I fixed `a`.\n\n3 passed in 0.1s\n\nThe task is done.", True),
-        ("All tests passing", True),
         ("No remaining issues.", True),
     ],
 )
@@ -236,12 +234,10 @@ def test_answer_without_a_completion_word_may_reach_forty_and_is_none():
         ("- [x] TASK_COMPLETE", True),
         ("[x] TASK_COMPLETE", True),
         ("* [X] **TASK_COMPLETE**", True),
-        ("[ ] TASK_COMPLETE", False),
         ("All tests pass.\n\n- [ ] TASK_COMPLETE", False),
         ("The work is done.\nEXIT_SIGNAL: true", True),
         ("All tests pass, done.\nEXIT_SIGNAL: false", False),
         ("EXIT_SIGNAL: true", False),  # one signal
-        ("> [x] TASK_COMPLETE", False),
         ("```\n- [x] TASK_COMPLETE\n```", False),
     ],
 )

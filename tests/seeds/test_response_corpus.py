@@ -35,12 +35,6 @@ def entries() -> Iterator[Entry]:
 ENTRIES = list(entries())
 
 
-def of(*kinds: str) -> pytest.MarkDecorator:
-    chosen = [entry for entry in ENTRIES if entry.kind in kinds]
-    assert chosen
-    return pytest.mark.parametrize("entry", chosen, ids=[f"{e.kind}: {e.name}" for e in chosen])
-
-
 def test_corpus_is_large_and_each_name_is_there_once():
     assert len(ENTRIES) >= 200
     assert len({entry[:2] for entry in ENTRIES}) == len(ENTRIES)
@@ -69,7 +63,7 @@ def test_signal_agrees_with_itself(entry):
         assert result.exit_reason.startswith("completion: ")
 
 
-@of("test_only")
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.kind == "test_only"])
 def test_third_response_of_test_output_is_stuck(entry):
     assert ANALYZER.detect_completion(entry.text).test_only
     context = AnalysisContext(previous_responses=(entry.text, entry.text))

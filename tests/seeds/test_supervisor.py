@@ -30,11 +30,9 @@ def between(results, others):
 
 
 CASES = {
-    "three successes": ([ok("same", input={"a": 1})] * 3, f". . {REPEATED}"),
     "two of each": ([ok("A"), ok("A"), ok("B"), ok("B")], ". . . ."),
     "errors whatever the input": ([error("bad", input=n) for n in range(3)], f". . {REPEATED}"),
     "success and error with one text": ([ok("x"), error("x"), ok("x")], ". . ."),
-    "a row of two, then of three": ([error(e) for e in "AABBB"], f". . . . {REPEATED}"),
     "volatile values": ([error(f"bad at 0x{n}f00ba4 after 0.{n} s") for n in (1, 2, 3)], f". . {REPEATED}"),
     "colour": ([error("bad"), error("\x1b[31mbad\x1b[0m"), error(" bad\n")], f". . {REPEATED}"),
     "what differs only late": ([error("x" * 5_000 + tail) for tail in "abc"], ". . ."),
@@ -64,15 +62,10 @@ CASES = {
     "faults by their text are errors": ([error("HTTP 503")] * 3, f". . {REPEATED}"),
     # several tools
     "each tool by itself": ([error("a", "foo"), error("a", "bar")] * 3, f". . . . {REPEATED} {REPEATED}"),
-    "errors with edits between": (
-        edited([error("1 failed", "test")] * 3),
-        f". . . . {REPEATED} .",
-    ),
     "marked results with edits between": (
         edited([miss(f"q{n}", "test") for n in range(3)]),
         f". . . . {STUCK} .",
     ),
-    "two tools in turn": ([ok("a", "foo"), ok("b", "bar")] * 3, f". . . . {REPEATED} {REPEATED}"),
 }
 
 
