@@ -208,7 +208,7 @@ def _is_used(host: Host, root: Path) -> bool:
     ):  # a check ran, whatever became of its history
         return True
     with contextlib.suppress(OSError):
-        text = (root / host.config.project).read_text(encoding="utf-8", errors="replace")
+        text = (root / host.file).read_text(encoding="utf-8", errors="replace")
         return command_line(host.name) in text
     return False
 

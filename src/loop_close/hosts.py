@@ -14,7 +14,7 @@ from typing import Any
 from loop_close.records import Record
 from loop_close.text import open_fence
 
-__all__ = ["HOSTS", "NAMES", "Config", "ConfigError", "Host", "Payload", "PayloadError", "host_named"]
+__all__ = ["HOSTS", "NAMES", "ConfigError", "Host", "Payload", "PayloadError", "host_named"]
 
 #: The largest payload that is read, in bytes.
 MAX_INPUT = 10_000_000
@@ -53,29 +53,6 @@ class Payload(Record, frozen=True):
     is_left_alone: bool = False
 
 
-class Config(Record, frozen=True):
-    """The configuration file that makes a host call the hook.
-
-    :ivar project: path of the project's file, from the root; ``user``: of the user's, from the home folder.
-    :ivar events: below ``hooks`` in a JSON file, the lists that get the entry.
-    :ivar entry: of such a list. ``beside``: what the host needs at the top level of the file.
-    :ivar script: the whole file, where it is a program and not JSON.
-    :ivar home: the environment variable that moves the user's folder; empty if there is none.
-    :ivar note: what a person still has to do; empty for nothing.
-    :ivar check: raises ``ConfigError`` for a document of which the host would not take the hook.
-    """
-
-    project: str
-    user: str = ""
-    events: tuple[str, ...] = ()
-    entry: Mapping[str, Any] = {}
-    beside: Mapping[str, Any] = {}
-    script: str = ""
-    home: str = ""
-    note: str = ""
-    check: Callable[[Mapping[str, Any]], None] = lambda document: None
-
-
 class Host(Record, frozen=True):
     """A program that runs a coding agent and calls hooks.
 
@@ -87,16 +64,32 @@ class Host(Record, frozen=True):
     :ivar go_on: sends the agent back with the text as its next input. Empty for a blank text.
     :ivar inform: gives the text to the agent without sending it back; empty if the host cannot do that.
     :ivar end: ends the run and shows the text to the person; empty if the host cannot do that.
+    :ivar file: the configuration file that makes it call the hook, from the root; ``user_file`` from the home folder,
+        where it has another path there.
+    :ivar events: below ``hooks`` in a JSON file, the lists that get the entry.
+    :ivar entry: of such a list. ``beside``: what the host needs at the top level of the file.
+    :ivar script: the whole file, where it is a program and not JSON.
+    :ivar home: the environment variable that moves the user's folder; empty if there is none.
+    :ivar note: what a person still has to do; empty for nothing.
+    :ivar check: raises ``ConfigError`` for a document of which the host would not take the hook.
     """
 
     name: str
     title: str
     stops: tuple[str, ...]
     go_on: Callable[[Payload, str], str]
-    config: Config
+    file: str
     others: tuple[str, ...] = (START,)
     inform: Callable[[Payload, str], str] = lambda payload, text: ""
     end: Callable[[Payload, str], str] = lambda payload, text: ""
+    user_file: str = ""
+    events: tuple[str, ...] = ()
+    entry: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
+    script: str = ""
+    home: str = ""
+    note: str = ""
+    check: Callable[[Mapping[str, Any]], None] = lambda document: None
 
     def read(self, data: bytes) -> Payload:
         """The payload in the bytes of standard input: a JSON object, behind a byte-order mark or not.
@@ -286,12 +279,10 @@ HOSTS = (
         go_on=_answer_with(_block),
         inform=_context,
         end=_end_run,
-        config=Config(
-            project=".claude/settings.json",
-            events=(START, "Stop"),
-            entry={"hooks": [_handler("claude")]},
-            home="CLAUDE_CONFIG_DIR",
-        ),
+        file=".claude/settings.json",
+        events=(START, "Stop"),
+        entry={"hooks": [_handler("claude")]},
+        home="CLAUDE_CONFIG_DIR",
     ),
     # https://developers.openai.com/codex/hooks. Without ``inform``: what Codex shows the agent at its end sends it on.
     Host(
@@ -300,13 +291,11 @@ HOSTS = (
         stops=("Stop", "SubagentStop"),
         go_on=_answer_with(_block),
         end=_end_run,
-        config=Config(
-            project=".codex/hooks.json",
-            events=(START, "Stop"),
-            entry={"hooks": [_handler("codex")]},
-            home="CODEX_HOME",
-            note="Codex silently skips hooks that you have not trusted: start codex, type /hooks, and trust these.",
-        ),
+        file=".codex/hooks.json",
+        events=(START, "Stop"),
+        entry={"hooks": [_handler("codex")]},
+        home="CODEX_HOME",
+        note="Codex silently skips hooks that you have not trusted: start codex, type /hooks, and trust these.",
     ),
     # https://geminicli.com/docs/hooks/reference. Timeouts are milliseconds. The reason is the next prompt.
     Host(
@@ -315,11 +304,9 @@ HOSTS = (
         stops=("AfterAgent",),
         go_on=_answer_with(lambda text: {"decision": "deny", "reason": text}),
         end=_end_run,
-        config=Config(
-            project=".gemini/settings.json",
-            events=(START, "AfterAgent"),
-            entry={"hooks": [{"name": "loop-close", **_handler("gemini", timeout=10_000)}]},
-        ),
+        file=".gemini/settings.json",
+        events=(START, "AfterAgent"),
+        entry={"hooks": [{"name": "loop-close", **_handler("gemini", timeout=10_000)}]},
     ),
     # https://docs.openhands.dev/openhands/usage/customization/hooks. ``block`` is none of its decisions, and a text is
     # shown to the agent only with a denial. ``continue: false`` keeps it at work: it cannot be ended.
@@ -328,12 +315,10 @@ HOSTS = (
         title="OpenHands",
         stops=("Stop",),
         go_on=_answer_with(lambda text: {"decision": "deny", "additionalContext": text}),
-        config=Config(
-            project=".openhands/hooks.json",
-            events=(START, "Stop"),
-            entry={"matcher": "*", "hooks": [_handler("openhands")]},
-            check=_check_openhands,
-        ),
+        file=".openhands/hooks.json",
+        events=(START, "Stop"),
+        entry={"matcher": "*", "hooks": [_handler("openhands")]},
+        check=_check_openhands,
     ),
     # https://cursor.com/docs/agent/hooks. What it sends begins with a byte-order mark on Windows. It stops asking at
     # ``loop_limit``. Versions that do not know ``sessionStart`` reject the file that has it. Without ``inform``: any
@@ -344,13 +329,11 @@ HOSTS = (
         stops=("stop",),
         others=(),
         go_on=_answer_with(lambda text: {"followup_message": text}),
-        config=Config(
-            project=".cursor/hooks.json",
-            events=("stop",),
-            entry={"command": command_line("cursor"), "loop_limit": 5},
-            beside={"version": 1},
-            check=_check_cursor,
-        ),
+        file=".cursor/hooks.json",
+        events=("stop",),
+        entry={"command": command_line("cursor"), "loop_limit": 5},
+        beside={"version": 1},
+        check=_check_cursor,
     ),
     # https://docs.cline.bot/customization/hooks. It asks after each tool and not at the agent's end: the agent works on
     # anyway, and reads the text. Without ``end``, which would end each task that a person starts to fix what is stuck.
@@ -362,12 +345,10 @@ HOSTS = (
         others=("PostToolUse", "tool_result"),
         go_on=_cline_context,
         inform=_cline_context,
-        config=Config(
-            project=".clinerules/hooks/PostToolUse",
-            user="Documents/Cline/Hooks/PostToolUse",
-            script=_CLINE_SCRIPT,
-            note="Cline runs hooks only if its setting Enable Hooks is on.",
-        ),
+        file=".clinerules/hooks/PostToolUse",
+        user_file="Documents/Cline/Hooks/PostToolUse",
+        script=_CLINE_SCRIPT,
+        note="Cline runs hooks only if its setting Enable Hooks is on.",
     ),
     # https://docs.github.com/en/copilot/reference/hooks-reference. An event named ``Stop``, and not ``agentStop``, is
     # sent with its name, and VS Code's own agents run it, too. It ends itself after 8 blocks in a row. At the end of a
@@ -379,14 +360,12 @@ HOSTS = (
         stops=("Stop", "SubagentStop"),
         go_on=_block_twice,
         end=_end_run,
-        config=Config(
-            project=".github/hooks/loop-close.json",
-            user=".copilot/hooks/loop-close.json",
-            events=(START, "Stop"),
-            entry=_handler("copilot"),
-            beside={"version": 1},
-            home="COPILOT_HOME",
-        ),
+        file=".github/hooks/loop-close.json",
+        user_file=".copilot/hooks/loop-close.json",
+        events=(START, "Stop"),
+        entry=_handler("copilot"),
+        beside={"version": 1},
+        home="COPILOT_HOME",
     ),
 )
 NAMES = tuple(host.name for host in HOSTS)

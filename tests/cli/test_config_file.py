@@ -14,11 +14,11 @@ BOTH = {"SessionStart": [{"hooks": [OURS]}], "Stop": [{"hooks": [OURS]}]}
 
 
 def put(text, name="claude"):
-    return added(name, host_named(name).config, text)
+    return added(host_named(name), text)
 
 
 def take(text, name="claude"):
-    return removed(name, host_named(name).config, text)
+    return removed(host_named(name), text)
 
 
 def test_a_new_file_is_what_the_documentation_of_the_host_says():

@@ -11,7 +11,7 @@ from loop_close.cli import Streams, main
 from loop_close.cli.install import added
 from loop_close.hosts import HOSTS, host_named
 
-JSON_HOSTS = [host.name for host in HOSTS if not host.config.script]
+JSON_HOSTS = [host.name for host in HOSTS if not host.script]
 NAMES = [host.name for host in HOSTS]
 SETTINGS = '{\n  "model": "opus"\n}\n'
 
@@ -24,7 +24,7 @@ def called(*words):
 
 
 def fresh(name):
-    return added(name, host_named(name).config, None)
+    return added(host_named(name), None)
 
 
 every_host = pytest.mark.parametrize("name", NAMES)
@@ -48,8 +48,8 @@ def root(tmp_path, monkeypatch):
 
 def place(root, name, scope=()):
     """Where the host's file is."""
-    config = host_named(name).config
-    return root.parent / "home" / (config.user or config.project) if scope else root / config.project
+    host = host_named(name)
+    return root.parent / "home" / (host.user_file or host.file) if scope else root / host.file
 
 
 def put(path, content):

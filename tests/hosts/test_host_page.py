@@ -30,10 +30,10 @@ def test_the_table_has_a_row_for_each_host():
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_the_page_names_the_files_of_a_host_and_what_it_was_seen_to_work_with(host):
     name, file, seen = ROWS[host.title].split(" | ")
-    assert (name, file) == (f"`{host.name}`", f"`{host.config.project}`")
+    assert (name, file) == (f"`{host.name}`", f"`{host.file}`")
     assert f"- **{host.title}** " in PAGE
-    if host.config.user:
-        assert f"`~/{host.config.user}`" in PAGE
+    if host.user_file:
+        assert f"`~/{host.user_file}`" in PAGE
     assert (seen == "not tried") == (not any((FOLDER / "recorded" / host.name).glob("*.json")))
     for version in re.findall(r"\d+\.\d+\.\d+", seen):
         assert version in (FOLDER / "recorded" / "README.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ import msgspec
 from loop_close import files
 from loop_close.checks import root_of
 from loop_close.cli import Streams, UsageError, project_at
-from loop_close.hosts import NAMES, Config, ConfigError, Host, command_line, host_named
+from loop_close.hosts import NAMES, ConfigError, Host, command_line, host_named
 from loop_close.provenance import agent_of
 from loop_close.text import code
 from loop_close.text.redact import redact
@@ -31,7 +31,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
     host, base, name = _asked_for(options)
     if host is None:
         _edit(base, name, partial(with_section, file=project_at(base).settings.file), options, streams)
-    elif _edit(base, name, partial(added, host.name, host.config), options, streams):
+    elif _edit(base, name, partial(added, host), options, streams):
         _tell_the_rest(host, options, streams)
     return 0
 
@@ -39,7 +39,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
 def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     """Take the hook or the section out, and print what that changes; 0 although there was none."""
     host, base, name = _asked_for(options)
-    take_out = partial(removed, host.name, host.config) if host else without_section
+    take_out = partial(removed, host) if host else without_section
     _edit(base, name, lambda old: None if old is None else take_out(old), options, streams)
     return 0
 
@@ -62,8 +62,8 @@ def _asked_for(options: argparse.Namespace) -> tuple[Host | None, Path, str]:
     except ValueError as error:
         raise UsageError(str(error)) from None
     if options.user:
-        return host, Path(os.path.expanduser("~")), host.config.user or host.config.project
-    return host, root_of(Path.cwd()), host.config.project
+        return host, Path(os.path.expanduser("~")), host.user_file or host.file
+    return host, root_of(Path.cwd()), host.file
 
 
 def _edit(
@@ -138,11 +138,11 @@ def _difference(name: str, old: str | None, new: str | None) -> str:
 
 def _tell_the_rest(host: Host, options: argparse.Namespace, streams: Streams) -> None:
     """What a person has to know or do before the hook works."""
-    if host.config.note:
-        streams.complain(host.config.note)
-    moved = os.environ.get(host.config.home)
+    if host.note:
+        streams.complain(host.note)
+    moved = os.environ.get(host.home)
     if options.user and moved:
-        streams.complain(f"{host.config.home} is set: {host.title} reads its configuration from {moved}")
+        streams.complain(f"{host.home} is set: {host.title} reads its configuration from {moved}")
     if shutil.which("loop-close") is None:
         streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")
 
@@ -152,49 +152,49 @@ def _tell_the_rest(host: Host, options: argparse.Namespace, streams: Streams) ->
 _INDENTED = re.compile(r'\n([ \t]+)"')
 
 
-def added(host: str, config: Config, text: str | None) -> str:
+def added(host: Host, text: str | None) -> str:
     """The text with our hook under every event; one that has it already is returned unchanged.
 
     :param text: None for no file yet.
     :raises ConfigError: when it cannot be added.
     """
-    if config.script:
-        if text is None or _runs_hook(host, text):
-            return text or config.script
+    if host.script:
+        if text is None or _runs_hook(host.name, text):
+            return text or host.script
         raise ConfigError(
             "this hook is not from loop-close; to use both, make it pass its standard input to"
-            f" `{command_line(host)}` and print that command's output"
+            f" `{command_line(host.name)}` and print that command's output"
         )
-    document = dict(config.beside) if text is None else _parsed(config, text)
-    config.check(document)
+    document = dict(host.beside) if text is None else _parsed(host, text)
+    host.check(document)
     hooks = _typed(document.setdefault("hooks", {}), dict, "hooks")
-    missing = [event for event in config.events if not _runs_hook(host, json.dumps(hooks.get(event)))]
+    missing = [event for event in host.events if not _runs_hook(host.name, json.dumps(hooks.get(event)))]
     for event in missing:
-        _typed(hooks.setdefault(event, []), list, f"hooks.{event}").append(config.entry)
+        _typed(hooks.setdefault(event, []), list, f"hooks.{event}").append(host.entry)
     return _written(document, text or "") if missing else text or ""
 
 
-def removed(host: str, config: Config, text: str) -> str | None:
+def removed(host: Host, text: str) -> str | None:
     """The text without the entries that we added; None if nothing else is in it.
 
     :raises ConfigError: when the text is invalid, or a person edited our hook.
     """
-    if config.script:
-        left = None if text == config.script else text
+    if host.script:
+        left = None if text == host.script else text
     else:
-        document = _parsed(config, text)
+        document = _parsed(host, text)
         hooks = _typed(document.get("hooks", {}), dict, "hooks")
-        ours = [event for event, entries in hooks.items() if config.entry in (entries or ())]
+        ours = [event for event, entries in hooks.items() if host.entry in (entries or ())]
         for event in ours:
-            hooks[event] = [entry for entry in hooks[event] if entry != config.entry]
+            hooks[event] = [entry for entry in hooks[event] if entry != host.entry]
             if not hooks[event]:
                 del hooks[event]
         if not hooks:
             document.pop("hooks", None)
-        is_ours = document in ({}, config.beside)
+        is_ours = document in ({}, host.beside)
         left = text if not ours else None if is_ours else _written(document, text)
-    if left is not None and _runs_hook(host, left):
-        raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(host)}` by hand")
+    if left is not None and _runs_hook(host.name, left):
+        raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(host.name)}` by hand")
     return left
 
 
@@ -204,11 +204,11 @@ def _runs_hook(host: str, text: str) -> bool:
     return re.search(pattern, text.replace("\\n", "\n")) is not None
 
 
-def _parsed(config: Config, text: str) -> dict[str, Any]:
+def _parsed(host: Host, text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text.removeprefix("\ufeff"), type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:
-        by_hand = json.dumps({"hooks": {event: [config.entry] for event in config.events}})
+        by_hand = json.dumps({"hooks": {event: [host.entry] for event in host.events}})
         raise ConfigError(f"not plain JSON ({error}); fix it, or add the hook by hand: {by_hand}") from None
 
 
