@@ -49,7 +49,6 @@ _few = st.integers(0, 3)
 _shown = any_text.map(safe)
 _causes = st.builds(
     CauseSummary,
-    first_log=st.just(""),
     last_log=st.just(""),
     logs=st.just(1),
     failures=st.just(1),
@@ -66,7 +65,7 @@ def _of_one_log(name, kind, causes):
     log = safe(name)
     if kind == "red":
         named = {
-            id: replace(each, first_log=log, last_log=log, examples=((log, each.examples[0][1]),))
+            id: replace(each, last_log=log, examples=((log, each.examples[0][1]),))
             for id, each in causes.items()
         }
         return LogSummary(red=1, causes=named)

@@ -47,14 +47,13 @@ _Order = tuple[object, ...]
 class CauseSummary(Record, frozen=True):
     """A root cause over all logs that have it, as the first of them shows it; all text is safe to show and bounded.
 
-    :ivar first_log: the first log by name that has it; ``last_log`` the last.
+    :ivar last_log: the last log by name that has it.
     :ivar kind: the detector's kind, such as ``test-failure``.
     :ivar location: (file, line, function) of the failure itself.
     :ivar suspect: (file, line, function, probability) of the likeliest place; None if none is known.
     :ivar examples: (log, test) of the first three logs; no test for what is not a test.
     """
 
-    first_log: str
     last_log: str
     logs: int
     failures: int
@@ -64,6 +63,11 @@ class CauseSummary(Record, frozen=True):
     location: tuple[str, int, str]
     suspect: tuple[str, int, str, float] | None
     examples: tuple[tuple[str, str], ...]
+
+    @property
+    def first_log(self) -> str:
+        """The first log by name that has it."""
+        return self.examples[0][0]
 
 
 Uncounted = Literal["unknown", "unread", "not a log"]
@@ -151,7 +155,6 @@ def _cause(log: str, cause: RootCause) -> CauseSummary:
     file, line, function = failure_place(failure)
     place = (safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME))
     return CauseSummary(
-        first_log=log,
         last_log=log,
         logs=1,
         failures=sum(each.failure.number for each in cause.evidence if each.failure is not None),
@@ -242,6 +245,7 @@ def _cause_document(name: str, cause: CauseSummary) -> dict[str, Any]:
     place = ("file", "line", "function", "score")
     return {
         "id": name,
+        "first_log": cause.first_log,
         **asdict(cause),
         "location": dict(zip(place, cause.location, strict=False)),
         "suspect": dict(zip(place, cause.suspect, strict=True)) if cause.suspect is not None else None,

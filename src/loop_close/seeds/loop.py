@@ -152,7 +152,7 @@ class AgentLoop:
         if outcome.failing or outcome.is_proven_green:
             state.failing = [*state.failing, outcome.failing][-_COUNTS:]
         self._update_plans(outcome)
-        standing = replace(outcome, analysis=self.analysis, iteration=max(self.turns, 1), fix_plan=self.plan)
+        standing = replace(outcome, analysis=self.analysis, fix_plan=self.plan)
         against = doubts(standing)
         trip = self._supervisor.observe(self._result(outcome))
         decision = self._strategy.decide(standing)
@@ -222,7 +222,6 @@ class AgentLoop:
     def _analyze(self, text: str) -> None:
         """Analyze a response, and keep it for the analysis of later ones."""
         context = AnalysisContext(
-            iteration=self.turns + 1,
             previous_responses=tuple(self.state.responses),
             error_history=tuple(self.state.errors),
             task_description=self._task,

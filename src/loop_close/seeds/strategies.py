@@ -142,7 +142,6 @@ class Standing(Record, frozen=True, kw_only=True):
     :ivar is_complete: that run finished, and it selected every test.
     :ivar objection: why a green run does not count, in words: the tests as they were do not pass.
     :ivar stuck: why the runs are stuck, in words; empty while they are not. Then the circuit breaker is open.
-    :ivar iteration: the number of the turn, from 1.
     """
 
     analysis: AnalysisResult = AnalysisResult()
@@ -152,7 +151,6 @@ class Standing(Record, frozen=True, kw_only=True):
     is_complete: bool = False
     objection: str = ""
     stuck: str = ""
-    iteration: int = 1
     fix_plan: FixPlan = FixPlan()
 
 
