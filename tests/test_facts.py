@@ -22,7 +22,6 @@ def in_cycle(owner, *files, message="cannot import name 'X' from partially initi
     [
         (None, ()),
         (raised(), ()),
-        (in_cycle("b", "src/a.py"), ()),
         (in_cycle("a", "src/a.py", "src/b.py", message="cannot import name 'X' from 'a'"), ()),
         (in_cycle("a", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
         (in_cycle("a", "src/entry.py", "src/a.py", "src/b.py"), ("src/a.py", "src/b.py")),
@@ -54,7 +53,6 @@ def test_import_cycle(exc, expected):
         (raised(frames=[], cause=raised("B", site=None, frames=[in_test()])), (TEST, 5, "test_total")),
         (raised(frames=[], members=(raised("A", frames=[]), raised("B"))), (SRC, 10, "total")),
         (raised("SyntaxError", details={"path": "a.py", "line": "9"}), ("a.py", 9, "")),
-        (raised("SyntaxError", details={"path": "a.py"}), (SRC, 10, "total")),
         (raised("FileNotFoundError", details={"path": "a.txt"}), (SRC, 10, "total")),
     ],
 )
@@ -82,7 +80,6 @@ def test_test_function(nodeid, expected):
     ("function", "name"),
     [
         ("total", "total"),
-        ("<lambda>", "<lambda>"),
         ("total.<locals>.inner", "total.<locals>.inner"),
         ("total.<locals>.<lambda>", "total"),
         ("total.<locals>.<genexpr>.<locals>.<lambda>", "total"),

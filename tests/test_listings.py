@@ -47,13 +47,10 @@ def test_the_server_is_the_command_of_the_package():
 # The plugin: its hook, its manifest, its skill.
 
 
-def commands_in(hooks):
-    return [each["command"] for groups in hooks.values() for group in groups for each in group["hooks"]]
-
-
 @pytest.mark.skipif(os.name == "nt", reason="the command is one of a POSIX shell")
 def test_the_hook_of_the_plugin_is_silent_where_loop_close_is_not_installed(tmp_path):
-    (command,) = set(commands_in(document("plugin/hooks/hooks.json")["hooks"]))
+    groups = [group for each in document("plugin/hooks/hooks.json")["hooks"].values() for group in each]
+    (command,) = {each["command"] for group in groups for each in group["hooks"]}
     sh = shutil.which("sh")
 
     def run():
@@ -83,14 +80,6 @@ def test_every_command_of_the_skill_and_of_agents_md_is_one():
         assert parse(shlex.split(line)[1:]).name == line.split()[1]
 
 
-def environment_of_claude(folder):
-    """Of Claude Code in a home folder of its own, without a word to anybody."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    alone = {"HOME": str(folder / "home"), "CLAUDE_CONFIG_DIR": str(folder / "home" / ".claude")}
-    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    return {**kept, **alone, **quiet}
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not CLAUDE, reason="Claude Code is not installed")
 def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_path):
@@ -99,9 +88,13 @@ def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_pat
     for name in (".claude-plugin", "plugin"):
         shutil.copytree(ROOT / name, project / name)
 
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    alone = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+
     def claude(*words):
         command = [CLAUDE, "plugin", *words]
-        env = environment_of_claude(tmp_path)
+        env = {**kept, **alone, **quiet}
         done = subprocess.run(
             command, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )

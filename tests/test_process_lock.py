@@ -1,12 +1,14 @@
-"""One at a time, and nobody waits for long or fails for it."""
+"""Locks: one at a time, and nobody waits for long or fails for it. The birth of a process, which names its holder."""
 
 import fcntl
 import os
+import subprocess
+import sys
 
 import pytest
 
 from loop_close import process
-from loop_close.process import locked
+from loop_close.process import birth_of, locked
 
 
 def test_one_at_a_time(tmp_path):
@@ -49,3 +51,15 @@ def test_a_pipe_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "lock")
     with locked(tmp_path / "lock", 0.5):
         pass
+
+
+def test_the_birth_of_a_process_is_its_own():
+    birth = birth_of(os.getpid())
+    assert birth == birth_of(os.getpid())
+    assert not birth or birth.isdecimal()  # where the system tells it
+
+
+def test_a_process_that_has_ended_has_none():
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process.communicate(b"\n")
+    assert birth_of(process.pid) == ""

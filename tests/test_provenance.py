@@ -25,7 +25,6 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsi
         ({"NOX_CURRENT_SESSION": "tests-3.11"}, ("nox", "tests-3.11"), "pytest:tests-3.11"),
         ({"HATCH_ENV_ACTIVE": "default"}, ("", ""), "pytest"),
         ({"HATCH_ENV_ACTIVE": "py311"}, ("hatch", "py311"), "pytest:py311"),
-        ({"GITHUB_JOB": "test"}, ("", ""), "pytest"),
         ({"GITHUB_RUN_ID": "7", "GITHUB_JOB": "test"}, ("github", "test"), "pytest:test"),
         (
             {"CI_PIPELINE_ID": "7", "CI_JOB_NAME": "test: [3.11, 2/3]"},
@@ -84,7 +83,6 @@ def test_commit_that_is_checked_out(tmp_path):
         ({}, ("", "")),
         ({"CLAUDECODE": "1"}, ("claude", "CLAUDECODE")),
         ({"CLAUDECODE": ""}, ("", "")),
-        ({"CODEX_CI": "1"}, ("codex", "CODEX_CI")),
         ({"CODEX_CI": "1", "CODEX_THREAD_ID": "019a"}, ("codex", "CODEX_THREAD_ID")),
         ({"COPILOT_CLI": "1", "COPILOT_MODEL": "gpt"}, ("copilot", "COPILOT_CLI")),
         (

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "payloads"
-BLANK = ("", "  \n\t")
 
 
 def recorded(name, **changed):

@@ -122,12 +122,7 @@ def test_what_cannot_be_read_is_named(data, why):
     [
         ("claude-Stop", "session_id", 7, "the input names no session"),
         ("codex-Stop", "session_id", "", "the input names no session"),
-        (
-            "openhands-Stop",
-            "event_type",
-            "PreToolUse",
-            "the event is 'PreToolUse'; handled are Stop, SessionStart",
-        ),
+        ("openhands-Stop", "event_type", "PreToolUse", "'PreToolUse'; handled are Stop, SessionStart"),
     ],
 )
 def test_wrong_values_are_named(name, key, value, why):

@@ -12,7 +12,6 @@ from loop_close.keys import compared_values
         ("assert not f() == 3", "assert not 3 == 3", ("", "")),
         ("assert a == b", "assert <A == 1> == <B>", ("", "")),
         ("pytest.fail('no')", "no", ("", "")),
-        ("self.assertTrue(f())", "False is not true", ("", "")),
         # equal
         ("assert f() == 6", "assert 7 == 6\n +  where 7 = f()", ("7", "6")),
         ("assert 6 == f()", "assert 6 == 7\n +  where 7 = f()", ("7", "6")),
@@ -34,7 +33,6 @@ from loop_close.keys import compared_values
         ("assert 3 <= f()", "assert 3 <= 1", ("1", "")),
         ("assert f() >= a", "assert <A> >= <B>", ("<A>", "")),
         ("assert 1 < f() < 3", "assert 1 < 0", ("0", "")),
-        ("assert 1 < f() < 3", "assert 5 < 3", ("5", "")),
     ],
 )
 def test_values(statement, message, expected):

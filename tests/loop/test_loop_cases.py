@@ -109,13 +109,6 @@ CASES = {
         did("-", "b c", edit="none"),
         did("held 2 repeated-failure", "c", ran="c"),
     ],
-    "green runs of other tests": [
-        did("-", "a"),
-        did("-", "", ran="x"),
-        did("-", "", ran="x"),
-        did("-", "", ran="x"),
-        did("held 1", "a"),
-    ],
     "nothing edited": [
         did("-", "a"),
         did("-", "a", edit="none"),

@@ -8,7 +8,6 @@ from tool_calls import (
     ADVANCED,
     REPEATED,
     STUCK,
-    edited,
     error,
     kind_of,
     miss,
@@ -22,11 +21,6 @@ from loop_close.text import sanitize
 
 OWN = {"dev.loop-close/non-advancing": True}
 TRUTHY = [1, "true", "yes", [1], {}, 2]
-
-
-def between(results, others):
-    """The results with one of the others after each but the last."""
-    return [r for pair in zip(results, [*others, None], strict=True) for r in pair if r is not None]
 
 
 CASES = {
@@ -46,7 +40,7 @@ CASES = {
     "other questions": (misses(3), f". . {STUCK}"),
     "our own key": ([ok("x", input=n, meta=OWN) for n in range(3)], f". . {STUCK}"),
     "an advance between": ([*misses(2), ok("found"), *misses(2, 5)], ". " * 5),
-    "errors between": (between(misses(3), [error("e1 "), error("e2 ")]), ". " * 5),
+    "errors between": ([miss("q1"), error("e1 "), miss("q2"), error("e2 "), miss("q3")], ". " * 5),
     "true by another type": (
         [ok("x", input=n, meta={"ai.nimblebrain/non-advancing": v}) for n, v in enumerate(TRUTHY)],
         ". " * 6,
@@ -63,8 +57,8 @@ CASES = {
     # several tools
     "each tool by itself": ([error("a", "foo"), error("a", "bar")] * 3, f". . . . {REPEATED} {REPEATED}"),
     "marked results with edits between": (
-        edited([miss(f"q{n}", "test") for n in range(3)]),
-        f". . . . {STUCK} .",
+        [result for n in range(3) for result in (ok("done", "edit", input=n), miss(f"q{n}", "test"))],
+        f". . . . . {STUCK}",
     ),
 }
 

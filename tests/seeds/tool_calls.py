@@ -29,11 +29,6 @@ def misses(number, first=0):
     return [miss(f"q{n}") for n in range(first, first + number)]
 
 
-def edited(results):
-    """Each result followed by an edit that no other is like."""
-    return [r for n, result in enumerate(results) for r in (result, ok("done", "edit", input=n))]
-
-
 def told(results, **options):
     """Of each result what the supervisor answers: ``.`` for nothing, else kind and count."""
     supervisor = Supervisor(**options)

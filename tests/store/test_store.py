@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loop_close.calls import Called, Calls
-from loop_close.records import Counts, Edit, Edits, FailureRecord, OldOutcome, Run
+from loop_close.records import Counts, Edit, Edits, FailureRecord, Run
 from loop_close.store import KEPT_RUNS, MAX_CONTENT, Store, StoreError
 
 
@@ -227,4 +227,4 @@ def test_reset_leaves_nothing_on_the_disk(store, path):
 def test_store_opened_for_reading_refuses_to_write(path):
     Store.open(path).close()
     with Store.open(path, readonly=True) as store, pytest.raises(StoreError, match="opened for reading"):
-        store.begin(a_run(objection=None, command=(OldOutcome(test="t", outcome="failed").test,)))
+        store.begin(a_run())
