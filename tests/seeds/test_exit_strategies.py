@@ -202,12 +202,11 @@ ANALYSES = st.builds(
     confidence=PART,
     completion_signal=st.builds(
         CompletionSignal,
-        detected=st.booleans(),
         keywords=st.sampled_from([(), ("done",), ("done", "complete")]),
         confidence=PART,
         qualifiers=st.sampled_from([(), ("not done",)]),
     ),
-    stuck_signal=st.builds(StuckSignal, detected=st.booleans()),
+    stuck_signal=st.builds(StuckSignal, repeated_patterns=st.sampled_from([(), ("KeyError: <str>",)])),
     tests=PART,
 )
 STEPS = st.builds(FixStep, cause=st.text(max_size=3), completed=st.booleans(), attempts=st.integers(0, 4))

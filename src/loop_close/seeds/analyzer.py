@@ -37,18 +37,21 @@ class AnalysisContext(Record, frozen=True, kw_only=True):
 class CompletionSignal(Record, frozen=True, kw_only=True):
     """Whether the agent says that its work is done.
 
-    :ivar detected: it reports completion by one very strong keyword or by two signals, without a qualifier.
     :ivar keywords: the keywords that count, each once.
     :ivar test_only: there is test output and no word of a change.
     :ivar confidence: from 0 to 100.
     :ivar qualifiers: the agent's own words that work is left, bounded; also over green checks.
     """
 
-    detected: bool = False
     keywords: tuple[str, ...] = ()
     test_only: bool = False
     confidence: float = 0.0
     qualifiers: tuple[str, ...] = ()
+
+    @property
+    def detected(self) -> bool:
+        """It reports completion by one very strong keyword or by two signals, without a qualifier."""
+        return self.confidence >= 2 * A_SIGNAL
 
 
 class StuckSignal(Record, frozen=True, kw_only=True):
@@ -59,29 +62,43 @@ class StuckSignal(Record, frozen=True, kw_only=True):
     :ivar confidence: from 0 to 100.
     """
 
-    detected: bool = False
     repeated_patterns: tuple[str, ...] = ()
     error_frequency: Mapping[str, int] = {}
     confidence: float = 0.0
+
+    @property
+    def detected(self) -> bool:
+        """Some error came often enough."""
+        return bool(self.repeated_patterns)
 
 
 class AnalysisResult(Record, frozen=True, kw_only=True):
     """The analysis of one response by itself, without the tests.
 
-    :ivar should_exit: the agent claims completion with confidence, or it is stuck.
-    :ivar exit_reason: why, in a sentence; None if it should go on.
     :ivar confidence: from 0 to 100: the sum of four parts with their :data:`WEIGHTS`.
     :ivar work_summary: like ``Modified 3 files, 12 tests passing, 2 errors fixed``; empty without any of it.
     :ivar tests: the part of the confidence for tests that are said or shown to pass, from 0 to 100.
     """
 
-    should_exit: bool = False
-    exit_reason: str | None = None
     confidence: float = 0.0
     completion_signal: CompletionSignal = CompletionSignal()
     stuck_signal: StuckSignal = StuckSignal()
     work_summary: str = ""
     tests: float = 0.0
+
+    @property
+    def exit_reason(self) -> str | None:
+        """Why the agent should stop, in a sentence: it is stuck, or claims completion. None if it should go on."""
+        stuck, signal = self.stuck_signal, self.completion_signal
+        if stuck.detected:
+            first = stuck.repeated_patterns[0]
+            return f"stuck: {first} ({stuck.error_frequency[first]} times)"
+        return f"completion: {', '.join(signal.keywords)}" if signal.detected else None
+
+    @property
+    def should_exit(self) -> bool:
+        """The agent claims completion with confidence, or it is stuck."""
+        return self.exit_reason is not None
 
 
 #: The seed's weights: how strongly completion is claimed, whether tests pass, how long and specific the response is,
@@ -275,7 +292,6 @@ def _signal_of(response: Response, task: str) -> CompletionSignal:
     passes = bool(response.result) or any(_PASSING.search(sentence) for sentence in response.sentences)
     strength = sum(points.values()) + (passes and "all tests passing" not in points) if points else 0
     return CompletionSignal(
-        detected=strength >= 2 and not is_doubted,
         keywords=tuple(points),
         test_only=response.is_test_only,
         confidence=0.0 if is_doubted else min(100.0, strength * A_SIGNAL),
@@ -421,7 +437,6 @@ class ResponseAnalyzer:
         if test_turns >= REPEATS:
             signal = CompletionSignal(test_only=True, qualifiers=(f"{TEST_ONLY} in {test_turns} responses",))
             stuck = StuckSignal(
-                detected=True,
                 repeated_patterns=(*stuck.repeated_patterns, TEST_ONLY),
                 error_frequency={**stuck.error_frequency, TEST_ONLY: test_turns},
                 confidence=max(stuck.confidence, min(100.0, _A_TIME * test_turns)),
@@ -433,15 +448,7 @@ class ResponseAnalyzer:
             "quality": _quality(read),
             "no_errors": 100.0 * (bool(response.strip()) and not errors_in("\n".join(read.lines))),
         }
-        reason = None
-        if stuck.detected:
-            first = stuck.repeated_patterns[0]
-            reason = f"stuck: {first} ({stuck.error_frequency[first]} times)"
-        elif signal.detected:
-            reason = f"completion: {', '.join(signal.keywords)}"
         return AnalysisResult(
-            should_exit=reason is not None,
-            exit_reason=reason,
             confidence=round(sum(part * WEIGHTS[name] for name, part in parts.items()), 2),
             completion_signal=signal,
             stuck_signal=stuck,
@@ -467,7 +474,6 @@ class ResponseAnalyzer:
         # Where some of several errors are gone, and no other came, the agent gets somewhere.
         repeated = [] if last < before else [pattern for pattern in last if frequency[pattern] >= REPEATS]
         return StuckSignal(
-            detected=bool(repeated),
             repeated_patterns=tuple(sorted(repeated, key=lambda pattern: (-frequency[pattern], pattern))),
             error_frequency=dict(sorted(frequency.items())),
             confidence=min(100.0, _A_TIME * max(frequency.values(), default=0)),
