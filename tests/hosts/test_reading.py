@@ -71,7 +71,6 @@ def test_stop_and_start_of_copilot_without_their_name():
         ("claude-Stop", {"background_tasks": [{"id": "b1"}]}),
         ("claude-Stop", {"agent_id": "a7"}),  # Copilot runs the hooks of Claude Code for its subagents, too
         ("claude-SubagentStop", {}),
-        ("claude-SubagentStop", {"background_tasks": [{"id": "a3f9c2"}, {"id": "b1"}]}),
         ("copilot-SubagentStop", {"response": ...}),
     ],
 )

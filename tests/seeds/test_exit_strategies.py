@@ -99,8 +99,6 @@ def test_auto_falls_back_to_the_breaker():
     [
         ("green", False, "stuck"),
         ("red", False, "stuck"),
-        ("error", False, "stuck"),
-        (None, False, "stuck"),
         ("red", True, "continue"),
     ],
 )

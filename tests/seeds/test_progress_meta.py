@@ -23,7 +23,6 @@ def after(failing, *, is_attempt=True, stalled=0, is_of_machine=False, **fields)
         (None, {}),
         (loop(step(1, 2)), {}),
         (after(2), STALLED),
-        (after(1, advanced="fewest"), ADVANCED),
         (after(2, advanced="changed"), ADVANCED),
         (after(0, advanced="fewest"), ADVANCED),
         (loop(step(1, 0), failing=()), ADVANCED),  # green from the start
