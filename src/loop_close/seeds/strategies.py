@@ -258,10 +258,8 @@ def _decide_fix_plan(standing: Standing) -> Decision:
         tries = f"attempt {steps[at].attempts + 1} of {steps[at].max_attempts}"
         reason = f"step {at + 1} of {len(steps)}, {tries}: {names[at]}"
     elif not completed:
-        action, reason = (
-            "stuck",
-            f"none of the {len(steps)} steps of the fix plan was completed within its attempts",
-        )
+        action = "stuck"
+        reason = f"none of the {len(steps)} steps of the fix plan was completed within its attempts"
     else:
         reason = f"{completed} of {len(steps)} steps of the fix plan are completed; {'; '.join(against)}"
         # What was skipped is still broken, and nothing is left to try. An incomplete run does not show that.

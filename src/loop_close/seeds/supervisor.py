@@ -102,10 +102,6 @@ class Supervisor:
         """Forget the results of one tool, as when it is given something else to do."""
         self.tools.pop(tool, None)
 
-    def reset(self) -> None:
-        """Forget all results, as for another run."""
-        self.tools = {}
-
 
 # --- what results are compared by
 
@@ -143,11 +139,7 @@ def _json(value: Any) -> str:
         return json.dumps(
             {} if value is None else value, sort_keys=True, default=lambda other: stabilize(repr(other))
         )
-    except (
-        TypeError,
-        ValueError,
-        RecursionError,
-    ):  # keys that are no text; numbers of thousands of digits; nesting
+    except (TypeError, ValueError, RecursionError):  # keys that are no text; long numbers; nesting
         return f"a {type(value).__name__} that JSON cannot hold"
 
 
