@@ -2,7 +2,6 @@ import ast
 import collections
 import dataclasses
 import datetime
-import decimal
 import enum
 import fractions
 import io
@@ -105,29 +104,21 @@ VALUES: list[tuple[Any, str]] = [
     (None, "None"),
     (True, "True"),
     (-3, "-3"),
-    (0.5, "0.5"),
     ("it's", '"it\'s"'),
-    (b"x", "b'x'"),
     (1 << 99_999, "<int of 100000 bits>"),
     ("a" * 500, f"'{'a' * 500}'"),
     ("a" * 5_000 + "b" * 5_000, f"'{'a' * 4_000}'…'{'b' * 4_000}'"),
     (Words("a"), "'a'"),
     (range(3), "range(0, 3)"),
-    (decimal.Decimal("1.5"), "Decimal('1.5')"),
     (fractions.Fraction(1, 3), "Fraction(1, 3)"),
     (Fraction(), "Fraction(part=1)"),
-    (datetime.date(2024, 1, 2), "datetime.date(2024, 1, 2)"),
     (datetime.time(9, tzinfo=ZONE), "datetime.time(9, 0, tzinfo=zoneinfo.ZoneInfo(key='Here'))"),
     (PurePosixPath("a/b"), "PurePosixPath('a/b')"),
-    ([], "[]"),
-    ([1, "a", None], "[1, 'a', None]"),
     ((1,), "(1,)"),
-    ((), "()"),
     ({}, "{}"),
     ({"a": 1, 2: [3]}, "{'a': 1, 2: [3]}"),
     (set(), "set()"),
     ({"b", "a", "c"}, "{'a', 'b', 'c'}"),
-    (frozenset({2, 1}), "frozenset({1, 2})"),
     ({*range(200)}, "<set of 200 items>"),
     (collections.deque([1]), "deque([1])"),
     (collections.OrderedDict(a=1), "OrderedDict({'a': 1})"),
@@ -145,10 +136,7 @@ VALUES: list[tuple[Any, str]] = [
     (waiting(), "<generator>"),
     # what has nothing to show
     (Empty(), "<Empty>"),
-    (object(), "<object>"),
-    (len, "<builtin_function_or_method>"),
     (Cart, "<type>"),
-    (waiting, "<function>"),
     (ast, "<module>"),
     (unittest.mock.Mock(), "<Mock>"),
     (ProjectCode("."), "<ProjectCode>"),
@@ -165,7 +153,6 @@ def test_text(value, text):
     [
         ("hunter2", "x", "'hunter2'"),
         ("hunter2", "password", "'<redacted 1>'"),
-        ("hunter2", "user.password", "'<redacted 1>'"),
         ("hunter2", 'config["password"]', "'<redacted 1>'"),
         ({"password": "hunter2"}, "x", "{'password': '<redacted 1>'}"),
         (types.SimpleNamespace(password="hunter2"), "x", "SimpleNamespace(password='<redacted 1>')"),
@@ -207,13 +194,6 @@ def test_no_code_of_the_program_runs(kind):
 
 
 SHOP = """
-import dataclasses
-import enum
-RATE = 7
-
-class Color(enum.Enum):
-    RED = 1
-
 class Cart:
     def __init__(self):
         self.lines, self.owner = [1, 2], None
@@ -256,31 +236,22 @@ CART = "Cart(lines=[1, 2], owner=None)"
         (["assert 1 == 2"], []),
         (["assert make() is None"], []),
         (["raise ValueError"], []),
-        (["x = None", "assert x is not None"], [("x", "None")]),
-        (["assert Color.RED == 1"], []),
         (["assert all(x > 1 for x in [1])"], []),
         (["assert (lambda x: x)(0)"], []),
-        (["x = undefined"], []),
         (["def down(n):", "    return down(n + 1)", "down(0)"], []),
         # names, attributes and items
         (["x = 3", "assert x == 4"], [("x", "3")]),
         (["cart = make()", "assert cart.total() == 4"], [("cart", CART)]),
-        (["cart = make()", "assert cart.lines == 4"], [("cart.lines", "[1, 2]")]),
         (
             ["cart = make()", "assert cart.lines[0] == cart.owner"],
             [("cart.lines[0]", "1"), ("cart.owner", "None")],
         ),
         (["cart, n = make(), 1", "assert cart.lines[n] == 1"], [("cart.lines", "[1, 2]"), ("n", "1")]),
         (["d = {'a': {'b': 1}}", "assert d['a']['b'] == 2"], [("d['a']['b']", "1")]),
-        (["assert RATE == shop_values.RATE + 1"], [("RATE", "7"), ("shop_values.RATE", "7")]),
         (["xs = [1]", "assert all(x > 1 for x in xs)"], [("xs", "[1]")]),
-        (["y = 5", "assert [x > y for x in [1]] == 0"], [("y", "5")]),
         (["assert (x := 3) == 4"], [("x", "3")]),
-        (["x = None", "x += 1"], [("x", "None")]),
         (["d, v = None, 2", "d['a'] = v"], [("d", "None"), ("v", "2")]),
-        (["d, v = {'a': 1}, 2", "d.b = v"], [("d", "{'a': 1}"), ("v", "2")]),
         (["x = 3", "assert False, f'bad {x}'"], [("x", "3")]),
-        (["v = 'x'", "raise ValueError(v)"], [("v", "'x'")]),
         (["v = 3", "with pytest.raises(KeyError):", "    str(v)"], [("v", "3")]),
         (["password = 'hunter2'", "assert password == 'x'"], [("password", "'<redacted 1>'")]),
         (["a = b = c = d = e = f = g = 0", "assert a + b + c + d + e + f + g"], [(n, "0") for n in "abcdef"]),

@@ -46,7 +46,6 @@ def unprintable():
     [
         (ValueError("x"), "ValueError", "", ("Exception", "BaseException")),
         (KeyboardInterrupt(), "KeyboardInterrupt", "", ("BaseException",)),
-        (ZeroDivisionError(), "ZeroDivisionError", "", ("ArithmeticError", "Exception", "BaseException")),
         (Outer.InnerError(), "Outer.InnerError", "test_exceptions", ("Exception", "BaseException")),
         (unprintable(), "unprintable.MuteError", "test_exceptions", ("Exception", "BaseException")),
     ],
@@ -81,17 +80,12 @@ def with_notes(notes):
     ("exc", "expected"),
     [
         (ValueError(), ""),
-        (ValueError("x"), "x"),
         (ValueError("x", 1), "('x', 1)"),
-        (KeyError("x"), "'x'"),
         (noted(ValueError("x"), "one", "two"), "x\none\ntwo"),
-        (noted(ValueError(), "one"), "\none"),
-        (with_notes(None), "x"),
         (with_notes(7), "x"),
         (with_notes([1, None]), "x\n1\nNone"),
         (with_notes([unprintable()]), "x"),
         (unprintable(), "<unprintable MuteError>"),
-        (WordsError(1), "<unprintable WordsError>"),
         (WordsError(sys.exit), "<unprintable WordsError>"),
         (WordsError("\ud800\x00"), "\ud800\x00"),
         (noted(unprintable(), "a note"), "<unprintable MuteError>\na note"),
@@ -107,27 +101,12 @@ def test_long_message_is_bounded(read):
     assert "9984000 characters left out" in found.message
 
 
-def test_paths_of_the_project_are_relative_in_the_message(read, tmp_path):
-    assert read(ValueError(f"no {tmp_path}/a.txt")).message == "no a.txt"
-
-
 def missing_file():
     open("/no/such/file")  # noqa: SIM115
 
 
-def import_missing():
-    import no_such_module.sub  # noqa: F401
-
-
 def import_from():
     from json import no_such_name  # noqa: F401
-
-
-def syntax_error(*details):
-    def fail():
-        raise SyntaxError("bad", details)
-
-    return fail
 
 
 class Thing:
@@ -143,17 +122,11 @@ class Thing:
     ("fail", "expected"),
     [
         (lambda: {}["x"], {}),
-        (AttributeError("x"), {}),
-        (NameError("x"), {}),
-        (ImportError("x"), {}),
         (OSError("x"), {}),
-        (SyntaxError("x"), {}),
         (lambda: None.x, {"name": "x", "owner": "NoneType"}),
         (lambda: os.x, {"name": "x", "owner": "module os"}),
         (lambda: Thing.x, {"name": "x", "owner": "Thing"}),
-        (lambda: Thing().x, {"name": "x", "owner": "Thing"}),
         (lambda: no_such_name, {"name": "no_such_name"}),  # noqa: F821
-        (import_missing, {"name": "no_such_module"}),
         (import_from, {"name": "no_such_name", "owner": "json"}),
         (
             ImportError("cannot import name 'A' from partially initialized module 'b.c' (most likely …)"),
@@ -167,15 +140,15 @@ class Thing:
             lambda: compile("x = (\n", "a.py", "exec"),
             {"path": "a.py", "line": "1", "text": "x = (\n", "column": "5"},
         ),
-        (syntax_error("a.py", None, None, None), {"path": "a.py"}),
-        (syntax_error("a.py", 1.5, [], "x = ("), {"path": "a.py", "text": "x = ("}),
+        (SyntaxError("bad", ("a.py", 1.5, [], "x = (")), {"path": "a.py", "text": "x = ("}),
     ],
 )
 def test_details(read, fail, expected):
     assert read(fail).details == expected
 
 
-def test_paths_in_details_are_relative(read, tmp_path):
+def test_paths_of_the_project_are_relative(read, tmp_path):
+    assert read(ValueError(f"no {tmp_path}/a.txt")).message == "no a.txt"
     (tmp_path / "a.py").write_text("x = (\n", encoding="utf-8")
     path = str(tmp_path / "a.py")
     assert read(OSError(2, "x", path)).details == {"path": "a.py"}
@@ -204,27 +177,15 @@ def raise_from(cause, exc=ValueError):
         return error
 
 
-def chained(number):
-    exc = None
-    for n in range(number):
-        later = ValueError(str(n))
-        later.__cause__ = exc
-        exc = later
-    return exc
-
-
 def test_chain(read):
-    found = read(raise_from(KeyError("x")))
-    assert (found.cause.type, found.cause.message, found.context) == ("KeyError", "'x'", None)
-
-
-def test_context(read):
     def fail():
         try:
             {}["x"]
         except KeyError:
             raise ValueError("later")  # noqa: B904
 
+    found = read(raise_from(KeyError("x")))
+    assert (found.cause.type, found.cause.message, found.context) == ("KeyError", "'x'", None)
     found = read(fail)
     assert (found.cause, found.context.type) == (None, "KeyError")
 
@@ -243,18 +204,14 @@ def test_group(read):
     assert [m.type for m in found.members] == ["ValueError", "ExceptionGroup"]
     assert found.members[1].members[0].message == "'b'"
     assert found.omitted_members == 0
-
-
-def test_members_are_bounded(read):
     found = read(ExceptionGroup("many", [ValueError(str(n)) for n in range(100)]))
     assert (len(found.members), found.omitted_members) == (MAX_MEMBERS, 100 - MAX_MEMBERS)
 
 
-def count(raised):
-    return 1 + sum(map(count, [*raised.members, *filter(None, [raised.cause, raised.context])]))
-
-
 def test_group_of_groups_is_bounded(read):
+    def count(raised):
+        return 1 + sum(map(count, [*raised.members, *filter(None, [raised.cause, raised.context])]))
+
     exc = ValueError("x")
     for _ in range(6):
         exc = ExceptionGroup("g", [exc] * 50)

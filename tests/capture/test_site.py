@@ -14,8 +14,6 @@ class Line:
 
 
 class Cart:
-    rate = 1
-
     def __init__(self):
         self.lines = []
         self.customer = None
@@ -63,10 +61,6 @@ def refund(amount):
     require(amount > 0, "no refund")
 
 
-def each(values, call):
-    return [call(v) for v in values]
-
-
 def same(value):
     return value
 """
@@ -96,21 +90,16 @@ test.__test__ = False
     ("lines", "origins"),
     [
         # nothing of the project
-        (["assert False"], []),
         (["x = 1", "assert x == 2"], []),
         (["pytest.fail('no')"], []),
         # the call in the assertion
         (["assert same(1) == 2"], ["same"]),
         (["assert make().total() == 2"], ["make"]),
-        (["assert Cart().total() == 2"], ["Cart.total"]),
         (["assert not same(1) and make()"], ["same", "make"]),
-        (["assert sorted([same(1)]) == [2]"], ["same"]),
         (["assert Line(1).gross == 2"], ["Line.gross"]),
         # by way of a variable
         (["x = same(1)", "assert x == 2"], ["same"]),
-        (["cart = make()", "assert cart.total() == 2"], ["Cart.total"]),
         (["cart = Cart()", "cart.add(3)", "assert cart.total() == 2"], ["Cart.total"]),
-        (["line = Line(1)", "assert line.gross == 2"], ["Line.gross"]),
         (["line = Line(1)", "assert line.net == 2"], ["Line.__init__"]),
         (["total = make().total()", "assert round(total) == 2"], ["make"]),
         (["x, y = same((1, 2))", "assert y == 3"], ["same"]),
@@ -120,16 +109,12 @@ test.__test__ = False
         # what should have raised
         (["with pytest.raises(KeyError):", "    same(1)"], ["same"]),
         (["with pytest.raises(KeyError):", "    x = make().total()"], ["make"]),
-        (["with pytest.raises(KeyError, match='x'):", "    Cart().add(1)"], ["Cart.add"]),
         (["pytest.raises(KeyError, same, 1)"], ["same"]),
         # an accident in the test itself
         (["find('x').net"], ["find"]),
-        (["x = find('x')", "assert x.net == 1"], ["find"]),
         (["make().first().net"], ["make"]),
-        (["cart = make()", "cart.customer.name"], ["make"]),
         (["cart = Cart()", "cart.customer.name"], ["Cart.__init__"]),
         (["same(1) + 'a'"], ["same"]),
-        (["make(1, 2, 3)"], ["make"]),
     ],
 )
 def test_in_a_test(site, lines, origins):
@@ -141,7 +126,6 @@ def test_in_a_test(site, lines, origins):
     [
         (["assert same(", "    1", ") == 2, 'no'"], "assert same(1) == 2, 'no'"),
         (["with pytest.raises(KeyError):", "    same(1)"], "with pytest.raises(KeyError):"),
-        (["for x in same(1):", "    pass"], "for x in same(1):"),
         (["x = '" + "a" * 400 + "' + 1"], "x = '" + "a" * 295),
     ],
 )
@@ -149,15 +133,10 @@ def test_statement(site, lines, statement):
     assert site(test(*lines))[0] == statement
 
 
-def test_accident_in_the_code_under_test(site):
+def test_error_in_the_code_under_test(site):
     assert site(test("price('x')")) == ("return find(name).net", ["find"])
-
-
-def test_error_that_the_code_under_test_raises(site):
     assert site(test("root(-1)")) == ("raise ValueError('negative')", [])
-
-
-def test_checker_in_the_code_under_test_is_about_its_call(site):
+    # where a function that checks raises, its call is the place
     assert site(test("pay(0)"))[0] == "require(amount > 0, 'no amount')"
     assert site(test("refund(0)"))[0] == "require(amount > 0, 'no refund')"
 
@@ -173,10 +152,6 @@ def check_total(cart, expected):
     actual = cart.total()
     assert actual == expected
 
-def expect(value):
-    if not value:
-        pytest.fail("no")
-
 def assert_positive(value):
     if value <= 0:
         raise Wrong(f"{value} is not positive")
@@ -186,10 +161,6 @@ class Wrong(Exception):
 
 def unrelated(value):
     assert find("x") is not None
-
-class Base:
-    def equal(self, a, b):
-        assert a == b
 """
 
 
@@ -202,9 +173,7 @@ class Base:
         # it judges what it is given: the call is what matters
         (["equal(same(1), 2)"], "equal(same(1), 2)", ["same"]),
         (["equal_two_deep(same(1), 2)"], "equal_two_deep(same(1), 2)", ["same"]),
-        (["expect(find('x'))"], "expect(find('x'))", ["find"]),
         (["assert_positive(same(-1))"], "assert_positive(same(-1))", ["same"]),
-        (["Base().equal(same(1), 2)"], "Base().equal(same(1), 2)", ["same"]),
         (["def inner(x):", "    assert x", "inner(same(0))"], "inner(same(0))", ["same"]),
     ],
 )
@@ -220,9 +189,7 @@ def test_hidden_helper_is_passed_over(site):
 @pytest.mark.parametrize(
     ("line", "origins"),
     [
-        ("self.assertEqual(1, 2)", []),
         ("self.assertEqual(same(1), 2)", ["same"]),
-        ("self.assertTrue(make().first())", ["make"]),
         ("self.assertIn(1, self.made.lines)", []),
         ("self.assertEqual(self.cart.total(), 5)", ["Cart.total"]),
         ("self.assertRaises(KeyError, same, 1)", ["same"]),

@@ -2,31 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from records import any_text
 
 from loop_close.text import code, fence, one_line, sanitize
-
-PIECES = [
-    *(
-        "`",
-        "``",
-        "```",
-        "````",
-        "~~~",
-        "\n",
-        " ",
-        "\t",
-        "    ",
-        "text",
-        "# h",
-        "- ",
-        "> ",
-        "<b>",
-        "&amp;",
-        "\\",
-    ),
-    *("[a](b)", "![", "|", "\r", "\x00", "*", "_", "http://a.b", "</pre>", "é", "\ud800"),
-]
-foreign = st.lists(st.sampled_from(PIECES)).map("".join) | st.text(st.characters(exclude_categories=()))
 
 
 def parse(text):
@@ -37,11 +15,9 @@ def parse(text):
     ("text", "expected"),
     [
         ("", ["```text", "```"]),
-        ("a", ["```text", "a", "```"]),
         ("a\n", ["```text", "a", "```"]),
         ("a\n\n", ["```text", "a", "", "```"]),
         ("a `b` ``c``", ["```text", "a `b` ``c``", "```"]),
-        ("~~~~~", ["```text", "~~~~~", "```"]),
         ("```\na\n```", ["````text", "```", "a", "```", "````"]),
         ("x `````", ["``````text", "x `````", "``````"]),
         ("a\r\nb\rc", ["```text", "a", "b", "c", "```"]),
@@ -58,14 +34,14 @@ def test_language_is_one_word(language, info):
     assert fence("a", language)[0] == "```" + info
 
 
-@given(foreign.map(sanitize))
+@given(any_text.map(sanitize))
 def test_fence_renders_as_one_block_of_the_text(text):
     (token,) = parse("\n".join(fence(text)))
     assert (token.type, token.info) == ("fence", "text")
     assert token.content == (text if text.endswith("\n") or not text else text + "\n")
 
 
-@given(foreign)
+@given(any_text)
 def test_fence_holds_what_was_not_sanitized(text):
     (token,) = parse("\n".join(["before", "", *fence(text), "", "after"]))[3:-3]
     assert token.type == "fence"
@@ -75,15 +51,12 @@ def test_fence_holds_what_was_not_sanitized(text):
     ("text", "expected"),
     [
         ("", "(empty)"),
-        (" \n\t", "(empty)"),
         ("\x1b[0m", "(empty)"),
         ("a", "`a`"),
         ("a\n b", "`a b`"),
-        ("a`b", "``a`b``"),
         ("`a`", "`` `a` ``"),
         ("`", "`` ` ``"),
         ("a``", "``` a`` ```"),
-        ("\\", "`\\`"),
         ("tests/test_a.py::test_x[`]", "``tests/test_a.py::test_x[`]``"),
     ],
 )
@@ -91,11 +64,7 @@ def test_code(text, expected):
     assert code(text) == expected
 
 
-def test_code_is_cut():
-    assert code("abcd", 3) == "`ab…`"
-
-
-@given(foreign, st.integers(1, 40))
+@given(any_text, st.integers(1, 40))
 def test_code_renders_as_one_span_of_the_line(text, limit):
     line = one_line(text, limit)
     opening, inline, closing = parse(code(text, limit))

@@ -43,14 +43,11 @@ hostile = st.lists(st.sampled_from(PIECES)).map("".join) | st.text(st.characters
         "ns::name and std::vector<int>::size_type",
         "tests/test_a.py::TestA::test_x[1]",
         "FAILED tests/test_a.py::test_x - assert",
-        "listening on ::1",
         "::1",
         "  :: error",
-        "# heading",
         "## heading",
         "#x1B",
         "#x1b[31m",
-        "array[::2]",
         "\ufffd",
     ],
 )
@@ -62,20 +59,16 @@ def test_leaves_alone(text):
     ("text", "expected"),
     [
         # SGR and other CSI
-        (f"{ESC}[31mred{ESC}[0m", "red"),
         (f"{ESC}[1;38;2;1;2;3mx{ESC}[K", "x"),
         (f"{ESC}[?25lx{ESC}[?25h", "x"),
-        (f"{ESC}[2 qx", "x"),
         (f"x{ESC}[", "x"),
         (f"x{ESC}[31", "x"),
         (f"x{ESC}[31\ny", "x\ny"),
         # the eight-bit CSI
         ("\x9b31mred\x9b0m", "red"),
-        ("\x9bt", "t"),
         # OSC: title, hyperlink, either terminator, none
         (f"{ESC}]0;title\x07x", "x"),
         (f"{ESC}]8;;https://example.org{ESC}\\link{ESC}]8;;{ESC}\\", "link"),
-        (f"{ESC}]8;;https://example.org\x07link{ESC}]8;;\x07", "link"),
         (f"{ESC}]0;never ends\nnext", "\nnext"),
         (f"{ESC}]0;never ends\rnext", "\nnext"),
         # DCS, APC and the short ones
@@ -87,7 +80,6 @@ def test_leaves_alone(text):
         # what junitxml makes of ESC
         ("#x1B[31mred#x1B[0m", "red"),
         ("#x1B]8;;http://a#x1B\\link#x1B]8;;#x1B\\", "link"),
-        ("#x1B]0;title#x07x", "x"),
         ("#x1#x1B[0mB[31mx", "#x1B [31mx"),
         ("#x1#x1#x1B[0mB[0mB[31mx", "#x1#x1B [0mB[31mx"),
         # control characters
@@ -95,14 +87,12 @@ def test_leaves_alone(text):
         ("a\x80b\x9fc", "abc"),
         # line ends
         ("a\r\nb\rc\vd\fe\x85f\u2028g\u2029h", "a\nb\nc\nd\ne\nf\ng\nh"),
-        ("50%\r100%\r\n", "50%\n100%\n"),
         # bidirectional, zero width, tags, selectors, annotation
         ("a\u202eb\u2066c\u200fd\u061ce", r"a\u202eb\u2066c\u200fd\u061ce"),
         ("a\u200bb\u200dc\u2060d\ufeffe\u00adf", r"a\u200bb\u200dc\u2060d\ufeffe\xadf"),
         ("a" + "".join(chr(0xE0000 + ord(c)) for c in "no") + "b", r"a\U000e006e\U000e006fb"),
         ("\u26a0\ufe0f a\U000e0100b", "\u26a0\\ufe0f a\\U000e0100b"),
         ("a\ufff9b\ufffac\ufffbd", r"a\ufff9b\ufffac\ufffbd"),
-        ("\U0001f468\u200d\U0001f469", "\U0001f468\\u200d\U0001f469"),
         # fillers, which are letters, and a joiner, which is a mark
         ("a\u3164b\u115fc\uffa0d\u034fe\u17b4", r"a\u3164b\u115fc\uffa0d\u034fe\u17b4"),
         # a number sign that is seen, but is a format character
@@ -177,15 +167,12 @@ def test_stripped_leaves_out_what_is_escaped():
 @pytest.mark.parametrize(
     ("text", "limit", "expected"),
     [
-        ("", 200, ""),
         ("a b", 200, "a b"),
         ("  a\n\t b\u00a0 c ", 200, "a b\u00a0 c"),
         ("'[  7]' !=\n    '[   7]'", 200, "'[  7]' != '[   7]'"),
         (f"migrate{' ' * 226}exit code 2", 200, "migrate [226 spaces] exit code 2"),
         ("abc", 3, "abc"),
         ("abcd", 3, "ab…"),
-        ("ab cd", 4, "ab…"),
-        ("abcd", 1, "…"),
         (f"{ESC}[31mabc{ESC}[0m", 3, "abc"),
         ("\n::error::x", 200, ": :error::x"),
     ],
