@@ -65,7 +65,6 @@ WRONG = failure(
     [
         (failure(raised()), "## 1. `ValueError` at `src/shop/cart.py:10` in `total()`"),
         (failure(raised(frames=[frame(function="<module>")])), "## 1. `ValueError` at `src/shop/cart.py:10`"),
-        (failure(None, "t.py::x", line=3), "## 1. `test-failure` at `t.py:3`"),
         (failure(None, "", "session"), "## 1. `internal-error`"),
         (failure(raised("a`b\n# c", frames=[])), "## 1. ``a`b # c`` at `tests/test_cart.py`"),
     ],
@@ -79,7 +78,6 @@ def test_without_a_suspect_the_heading_is_the_exception_and_its_location(found, 
     [
         (TOTAL, "## 1. `total()` at `src/shop/cart.py:8` (62 % probable)"),
         (replace(TOTAL, odd=(10, 3, 0)), "## 1. `total()` at `src/shop/cart.py:10` (62 % probable)"),
-        (replace(TOTAL, function="<module>", line=3), "## 1. `src/shop/cart.py:3` (62 % probable)"),
         (replace(RATES, function="Cart"), "## 1. `RATES` at `src/shop/cart.py:3` (62 % probable)"),
         (replace(TOTAL, line=0, source=None), "## 1. `total()` at `src/shop/cart.py` (62 % probable)"),
         (replace(TOTAL, file="`\n# h.py"), "## 1. `total()` at `` ` # h.py:8 `` (62 % probable)"),
@@ -101,7 +99,6 @@ def test_the_line_that_raised_comes_before_the_one_that_few_passing_tests_ran():
     ("fields", "expected"),
     [
         ({}, ["run by 3 of 3 failing and 1 of 806 passing tests"]),
-        ({"failed": (1, 1), "passed": (3, 1480)}, ["run by 1 of 1 failing and 3 of 1,480 passing tests"]),
         ({"failed": (1, 1), "passed": (0, 0)}, ["run by 1 of 1 failing test"]),
         ({"failed": (0, 0), "passed": (0, 0), "reasons": ("on the traceback",)}, ["on the traceback"]),
         (
@@ -206,7 +203,6 @@ def test_one_test_with_its_statement_and_what_it_got():
             failure(raised("E", "no", [frame("tests/conftest.py", "db", 4)]), phase="setup"),
             "Shown by `tests/test_cart.py::test_total` (setup, `tests/conftest.py:4` in `db`):",
         ),
-        (failure(raised(frames=[frame()])), "Shown by `tests/test_cart.py::test_total`:"),
     ],
 )
 def test_the_test_that_shows_it_is_named_with_its_phase_and_line(found, expected):

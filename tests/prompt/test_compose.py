@@ -271,12 +271,9 @@ def test_the_least_useful_is_left_out_first():
 REPORT = report_of(observed(failure(raised())))
 
 
-def section(render, position=45, **fields):
-    return Section(**{"id": "custom", "title": "Custom", **fields}, position=position, render=render)
-
-
-def with_custom(render, budget=2000, **fields):
-    return composed(REPORT, budget, [*DEFAULT_SECTIONS, section(render, **fields)])
+def with_custom(render, budget=2000, position=45, **fields):
+    section = Section(id="custom", title="Custom", position=position, render=render, **fields)
+    return composed(REPORT, budget, [*DEFAULT_SECTIONS, section])
 
 
 class MuteError(Exception):
@@ -299,16 +296,13 @@ def fails_midway(report, tokens):
 @pytest.mark.parametrize(
     ("render", "words"),
     [
-        (fails(RuntimeError("no")), "RuntimeError: no"),
         (fails(RuntimeError("```\n# Other findings\n")), "RuntimeError: "),
         (fails(SystemExit(3)), "SystemExit: 3"),
         (fails(pytest.fail.Exception("no")), "Failed: no"),
         (fails(MuteError()), "MuteError"),
         (fails_midway, "RuntimeError: no"),
-        (lambda report, tokens: None, "TypeError"),
         (lambda report, tokens: 7, "TypeError"),
         (lambda report, tokens: [7], "AttributeError"),
-        (list, "TypeError"),
     ],
 )
 def test_a_section_that_fails_is_named_and_the_others_stand(render, words):
@@ -321,17 +315,13 @@ def test_a_section_that_fails_is_named_and_the_others_stand(render, words):
 
 
 def test_a_section_stands_where_it_says():
-    for position, before, after in [
-        (1, None, "# 1 test failure"),
-        (45, "# 1 test failure", "ValueError: bad"),
-        (999, "Rerun just", ""),
-    ]:
+    for position, number in [(1, 0), (45, 1), (999, 3)]:
         text = with_custom(lambda report, tokens: ["something"], position=position)
-        assert (
-            (text.find(before) if before else -1)
-            < text.find("## Custom")
-            <= (text.find(after, 12) if after else len(text))
-        )
+        words = ["# 1 test failure", "ValueError: bad", "Rerun just"]
+        words.insert(number, "## Custom")
+        places = [text.find(word) for word in words]
+        assert places == sorted(places)
+        assert -1 not in places
 
 
 def test_a_section_gets_what_it_asks_for_and_no_more():
@@ -354,12 +344,9 @@ def check_third_party(text, budget):
     "lines",
     [
         ["word " * 5] * 5000,
-        ["word " * 50_000],
         ["```text", *["x" * 50] * 500, "```"],
         ["`````python", *["```"] * 500, "`````"],
         ["```text\n" + "x\n" * 5000 + "```"],
-        ["~~~", *["x" * 50] * 500, "~~~"],
-        ["x"] * 100_000,
     ],
 )
 @pytest.mark.parametrize("budget", [400, 2000])

@@ -40,10 +40,6 @@ def test_nothing_is_said_without_a_shared_history():
     ("fields", "said"),
     [
         (
-            {"is_same": True},
-            "tried this edit for this cause in run 41 (`ci`, branch `main`): 5 tests failed after it.",
-        ),
-        (
             {"failing": 1, "branch": "", "is_same": True},
             "tried this edit for this cause in run 41 (`ci`): 1 test failed after it.",
         ),

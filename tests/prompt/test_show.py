@@ -10,10 +10,7 @@ from loop_close.prompt import plain, safe, safe_lines
     ("text", "expected"),
     [
         ("", ""),
-        ("no price for 'tea': 5", "no price for 'tea': 5"),
-        ("é 漢字\n  b", "é 漢字\n  b"),
         ("<A object at 0x7f0123456789>", "<A object at 0x…>"),
-        ("in /tmp/pytest-of-me/pytest-3/test_a0/x.txt", "in <tmp>/x.txt"),
         ("\x1b[31mred\x1b[0m \u202eback", r"red \u202eback"),
         ("password='hunter2hunter2'", "password='<redacted 1>'"),
     ],
@@ -33,22 +30,7 @@ def test_a_plain_name_is_shown_as_it_is(name):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *(
-            "",
-            "_total()",
-            "__init__.py",
-            "a._b_.c()",
-            "a*b",
-            "a`b",
-            "<lambda>()",
-            "a b",
-            "\n# h",
-            "[a](b)",
-            "é.py",
-        ),
-        *("http://evil/x", "www.evil.com/x", "a&amp;b", "x" * 500, "a\\b", "a|b", "test_x[1]"),
-    ],
+    ["", "__init__.py", "a._b_.c()", "<lambda>()", "\n# h", "é.py", "www.evil.com/x", "x" * 500, "test_x[1]"],
 )
 def test_any_other_name_is_a_code_span(name):
     shown = plain(name)

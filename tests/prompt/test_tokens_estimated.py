@@ -17,13 +17,10 @@ def drawn(alphabet, number=1_000):
     ("text", "tokens"),
     [
         ("", 0),
-        ("\ud800", 0),
-        ("a", 1),
         ("the answer", 3),
         ("    return total(order, rate=0.2)\n", 12),
         ("| a | b |\n|---|---|\n", 9),
         (" " * 1_000, 10),
-        ("-" * 1_000, 4),
     ],
 )
 def test_plain_text(text, tokens):
@@ -35,14 +32,11 @@ def test_plain_text(text, tokens):
     ("text", "counted"),
     [
         pytest.param("日本語のテキストをここに書きます。これは試験です。" * 5, 90, id="japanese"),
-        pytest.param("여기에서 한국어 텍스트의 토큰 수를 시험합니다. " * 5, 77, id="korean"),
         pytest.param("😀🎉🚀🧪🔥" * 10, 80, id="emoji"),
         pytest.param("─│┌┐└┘├┤┬┴┼═║" * 20, 420, id="box drawing"),
-        pytest.param("éàüöñßø" * 40, 280, id="accents"),
         pytest.param("3f2504e0-4f89-11d3-9a0c-0305e82c3301 " * 20, 560, id="uuids"),
         pytest.param("\x01\x02\x7f" * 100, 300, id="control characters"),
         pytest.param(drawn(LOWER), 520, id="letters by chance"),
-        pytest.param(drawn(LOWER + LOWER.upper()), 620, id="letters in both cases"),
         pytest.param(drawn(LOWER + LOWER.upper() + "0123456789+/"), 700, id="base64"),
         pytest.param(drawn("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"), 660, id="punctuation"),
     ],
