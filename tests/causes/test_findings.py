@@ -15,14 +15,12 @@ def finding(message, code="", tool="mypy", file="src/a.py", line=1):
 
 
 ATTRIBUTE = '"Cart" has no attribute "totl"'
-ARGUMENT = 'Argument 1 to "pay" has incompatible type "str"; expected "int"'
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
         (finding(ATTRIBUTE, "attr-defined"), finding(ATTRIBUTE, "attr-defined", file="src/b.py", line=9)),
-        (finding(ARGUMENT, "arg-type"), finding(ARGUMENT, "arg-type", line=2)),
         (
             finding(ATTRIBUTE, "attr-defined"),
             finding(f"{ATTRIBUTE}\nnote: maybe total", "attr-defined", line=3),
@@ -30,10 +28,6 @@ ARGUMENT = 'Argument 1 to "pay" has incompatible type "str"; expected "int"'
         (
             finding("`os` imported but unused", "F401", "ruff"),
             finding("`re` imported but unused", "F401", "ruff"),
-        ),
-        (
-            finding("line too long (99 > 79)", "E501", "flake8"),
-            finding("line too long (81 > 79)", "E501", "flake8"),
         ),
     ],
 )
@@ -55,8 +49,6 @@ RETURN = 'Incompatible return value type (got "int", expected "str")'
             finding("Function is missing a return", "no-untyped-def"),
             finding("Function is missing a return", line=2),
         ),
-        (finding("Missing return statement", "x"), finding("Missing return statement", "x", file="src/b.py")),
-        (finding("a", "F401", "ruff"), finding("a", "F841", "ruff")),
         (finding("a", "", "ruff"), finding("a", "", "ruff", line=2)),
     ],
 )

@@ -45,7 +45,7 @@ def in_a_test(test):
     return raised("ZeroDivisionError", "", [in_test(test)])
 
 
-PLACES = [origin("a"), origin("b"), origin("a", "src/other.py")]
+PLACES = [origin("a"), origin("b")]
 
 
 @pytest.mark.parametrize(
@@ -54,35 +54,25 @@ PLACES = [origin("a"), origin("b"), origin("a", "src/other.py")]
         # the exception alone is not enough
         (at(), at("KeyError")),
         (at(), at(function="other")),
-        (at(), at(file="src/other.py")),
         (at(message="no price"), at(message="no name")),
         (at(raises="raise E(f'no {x}')"), at(raises="raise E('bad')")),
         (at(cause=at("KeyError")), at()),
         (at(cause=at("KeyError")), at(cause=at("IndexError"))),
-        (at(cause=at("KeyError")), at(cause=at("KeyError", function="other"))),
         (at(context=at("KeyError")), at(context=at("KeyError", file="src/b.py"))),
         # verdicts
         (verdict(PLACES[0]), verdict(PLACES[1])),
-        (verdict(PLACES[0]), verdict(PLACES[2])),
         (verdict(PLACES[0]), verdict(PLACES[0], PLACES[1])),
         (verdict(statement="assert a"), verdict(statement="assert b")),
-        (verdict(test="test_a"), verdict(test="test_b")),
         (verdict(PLACES[0]), verdict(PLACES[1], message="assert None == 1")),
         # what is missing
         (missing(environment="A"), missing(environment="B")),
         (missing(fixture="a"), missing(fixture="b")),
         (missing("ImportError", name="a"), missing("ImportError", name="b")),
-        (missing("FileNotFoundError", path="a.txt"), missing("FileNotFoundError", path="b.txt")),
         (missing("FileNotFoundError", path="a.txt"), missing("PermissionError", path="a.txt")),
         (missing("SyntaxError", path="a.py", line="1"), missing("SyntaxError", path="b.py", line="1")),
         (missing("NameError", name="a"), missing("NameError", name="b")),
-        (
-            at("NameError", details={"name": "a"}),
-            at("NameError", file="src/other.py", details={"name": "a"}),
-        ),
         (attribute("Cart", "a"), attribute("Cart", "b")),
         (attribute("Cart", "a"), attribute("Line", "a")),
-        (attribute("str", "a"), attribute("str", "a", function="other")),
         (cycle("src/a.py", "src/b.py"), cycle("src/c.py", "src/d.py", owner="c")),
         # helpers that judge their arguments
         (
@@ -116,15 +106,8 @@ def test_apart(a, b):
     [
         (at(), at(line=99)),
         (at(message="no price for 'tea'"), at(message="no price for 'milk'")),
-        (at(message="got 5, not 7"), at(message="got 6, not 8.5")),
-        (at(message="at 0x7f12345678"), at(message="at 0x7f87654321")),
         (at(message="<Cart object at 0x7f12345678>"), at(message="<Cart object at 0x7f87654321>")),
-        (
-            at(message="no /tmp/pytest-of-me/pytest-1/test_a0/x"),
-            at(message="no /tmp/pytest-of-me/pytest-22/test_b1/y"),
-        ),
         (at(message="no tea", raises="raise E(x)"), at(message="no milk at all", raises="raise E(x)")),
-        (at(cause=at("KeyError", "a")), at(cause=at("KeyError", "b", line=77))),
         (at(cause=at("KeyError", "a")), at(context=at("KeyError", "b"))),
         # verdicts on one function: other tests, other statements, other words
         (
@@ -157,25 +140,12 @@ def test_apart(a, b):
             attribute("NoneType", "a", site=Site(frame=frame(), origins=(PLACES[0],))),
             attribute("NoneType", "b", function="f", site=Site(frame=frame(), origins=(PLACES[0],))),
         ),
-        (
-            verdict(PLACES[0], message="None != 5"),
-            verdict(PLACES[0], message="assert 'x' == 1\n +  where None = f()"),
-        ),
-        # a str or dict where an object was expected
-        (
-            attribute("dict", "a", site=Site(frame=frame(), origins=(PLACES[0],))),
-            attribute("dict", "b", function="f", site=Site(frame=frame(), origins=(PLACES[0],))),
-        ),
         # what is missing, wherever it is missed
         (missing(environment="A"), at("KeyError", function="f", details={"environment": "A"})),
         (missing(fixture="a"), at("Other", function="f", details={"fixture": "a"})),
         (
             missing("ImportError", name="a"),
             at("ImportError", function="f", file="src/b.py", details={"name": "a"}),
-        ),
-        (
-            missing("FileNotFoundError", path="a.txt"),
-            at("FileNotFoundError", function="f", details={"path": "a.txt"}),
         ),
         (missing("SyntaxError", path="a.py", line="1"), missing("SyntaxError", path="a.py", line="9")),
         (attribute("Cart", "a"), attribute("Cart", "a", function="f", file="src/b.py")),
@@ -184,15 +154,10 @@ def test_apart(a, b):
             at("NameError", "name 'a' is not defined", function="f", details={"name": "a"}),
         ),
         # a circle, by whichever module it was entered
-        (cycle("src/a.py", "src/b.py"), cycle("src/b.py", "src/a.py", owner="b")),
         (cycle("src/entry.py", "src/a.py", "src/b.py"), cycle("src/a.py", "src/b.py")),
         (
             cycle("src/entry.py", "src/crm/__init__.py", "src/crm/b.py", owner="crm"),
             cycle("src/crm/b.py", "src/crm/__init__.py", owner="crm.b"),
-        ),
-        (
-            cycle("src/data.py", "src/a.py", "src/b.py"),
-            cycle("src/a.py", "src/b.py"),
         ),
         # what Hypothesis notes below the words
         (at(message="no good"), at(message="no good\nFailing test case: test_a(\n    x=[(1, 'a b')],\n)")),

@@ -19,14 +19,11 @@ def first_function(text):
     "text",
     [
         "def f(:",
-        "x = (",
         "\x00",
         "  x",
-        "print 'two'",
         "(" * 5000,
         "-" * 20_000 + "1",
         "x = '\ud800'",
-        "é\udfff",
     ],
 )
 def test_text_that_is_no_python_has_no_index(text):
@@ -44,21 +41,13 @@ def test_code_that_goes_on_and_on_is_no_error(number):
     ("text", "expected"),
     [
         ("def f():\n    return None", False),
-        ("def f():\n    return", False),
-        ("def f():\n    raise NotImplementedError", False),
         ("def f():\n    '''doc'''\n    x = 1\n", False),
         ("def f():\n    yield", False),
-        ("def f():\n    g()\n", False),
         ("@overload\ndef f(): ...", False),
-        ("@typing.overload\ndef f(): ...", False),
-        ("@abstractmethod\ndef f(): pass", False),
         ("@abc.abstractproperty\ndef f(): pass", False),
         ("@property\n@abc.abstractmethod\ndef f(): pass", False),
         ("def f(): ...", True),
-        ("def f():\n    pass", True),
         ("async def f():\n    pass\n    ...", True),
-        ("def f():\n    '''doc'''", True),
-        ("def f():\n    '''doc'''\n    # TODO\n    pass\n", True),
         ("@cache\ndef f():\n    '''doc'''\n    ...", True),
     ],
 )

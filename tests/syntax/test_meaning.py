@@ -36,15 +36,10 @@ def test_what_says_nothing_has_no_meaning(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(a, b=2):\n    x = a + b\n    return x\n",
         "def f(a, b=True):\n    x = a + b\n    return x\n",
         "def f(a, *, b=1):\n    x = a + b\n    return x\n",
         "def f(a, b=1) -> int:\n    x = a + b\n    return x\n",
-        "def f(a, b=1):\n    x = a - b\n    return x\n",
-        "def f(a, b=1):\n    x = a + b\n    return a\n",
-        "def f(a, b=1):\n    return a + b\n",
         "@cache\ndef f(a, b=1):\n    x = a + b\n    return x\n",
-        "async def f(a, b=1):\n    x = a + b\n    return x\n",
         "def f(a, b=1):\n    if a:\n        x = a + b\n    return x\n",
     ],
 )
@@ -56,10 +51,8 @@ def test_what_says_something_else_has_another_meaning(text):
     ("one", "other"),
     [
         ("x = 1", "x = 1.0"),
-        ("x = 'a'", "x = b'a'"),
         ("x = ['a', 'b']", "x = ['a'], 'b'"),
         ("f(a, *b)", "f(*a, b)"),
-        ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
         ("if a:\n    b()\nelse:\n    c()", "if a:\n    b()\nif c():\n    pass"),
         ("{**a, 'b': c}", "{'b': c, **a}"),
     ],
@@ -72,7 +65,6 @@ def test_structure_counts(one, other):
     ("one", "other"),
     [
         ("x = 'a' 'b'", 'x = "ab"'),
-        ("x = 0x10", "x = 16"),
         ("def f(): 'doc'", "def f(): pass"),
         ("if a:\n    b()\nelse:\n    if c:\n        d()", "if a:\n    b()\nelif c:\n    d()"),
     ],
@@ -159,7 +151,6 @@ def test_edit_inside_leaves_the_owner_alone():
     ("one", "other"),
     [
         ("if a:\n    def g(): ...\n    x()", "if a:\n    x()\ndef g(): ..."),
-        ("def g(): ...\ndef h(): ...", "def h(): ...\ndef g(): ..."),
         ("class A:\n    x = 1\n    def g(): ...", "class A:\n    def g(): ...\n    x = 1"),
     ],
 )

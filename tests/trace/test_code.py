@@ -70,14 +70,10 @@ def code_of(source):
     ("source", "is_same"),
     [
         (F, True),
-        ("\n\n\n" + F, True),
         ("# a comment\n" + F.replace(":\n", ":\n\n    # another\n"), True),
-        (F.replace("1", "2"), False),
         (F.replace("+", "-"), False),
-        (F.replace("a", "b"), False),
         (F.replace("a + 1", "a + 1.0"), False),
         (F.replace("def", "async def"), False),
-        (F.replace("a + 1", "lambda: a + 1"), False),
     ],
 )
 def test_digest(source, is_same):

@@ -291,7 +291,6 @@ ONE = {"t.py::test_a|run": {"a.py": [2]}}
     ("ran", "failed", "expected"),
     [
         ({"": {"a.py": [2]}}, [], ".coverage has no contexts of tests"),
-        ({"py3.11": {"a.py": [2]}}, ["t.py::test_a"], ".coverage has no contexts of tests"),
         (ONE, ["t.py::test_b"], ".coverage has no data on the failing tests"),
         (
             {"t.py::test_a|run": {"test_a.py": [2], "../a.py": [2]}},
@@ -305,21 +304,16 @@ def test_file_that_does_not_tell_is_refused(tmp_path, ran, failed, expected):
     assert reason(written(tmp_path, ran), tmp_path, failed) == expected
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 2000])
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 2000, None])
 def test_file_of_something_else_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / ".coverage"
+    if content is None:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("create table notes (text)")
+        content = path.read_bytes()
     path.write_bytes(content)
     assert reason(path, tmp_path).startswith(".coverage cannot be read: ")
     assert path.read_bytes() == content
-
-
-def test_database_of_something_else_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "other.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("create table notes (text)")
-    before = path.read_bytes()
-    assert reason(path, tmp_path) == "other.db cannot be read: no such table: file"
-    assert path.read_bytes() == before
 
 
 def test_locked_file_is_refused_at_once(tmp_path):
@@ -351,9 +345,7 @@ def broken(tmp_path_factory):
 
 @pytest.mark.parametrize("phase", ["setup", "run", "teardown"])
 @pytest.mark.parametrize("static", ["", "py3.11|"])
-@pytest.mark.parametrize(
-    "nodeid", ["a.py::test", "a.py::T::t[a|b]", "a.py::t[x::y|run]", "a.md::a.md", "x.yaml"]
-)
+@pytest.mark.parametrize("nodeid", ["a.py::T::t[a|b]", "a.py::t[x::y|run]", "a.md::a.md", "x.yaml"])
 def test_context_of_pytest_cov_is_a_node_id(nodeid, static, phase):
     assert nodeid_of(f"{static}{nodeid}|{phase}") == nodeid
 
@@ -368,15 +360,10 @@ def test_other_contexts_are_of_no_test(context):
 @pytest.mark.parametrize(
     ("source", "owners"),
     [
-        ("x = 1\n", {}),
         ("def f():\n    '''What.'''\n    x = 1\n\n    return x\n", {3: "f", 5: "f"}),
         ("@a\n@b(\n    1)\ndef f(\n    x=1,\n    *, y: int = 2,\n):\n    return x\n", {8: "f"}),
-        ("def f(): return 1\n", {}),
-        ("class A:\n    x = 1\n    def f(self):\n        return 1\n", {4: "A.f"}),
-        ("def f():\n    def g():\n        return 1\n    return g\n", {2: "f", 3: "f.<locals>.g", 4: "f"}),
         ("def f():\n    def g(): return 1\n    return g\n", {2: "f", 3: "f"}),
         ("def f():\n    return [\n        x\n        for x in a]\n", {2: "f", 3: "f", 4: "f"}),
-        ("def f():\n    return '\\d'\n", {2: "f"}),
         ("# coding: latin-1\ndef f():\n    return '\xe4'\n", {3: "f"}),
         *((source, {}) for source in ("def f(:\n", "\0", "# coding: none\n", "(" * 5000)),
     ],

@@ -35,25 +35,15 @@ def late(reason, number, frame):
 
 
 class Limit:
-    def method(self, number, frame):
-        raise LateError
-
     def __call__(self, *arguments):
-        self.method(*arguments)
-
-
-def passing_on(*arguments):
-    handler(*arguments)
+        handler(*arguments)
 
 
 HANDLERS = [
-    handler,
     resetting,
     functools.partial(late, "too long"),
     Limit(),
-    Limit().method,
-    functools.wraps(handler)(passing_on),
-    lambda *arguments: handler(*arguments),
+    functools.wraps(handler)(lambda *arguments: handler(*arguments)),
 ]
 
 
