@@ -1,20 +1,4 @@
-import pytest
-
 from loop_close.readers.processes import read_faulthandler
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Fatal Python error: Aborted\n",
-        "it said Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n",
-        'Current thread 0x1 (most recent call first):\n  File "a.py", line 3 in f\n',
-        "Timeout (0:00:01)!\nnothing more\n",
-    ],
-)
-def test_nothing_is_found(text):
-    assert read_faulthandler(text, "").failures == ()
 
 
 def test_frames_are_outermost_first_and_of_the_project():

@@ -36,10 +36,6 @@ def seen(failure, keys):
     return {key: spelled[key] for key in keys}
 
 
-def test_there_are_samples():
-    assert len(SAMPLES) >= 26
-
-
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_sample_says_what_its_notes_say(path):
     notes = told(path)

@@ -1,10 +1,7 @@
 """Rules of reading pytest's output that the corpus does not show."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from loop_close.readers import Reading
 from loop_close.readers.pytest_output import read_pytest
 
 START = "============================= test session starts =============================="
@@ -34,7 +31,6 @@ def names(text):
     [
         "",
         "FAILED tests/test_a.py::test_b - ValueError: no\n",
-        "ERROR: no such file\nE   ValueError: x\n>   assert 0\n",
         "1 failed, 2 passed\nit took 3 passes\n",
         "".join(f"    {line}\n" for line in run(FAILURES, block("test_a")).splitlines()),
         f'TEXT = """{START}"""\n',
@@ -101,84 +97,3 @@ def test_the_table_of_the_coverage_is_left_to_its_reader():
 def test_paths_below_the_root_are_relative():
     text = run(FAILURES, block("test_a").replace("tests/test_a.py:3", "/srv/shop/tests/test_a.py:3"))
     assert read_pytest(text, "").failures[0].raised.frames[0].file == "tests/test_a.py"
-
-
-PIECES = [
-    *(
-        START,
-        FAILURES,
-        SUMMARY,
-        ruler("ERRORS"),
-        ruler("1 failed in 0.12s"),
-        ruler("warnings summary"),
-        ruler("PASSES"),
-    ),
-    *(ruler("test_a", "_"), ruler("T.test_b[1]", "_"), ruler("ERROR at setup of test_c", "_"), "_ " * 40),
-    *(
-        ruler("[doctest] a.b", "_"),
-        "001 >>> f()",
-        "Expected:",
-        "Got:",
-        "a.py:1: DocTestFailure",
-        "contains 1 failed subtest",
-    ),
-    *(
-        ruler("Captured stdout call", "-"),
-        ruler("stopping after 1 failures", "!"),
-        "1 failed in 0.12s",
-        "collected 3 items",
-    ),
-    *(
-        "E   ValueError: x",
-        "E",
-        'E    File "a.py", line 1',
-        ">   x",
-        ">",
-        "    def f():",
-        "a.py:1: ",
-        "a.py:2: in f",
-        "a.py:3: ValueError",
-    ),
-    *(
-        "FAILED a.py::b - c",
-        "ERROR a.py",
-        "SUBFAILED(i=1) a.py::b - c",
-        "a.py::b FAILED [ 10%]",
-        "/a/b.py:1: x",
-        "",
-    ),
-    *(
-        "INTERNALERROR> Traceback (most recent call last):",
-        "INTERNALERROR> ValueError: x",
-        "ERROR: usage: x",
-        "x: error: y",
-    ),
-    *(
-        "ImportError while loading conftest 'a'.",
-        "ERROR: not found: a",
-        "(no b)",
-        "  rootdir: /a",
-        "rootdir: /a",
-        "    x",
-        "   ^^",
-    ),
-    *(
-        "The above exception was the direct cause of the following exception:",
-        "Traceback (most recent call last):",
-    ),
-    *(
-        "++++++ Timeout ++++++",
-        "~~~ Stack of MainThread (1) ~~~",
-        '  File "a.py", line 1, in f',
-        "E       fixture 'a' not found",
-        "file a, line 1",
-    ),
-]
-
-
-@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=9), max_size=40))
-def test_any_text_is_read_without_an_error(pieces):
-    text = "\n".join(pieces)
-    reading = read_pytest(text, "")
-    assert isinstance(reading, Reading)
-    assert all(0 <= start < end <= len(text) for start, end in reading.spans)

@@ -6,25 +6,6 @@ NO_FILE = "No such file or directory"
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "cart: item not found\n",
-        "a.sh: item not found\n",
-        "a.c:3: shop.h: No such file or directory\n",
-        "shop.yaml: 3: price: not found\n",
-        "it said bash: line 1: foo: command not found\n",
-        "Killed\n1\n2\n3\n4\n",
-        "the worker was Killed\n",
-        "make: *** [Makefile:3: test] Error 2\n",
-        "error: Permission denied\n",
-    ],
-)
-def test_nothing_is_found(text):
-    assert read_shell(text, "").failures == ()
-
-
-@pytest.mark.parametrize(
     ("line", "code", "message"),
     [
         ("/bin/sh: 1: foo: not found", "command-not-found", "foo: not found"),

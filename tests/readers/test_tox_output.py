@@ -4,20 +4,6 @@ from loop_close.readers.runners import read_tox
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  congratulations :) (0.2 seconds)\n",
-        "note: FAIL means that it failed\n",
-        "upload: failed with status 500\n",
-        "py38: skipped because could not find python interpreter with spec(s): py38\n",
-    ],
-)
-def test_nothing_is_found(text):
-    assert read_tox(text, "").failures == ()
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("  py311: FAIL code 1 (0.1 seconds)\n", "py311: failed"),

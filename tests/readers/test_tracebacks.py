@@ -3,25 +3,6 @@ import pytest
 from loop_close.library import close_loop
 from loop_close.readers.processes import read_tracebacks
 
-QUOTED = [
-    "",
-    "ValueError: bad\n",
-    "Traceback (most recent call last):\n",
-    "Traceback (most recent call last):\n  ...\nValueError: bad\n",
-    'Traceback (most recent call last):\n  File "a.py", line 1, in f\n',
-    'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nand so on it goes\n',
-    '# Traceback (most recent call last):\n#   File "a.py", line 1, in f\n# ValueError: bad\n',
-    '> Traceback (most recent call last):\n>   File "a.py", line 1, in f\n> ValueError: bad\n',
-    'x = "Traceback (most recent call last):"\n  File "a.py", line 1, in f\nValueError: bad\n',
-    "the python: No module named shop\n",
-    "say python can't open file 'a.py'\n",
-]
-
-
-@pytest.mark.parametrize("text", QUOTED)
-def test_nothing_is_found(text):
-    assert read_tracebacks(text, "").failures == ()
-
 
 def test_equal_tracebacks_are_one_failure():
     text = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\n\n'

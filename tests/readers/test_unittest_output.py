@@ -7,18 +7,6 @@ RULER, LINE = "=" * 70, "-" * 70
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        f"{RULER}\nFAIL\n{LINE}\n",
-    ],
-)
-def test_nothing_is_found(text):
-    reading = read_unittest(text, "")
-    assert (reading.failures, reading.is_certain, reading.counts) == ((), False, None)
-
-
-@pytest.mark.parametrize(
     ("what", "nodeid", "subtest", "phase"),
     [
         ("test_a (m.A.test_a)", "m.A.test_a", "", "call"),
