@@ -30,36 +30,37 @@ def messages(reading):
     return [failure.message for failure in reading.failures]
 
 
-def test_a_rerun_that_passes_has_passed():
-    reading = read(suite(case(inside=failure()), case()))
-    assert reading.failures == ()
-    assert reading.counts == Counts(passed=1, collected=1)
+FAILING = case(inside=failure())
+AGAIN = case(inside=failure("ValueError: at 0x7f00deadbeef"))
+SETUP, TEARDOWN = (
+    f'<error message="failed on {phase} with &quot;OSError: x&quot;">E   OSError: x</error>'
+    for phase in ("setup", "teardown")
+)
 
 
-def test_a_rerun_that_fails_has_failed():
-    reading = read(suite(case(), case(), case(inside=failure())))
-    assert messages(reading) == ["assert 1 == 2"]
-    assert reading.counts == Counts(failed=1, collected=1)
+@pytest.mark.parametrize(
+    ("cases", "told", "counts"),
+    [
+        # run again, the last one counts
+        ([FAILING, case()], [], {"passed": 1}),
+        ([case(), case(), FAILING], ["assert 1 == 2"], {"failed": 1}),
+        ([AGAIN] * 3, ["at 0x7f00deadbeef"], {"failed": 1}),
+        # two phases of one test
+        ([FAILING, case(inside=TEARDOWN)], ["assert 1 == 2", "x"], {"failed": 1, "errors": 1}),
+        ([case(inside=failure() + SETUP)], ["assert 1 == 2", "x"], {"failed": 1, "errors": 1}),
+    ],
+)
+def test_one_test_that_is_reported_more_than_once(cases, told, counts):
+    reading = read(suite(*cases))
+    assert messages(reading) == told
+    assert reading.counts == Counts(**counts, collected=1)
 
 
-def test_attempts_that_fail_are_one_failure():
-    reading = read(suite(*[case(inside=failure("ValueError: at 0x7f00deadbeef"))] * 3))
-    assert messages(reading) == ["at 0x7f00deadbeef"]
-    assert reading.counts == Counts(failed=1, collected=1)
-
-
-def test_a_failing_call_and_a_failing_teardown_are_two_failures_of_one_test():
-    teardown = '<error message="failed on teardown with &quot;OSError: x&quot;">E   OSError: x</error>'
-    reading = read(suite(case(inside=failure()), case(inside=teardown)))
-    assert [f.phase for f in reading.failures] == ["call", "teardown"]
-    assert reading.counts == Counts(failed=1, errors=1, collected=1)
-
-
-def test_a_failure_and_an_error_in_one_element():
-    setup = '<error message="failed on setup with &quot;OSError: x&quot;">E   OSError: x</error>'
-    reading = read(suite(case(inside=failure() + setup)))
-    assert [f.phase for f in reading.failures] == ["call", "setup"]
-    assert reading.counts == Counts(failed=1, errors=1, collected=1)
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("inside", "counts"), [(failure(), {"failed": 1}), ("<skipped/>", {"passed": 1})])
+def test_failed_wins_over_passed_and_that_over_skipped_in_another_shard(inside, counts, order):
+    one, two = read(suite(case(inside=inside))), read(suite(case()))
+    assert merge_junit([one, two][::order]).counts == Counts(**counts, collected=1)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -93,20 +94,6 @@ def test_shards_are_added_up():
     assert messages(merged) == ["assert 1 == 2", "assert 3 == 4"]
     assert merged.counts == Counts(passed=1, failed=2, skipped=1, collected=4)
     assert merged.is_pytest
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_failed_wins_over_passed_in_another_shard(order):
-    one, two = read(suite(case(inside=failure()))), read(suite(case()))
-    merged = merge_junit([one, two][::order])
-    assert messages(merged) == ["assert 1 == 2"]
-    assert merged.counts == Counts(failed=1, collected=1)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_passed_wins_over_skipped_in_another_shard(order):
-    one, two = read(suite(case(inside="<skipped/>"))), read(suite(case()))
-    assert merge_junit([one, two][::order]).counts == Counts(passed=1, collected=1)
 
 
 def test_the_same_failure_of_two_shards_is_one():
@@ -145,7 +132,6 @@ def test_files_of_other_runners_are_not_of_pytest():
     ("attributes", "expected"),
     [
         ('failures="0" errors="0"', ()),
-        ('failures=""', ()),
         ('failures="0.0" tests="1"', ()),
         ('tests="5"', ("r.xml: suite 'lost' says that it has 5 tests, and lists 1",)),
     ],

@@ -107,3 +107,9 @@ def test_total(reader, data):
 )
 def test_a_megabyte_of_the_same(reader, piece):
     check_total(reader, piece * (1_000_000 // len(piece)))
+
+
+def test_a_warning_from_elsewhere_has_no_file():
+    text = "sys:1: RuntimeWarning: coroutine 'save' was never awaited\n"
+    (warned,) = READERS["asyncio"](text, "").warnings
+    assert (warned.file, warned.line, warned.message) == ("", 0, "coroutine 'save' was never awaited")

@@ -62,7 +62,6 @@ PROGRESS = "tests/test_b.py .........    [100%]\n\n"
     "text",
     [
         start("collected 9 items") + PROGRESS + red() + ruler("9 passed in 0.01s"),
-        start("collected 9 items") + red() + PROGRESS + ruler("9 passed in 0.01s"),
         # a ring of runs, green ones between
         start() + start() + start() + red() + ruler("1 passed in 0.01s") * 3,
         # more of them than are read
@@ -70,7 +69,6 @@ PROGRESS = "tests/test_b.py .........    [100%]\n\n"
         # failures of a run that passes are none
         start() + ruler("FAILURES") + ruler("test_x", "_") + red() + ruler("9 passed in 0.01s"),
         red() + ruler("9 passed in 0.01s"),
-        red() + "9 passed in 0.01s\n",
         # the logs of two services
         start() + PROGRESS + start() + failing() + ruler("1 passed in 0.01s"),
     ],
@@ -160,9 +158,7 @@ def test_a_printed_start_hides_nothing(text, printed):
 @pytest.mark.parametrize(
     "printed",
     [
-        "=== 5 passed in 0.01s ===\n",
         ruler("5 passed in 0.01s"),
-        "5 passed in 0.01s\n",
         "=== 5 failed in 0.01s ===\n",
         ruler("5 failed in 0.01s") * 2,
         "5 failed in 0.01s\n" * 2,
@@ -192,15 +188,11 @@ def test_quiet_runs_with_progress_of_their_own_are_two():
 @pytest.mark.parametrize(
     "pieces",
     [
-        ("S",),
         ("F",),
         ("S", "F"),
-        ("R",),
         ("G",),
-        ("B", "C", "S"),
         ("B", "C", "F"),
         ("B", "T", "C", "S", "R", "F"),
-        ("b",),
         ("B", "b"),
         ("B", "C", "R", "b"),
     ],

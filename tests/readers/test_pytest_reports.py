@@ -39,11 +39,6 @@ def test_words_are_those_of_a_serial_run_on_a_worker_too():
     assert words_of(spread) == "words"
 
 
-@pytest.mark.parametrize("longrepr", [None, "", ()])
-def test_report_without_words_has_an_empty_message(longrepr):
-    assert read_report(report(longrepr=longrepr), None).message == ""
-
-
 @pytest.mark.large
 def test_words_are_bounded():
     words = words_of(report(longrepr="x" * 1_000_000))
@@ -55,10 +50,7 @@ def test_words_are_bounded():
     ("when", "phase"),
     [
         ("setup", "setup"),
-        ("call", "call"),
         ("teardown", "teardown"),
-        ("collect", "collect"),
-        ("other", "call"),
         (None, "call"),
     ],
 )
@@ -73,15 +65,9 @@ def test_location_may_lack_a_line_and_have_other_slashes(location):
     assert "\\" not in found.file
 
 
-def test_collection_report_has_no_location():
-    collected = SimpleNamespace(nodeid="a.py", longrepr=Words("ImportError"), sections=[])
-    assert read_report(collected, None).nodeid == "a.py"
-
-
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
-        (None, ""),
         (SimpleNamespace(), ""),
         (SimpleNamespace(msg=None, kwargs={}), "(<subtest>)"),
         (SimpleNamespace(msg="number", kwargs={}), "[number]"),

@@ -10,11 +10,9 @@ RULER, LINE = "=" * 70, "-" * 70
     ("what", "nodeid", "subtest", "phase"),
     [
         ("test_a (m.A.test_a)", "m.A.test_a", "", "call"),
-        ("test_a (m.A)", "m.A.test_a", "", "call"),
         ("test_a (m.A.test_a) (i=1)", "m.A.test_a", "(i=1)", "call"),
         ("test_a (m.A.test_a) [words (x)] (i=1)", "m.A.test_a", "[words (x)] (i=1)", "call"),
         ("setUpModule (m)", "m", "", "setup"),
-        ("tearDownClass (m.A)", "m.A", "", "teardown"),
         ("m (unittest.loader._FailedTest)", "m", "", "collect"),
     ],
 )
