@@ -52,7 +52,6 @@ NEGATIVE = {
     "syntax-error": [
         failing(raised("ValueError", "SyntaxError: invalid syntax")),
         failing(syntax("<string>")),
-        failing(syntax("<unknown>")),
         failing(raised("SyntaxError", "x", bases=ERROR)),
         failing(raised("TemplateSyntaxError", "x", bases=ERROR, details={"path": "a.html", "line": "1"})),
     ],
@@ -60,13 +59,10 @@ NEGATIVE = {
         failing(raised("ValueError", "No module named 'x'")),
         failing(verdict(message="ModuleNotFoundError: No module named 'x'")),
         failing(raised(cause=raised("ImportError"))),
-        failing(raised("MyImportErrors")),
         failing(verdict(message="partially initialized module 'a' has no attribute 'b'")),
-        failing(raised("AttributeError", "module 'a' has no attribute 'b'")),
     ],
     "collection-error": [
         failing(raised()),
-        failing(raised("UsageError", "no such option", module="click.exceptions", bases=ERROR)),
         failing(raised("UsageError", "of a session", module="click.exceptions", bases=ERROR), **SESSION),
         failing(raised(), **SESSION),
         failing(raised("ValueError", "fixture 'x' not found")),
@@ -78,17 +74,13 @@ NEGATIVE = {
         failing(raised(context=raised("NotImplementedError"))),
     ],
     "timeout": [
-        failing(raised("ValueError", "timeout")),
         failing(verdict(message="Timeout (>1.0s) from pytest-timeout.")),
         failing(raised("Failed", "DID NOT RAISE <class 'TimeoutError'>")),
         failing(raised("TimeoutSettings")),
-        failing(raised("NoTimeoutGiven", "x")),
         failing(None, message="Timeout (>1.0s)"),
     ],
     "unhandled-async": [
-        failing(raised("ValueError", "never awaited")),
         failing(verdict(message="assert 'x' == \"coroutine 'f' was never awaited\"")),
-        observed(warnings=(warned("DeprecationWarning", "coroutine is deprecated"),)),
         observed(warnings=(warned("RuntimeWarning", "coroutine f was never awaited"),)),
     ],
     "incomplete-function": [
@@ -114,7 +106,6 @@ NEGATIVE = {
         checked("ruff", "F401"),
         checked("coverage", "fail-under"),
         failing(raised(), tool="mypy"),
-        failing(raised("mypy", "error: x")),
     ],
     "lint-error": [checked("mypy", "arg-type"), failing(raised("ruff", "F401 x")), failing(tool="ruff")],
     "coverage-below": [checked("ruff", "F401"), checked("coverage", "other"), failing(tool="coverage")],
@@ -122,7 +113,6 @@ NEGATIVE = {
         failing(raised("Fatal Python error", "Aborted")),
         died("the test said Aborted"),
         observed(failure(raised()), exit_code=-11),
-        observed(exit_code=1),
         observed(exit_code=127),
         observed(exit_code=-2),
         observed(exit_code=None),
@@ -150,7 +140,6 @@ POSITIVE = {
     "missing-module": [
         (failing(raised("ImportError", bases=ERROR)), 1),
         (failing(raised("ModuleNotFoundError", bases=("ImportError", *ERROR)), **COLLECT), 1),
-        (failing(raised("OldVersion", bases=("ImportError", *ERROR))), 1),
         (failing(raised("AttributeError", "partially initialized module 'a' has no attribute 'b'")), 1),
     ],
     "collection-error": [
@@ -162,7 +151,6 @@ POSITIVE = {
     "test-failure": [
         (failing(), 1),
         (failing(raised(), phase="setup"), 1),
-        (failing(verdict()), 1),
         (failing(raised(), phase="teardown"), 1),
         (observed(failure(subtest="[a]"), failure(subtest="[b]")), 2),
     ],
@@ -171,12 +159,10 @@ POSITIVE = {
         (failing(raised("Later", bases=("NotImplementedError", "RuntimeError", *ERROR)), phase="setup"), 1),
     ],
     "timeout": [
-        (failing(raised("Failed", "Timeout >1.0s")), 1),
         (failing(raised("Failed", "Timeout (>1.0s) from pytest-timeout.")), 1),
         (failing(raised("TimeoutError", "", bases=("OSError", *ERROR))), 1),
         (failing(raised("TimeoutExpired", "", module="subprocess")), 1),
         (failing(raised("ReadTimeout", "", module="httpx")), 1),
-        (failing(raised("TimedOutError")), 1),
         (failing(raised("Late", bases=("TimeoutError", *ERROR))), 1),
     ],
     "unhandled-async": [
@@ -184,30 +170,19 @@ POSITIVE = {
         (failing(raised("RuntimeWarning", "coroutine 'f' was never awaited")), 1),
         (observed(warnings=(warned("PytestUnhandledThreadExceptionWarning", "in Thread-1"),)), 1),
         (observed(warnings=(warned("RuntimeWarning", "coroutine 'f' was never awaited"),)), 1),
-        (
-            observed(
-                warnings=(
-                    warned("PytestUnraisableExceptionWarning", "  \n Traceback (most recent call last):"),
-                )
-            ),
-            1,
-        ),
     ],
     "incomplete-function": [
         (failing(empty()), 1),
         (failing(verdict(origin("a", is_empty=True), origin("b", is_empty=True, line=9))), 2),
-        (observed(failure(empty()), failure(empty())), 1),
         (failing(raised(cause=empty())), 1),
     ],
     "todo-marker": [
-        (failing(reached("x = 1  # TODO")), 1),
         (failing(reached("# TODO: one", "# TODO(me) two", "    # XXX TODO three", "#TODO")), 4),
         (observed(failure(reached("# TODO")), failure(reached("# TODO"))), 1),
         (failing(verdict(origin(source=source("def f():", "# TODO")))), 1),
     ],
     "fixme-marker": [
-        (failing(reached("x = 1  # FIXME")), 1),
-        (failing(reached("# FIXME: one", "# FIXME(me) two")), 2),
+        (failing(reached("x = 1  # FIXME", "# FIXME(me) two")), 2),
     ],
     "stack-trace": [
         (failing(raised()), 2),
@@ -215,7 +190,6 @@ POSITIVE = {
             observed(failure(), failure(raised(frames=[frame(line=n) for n in range(9)])), failure(raised())),
             3,
         ),
-        (observed(failure(raised()), exit_code=2), 2),
         (failing(raised(), phase="process", nodeid=""), 2),
         (observed(failure(raised(), phase="process", nodeid=""), exit_code=None), 1),
     ],
@@ -225,7 +199,6 @@ POSITIVE = {
     ],
     "lint-error": [
         (checked("ruff", "F401"), 1),
-        (checked("flake8", "E501"), 1),
         (checked("ruff", "format"), 1),
     ],
     "coverage-below": [(checked("coverage", "fail-under"), 1)],
@@ -235,7 +208,6 @@ POSITIVE = {
         (failing(None, message="worker 'gw0' crashed while running 't.py::a'"), 1),
         (observed(exit_code=-11), 1),
         (observed(exit_code=139), 1),
-        (observed(exit_code=137), 1),
     ],
 }
 

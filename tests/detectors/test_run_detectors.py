@@ -1,5 +1,4 @@
 import itertools
-import random
 import sys
 
 import pytest
@@ -35,22 +34,9 @@ def test_order_is_by_priority_then_id():
 # What a detector of a third party may do
 
 
-def raises(observation):
-    raise RuntimeError("no")
-
-
 def yields_then_raises(observation):
     yield Evidence(kind="custom", snippet="x")
     raise RuntimeError("no")
-
-
-class MuteError(Exception):
-    def __str__(self):
-        raise RuntimeError("no words")
-
-
-def raises_mute(observation):
-    raise MuteError
 
 
 def exits(observation):
@@ -75,22 +61,14 @@ def endless(observation):
 @pytest.mark.parametrize(
     ("detect", "words"),
     [
-        (raises, "RuntimeError: no"),
         (yields_then_raises, "RuntimeError: no"),
-        (raises_mute, "MuteError"),
         (exits, "SystemExit: 3"),
         (fails_as_a_test, "Failed: no"),
         (has_to_be_closed, "RuntimeError: closing"),
         (endless, "more than"),
         (lambda o: None, "TypeError"),
-        (lambda o: 7, "TypeError"),
         (lambda o: ["x"], "str, not loop_close.Evidence"),
-        (lambda o: [None], "NoneType, not loop_close.Evidence"),
-        (list, "TypeError"),
         (lambda o: [Evidence(kind="k", snippet=None)], "snippet"),
-        (lambda o: [Evidence(kind=7, snippet="x")], "kind"),
-        (lambda o: [Evidence(kind="k", snippet="x", line="3")], "line"),
-        (lambda o: [Evidence(kind="k", snippet="x", file=None)], "file"),
         (lambda o: [Evidence(kind="k", snippet="x", failure="t")], "failure"),
     ],
 )
@@ -110,10 +88,6 @@ def test_interruption_by_a_person_is_heeded():
         run_detectors(observed(), [detector(detect)])
 
 
-def test_a_detector_that_is_none_finds_nothing():
-    assert run_detectors(observed(), []) == ()
-
-
 # Who keeps a failure
 
 
@@ -130,7 +104,6 @@ def claims(kind):
         ([detector(claims("custom"), priority=999)], "custom"),
         # among ordinary ones the most blocking
         ([detector(claims("a"), "a", 5), detector(claims("b"), "b", 4)], "b"),
-        ([detector(claims("b"), "b", 5), detector(claims("a"), "a", 5)], "a"),
         # among those that take the rest, too
         ([detector(claims("a"), "a", 1, is_fallback=True)], "a"),
         ([detector(claims("a"), "a", 999, is_fallback=True)], "test-failure"),
@@ -160,14 +133,3 @@ def test_evidence_is_by_kind_then_place():
     )
     found = run_detectors(sample)
     assert [e.failure.nodeid[-1] for e in found] == ["f", "d", "c", "b", "e"]
-
-
-def test_the_order_of_the_detectors_does_not_show():
-    chance = random.Random(1)
-    sample = observed(
-        failure(raised()), failure(raised("NotImplementedError")), failure(None, phase="collect")
-    )
-    expected = run_detectors(sample)
-    for _ in range(20):
-        order = chance.sample(DEFAULT_DETECTORS, len(DEFAULT_DETECTORS))
-        assert run_detectors(sample, order) == expected
