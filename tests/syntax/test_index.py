@@ -1,4 +1,5 @@
 import inspect
+import itertools
 import textwrap
 import typing
 
@@ -62,12 +63,12 @@ SOURCES = [inspect.getsource(module).splitlines() for module in (inspect, textwr
 
 @st.composite
 def some_source(draw):
-    """Lines of a real module in a row, some of them left out."""
+    """A definition of a real module, some of its lines left out."""
     lines = draw(st.sampled_from(SOURCES))
-    start = draw(st.sampled_from([n for n, text in enumerate(lines) if text.startswith(("def ", "class "))]))
-    left_out = draw(st.sets(st.integers(0, 40), max_size=4))
-    kept = lines[start : start + draw(st.integers(1, 40))]
-    return "\n".join(text for number, text in enumerate(kept) if number not in left_out)
+    starts = [number for number, text in enumerate(lines) if text.startswith(("def ", "class "))]
+    start, end = draw(st.sampled_from([*itertools.pairwise(starts)]))
+    left_out = draw(st.sets(st.integers(start + 1, end), max_size=2))
+    return "\n".join(lines[number] for number in range(start, end) if number not in left_out)
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
