@@ -13,7 +13,6 @@ from loop_close.prompt.loop import (
     attempt_lines,
     changed_tests,
     past_lines,
-    place_of_edit,
     since_done,
     state_lines,
 )
@@ -56,6 +55,9 @@ def test_the_diff_since_no_test_was_known_to_fail():
     [
         ([Edit(file="a.py", function="<module>"), Edit(file="b.toml")], 0, ": `a.py`, `b.toml`"),
         ([Edit(file="a.py", function="f"), Edit(file="b.md", is_effective=False)], 0, ": `f` in `a.py`"),
+        ([Edit(file="data.json", change="removed")], 0, ": `data.json` (removed)"),
+        ([Edit(file="a.py", function="f", change="added")], 0, ": `f` in `a.py` (added)"),
+        ([Edit(file="`\n# h.py", function="\x1b[1mf")], 0, ": `f` in `` ` # h.py ``"),
         ([Edit(file="a.py", function=f"f{n}") for n in range(2)], 7, "`f1` in `a.py` and 7 more"),
         ([Edit(file="a.py", function=f"f{n}") for n in range(5)], 7, "`f2` in `a.py` and 9 more"),
     ],
@@ -63,18 +65,6 @@ def test_the_diff_since_no_test_was_known_to_fail():
 def test_what_was_edited_is_named_and_counted(found, omitted, expected):
     (line,) = changed(FIRST, LATER, since=edits(*found, omitted=omitted))
     assert line.endswith(expected)
-
-
-@pytest.mark.parametrize(
-    ("edit", "expected"),
-    [
-        (Edit(file="data.json", change="removed"), "`data.json` (removed)"),
-        (Edit(file="a.py", function="f", change="added"), "`f` in `a.py` (added)"),
-        (Edit(file="`\n# h.py", function="\x1b[1mf"), "`f` in `` ` # h.py ``"),
-    ],
-)
-def test_an_edit_in_words(edit, expected):
-    assert place_of_edit(edit) == expected
 
 
 @given(any_text, any_text)

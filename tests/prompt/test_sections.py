@@ -118,18 +118,6 @@ def test_where_nothing_is_known_the_title_says_so():
     assert "no-patterns" not in line
 
 
-def test_a_title_has_one_line_whatever_a_detector_calls_itself():
-    def detect(observation):
-        return [Evidence(kind="a\n# b", snippet="x", failure=f) for f in observation.failures]
-
-    custom = Detector(
-        id="x", kind="a\n# b", label="thing\n# c", priority=1, description="d", hint="h", detect=detect
-    )
-    report = report_of(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
-    (line,) = built_in((*DEFAULT_DETECTORS, custom))[0].render(report, 80)
-    assert "\n" not in line
-
-
 @given(hostile, hostile, hostile)
 def test_hostile_names_are_code_in_the_title(file, function, type):
     for suspects in ([replace(COST, file=file, function=function)], []):
@@ -190,26 +178,18 @@ def test_other_findings():
     warning = Warned(
         category="RuntimeWarning", message="coroutine 'f' was never awaited", file="src/a.py", line=3
     )
+    thread = Warned(category="PytestUnhandledThreadExceptionWarning", message="in Thread-1")
     empty = verdict(origin("sum_up", is_empty=True))
-    report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=(warning,)))
+    warnings = (warning, warning, thread)  # equal ones are shown once
+    report = report_of(observed(failure(todo), failure(empty, f"{TEST}::b"), warnings=warnings))
     assert rendered("other-findings", report) == [
-        "- 1 asynchronous fault: `coroutine 'f' was never awaited` at `src/a.py:3`",
+        "- 3 asynchronous faults: `in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`",
         f"- 1 empty function: `sum_up` at `{SRC}:8`",
     ]
     assert rendered("other-findings", replace(report, causes=()))[2] == (
         f"- 3 TODO comments: `# TODO: one` at `{SRC}:8`; `# TODO: two` at `{SRC}:9`; …"
     )
     assert rendered("other-findings", report_of(observed(failure(raised())))) == []
-
-
-def test_equal_warnings_are_shown_once():
-    message = "coroutine 'f' was never awaited"
-    warnings = [Warned(category="RuntimeWarning", message=message, file="src/a.py", line=3)] * 2
-    thread = Warned(category="PytestUnhandledThreadExceptionWarning", message="in Thread-1")
-    report = report_of(observed(failure(raised()), warnings=(*warnings, thread)))
-    assert rendered("other-findings", report) == [
-        "- 3 asynchronous faults: `in Thread-1`; `coroutine 'f' was never awaited` at `src/a.py:3`"
-    ]
 
 
 # The command
@@ -302,19 +282,15 @@ def test_a_source_is_shown_once_and_the_others_name_its_section():
     assert lines.count("The source is in section 1.") == 1
 
 
-def test_advice_of_a_detector_of_others_is_given_with_its_label():
+@pytest.mark.parametrize(("kind", "label"), [("quota", "quota exceeded"), ("a\n# b", "quota\n# exceeded")])
+def test_a_detector_of_others_has_its_label_in_one_line_and_its_advice(kind, label):
     def detect(observation):
-        return [Evidence(kind="quota", snippet="x", failure=f) for f in observation.failures]
+        return [Evidence(kind=kind, snippet="x", failure=f) for f in observation.failures]
 
     custom = Detector(
-        id="quota",
-        kind="quota",
-        label="quota exceeded",
-        priority=1,
-        description="d",
-        hint="Buy\nmore.",
-        detect=detect,
+        id="quota", kind=kind, label=label, priority=1, description="d", hint="Buy\nmore.", detect=detect
     )
     report = report_of(observed(failure(raised())), detectors=[*DEFAULT_DETECTORS, custom])
     text = compose(report, built_in((*DEFAULT_DETECTORS, custom)), budget=1000)
-    assert "\n1 quota exceeded: Buy more.\n" in text
+    assert f"\n1 {' '.join(label.split())}: Buy more.\n" in text
+    assert [line for line in text.split("\n") if line.startswith("#")] == text.split("\n")[:1]

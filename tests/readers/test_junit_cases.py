@@ -1,7 +1,5 @@
 """Single cases: node ids, phases, outcomes, captured output, foreign stacks."""
 
-import subprocess
-import sys
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -173,16 +171,6 @@ def test_long_texts_take_little_time(piece):
         read(failed(inside, inside), classname=classname, name=name)
         read(failed(inside, inside, type="E"), suite="t", classname=classname, name=name)
     assert len(read(failed(text, text)).failures) == 1
-
-
-def test_junitparser_is_imported_when_a_file_is_read():
-    code = (
-        "import sys; import loop_close.readers.junit_xml as reader\n"
-        "assert not {'junitparser', 'xml.etree.ElementTree', 'pyexpat'} & set(sys.modules)\n"
-        "reader.read_junit('a', [b'<testsuite><testcase/></testsuite>'])\n"
-        "assert 'junitparser' in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize("name", ["", ' name=""', ' name="" classname=""'])

@@ -40,24 +40,6 @@ def test_words_that_only_look_like_it_give_nothing(text):
     assert read_pytest(text, "").failures == ()
 
 
-def test_a_run_that_a_test_printed_is_text_of_the_outer_one():
-    inner = run(FAILURES, block("test_inner"), SUMMARY, "FAILED test_in.py::test_inner - ValueError: bad")
-    text = run(
-        FAILURES, block("test_outer") + ruler("Captured stdout call", "-"), inner + block("test_second")
-    )
-    assert names(text) == ["tests/test_a.py::test_outer", "tests/test_a.py::test_second"]
-
-
-def test_the_summary_tells_which_headings_are_of_the_run():
-    inner = run(FAILURES, block("test_inner"), SUMMARY, "FAILED test_in.py::test_inner - ValueError: bad")
-    summary = f"{SUMMARY}\nFAILED tests/test_a.py::test_outer - ValueError: bad"
-    text = run(FAILURES, block("test_outer") + ruler("Captured stdout call", "-"), inner, summary)
-    reading = read_pytest(text, "")
-    assert [f.nodeid for f in reading.failures] == ["tests/test_a.py::test_outer"]
-    assert reading.counts.failed == 1
-    assert reading.spans == ((0, len(text) - 1),)
-
-
 def test_two_runs_below_each_other_are_two():
     first = run(FAILURES, block("test_a"), final="1 failed, 2 passed in 0.12s")
     second = run(FAILURES, block("test_b"), final="1 failed, 3 passed in 0.12s")
@@ -92,8 +74,3 @@ def test_the_table_of_the_coverage_is_left_to_its_reader():
         "FAILED tests/test_a.py::test_a",
     )
     assert not any(s <= text.index("TOTAL") < e for s, e in read_pytest(text, "").spans)
-
-
-def test_paths_below_the_root_are_relative():
-    text = run(FAILURES, block("test_a").replace("tests/test_a.py:3", "/srv/shop/tests/test_a.py:3"))
-    assert read_pytest(text, "").failures[0].raised.frames[0].file == "tests/test_a.py"

@@ -11,15 +11,6 @@ def test_equal_tracebacks_are_one_failure():
     assert len(reading.spans) == 3
 
 
-def test_earlier_output_is_not_part_of_the_message():
-    text = (
-        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    x\nValueError: bad\nserved 3\n'
-    )
-    reading = read_tracebacks(text, "")
-    assert reading.failures[0].message == "bad"
-    assert text[reading.spans[0][1] :] == "\nserved 3\n"
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "snippet"),
     [
