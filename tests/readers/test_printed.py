@@ -1,10 +1,9 @@
 import traceback
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from output_corpus import sample
-from records import any_text
 
 from loop_close.facts import is_a
 from loop_close.readers.printed import printed_tracebacks, raised_in, raised_in_line
@@ -125,27 +124,3 @@ def test_messages_come_back_from_a_text_of_its_own(message):
 def test_long_messages_are_cut():
     message = raised_in(one_frame("ValueError: " + "x" * 100_000)).message
     assert message.count("x") == 16_000
-
-
-PARTS = [
-    *one_frame("ValueError: x").splitlines(keepends=True),
-    "  | ",
-    "  +-+---------------- 1 ----------------\n",
-]
-PARTS += [
-    "  + Exception Group ",
-    "    | ",
-    "\n",
-    "    +------------------------------------\n",
-    "  [Previous line repeated 3 more times]\n",
-]
-
-
-@settings(max_examples=200)
-@given(st.lists(st.sampled_from(PARTS) | any_text, max_size=20).map("".join))
-def test_total(text):
-    end_before = 0
-    for _, start, end in printed_tracebacks(text, ROOT):
-        assert end_before <= start < end <= len(text)
-        end_before = end
-    raised_in(text)

@@ -1,4 +1,4 @@
-"""What is read from a run's output equals what the plugin saw from inside of the same run.
+"""What is read from a run's output, or from its JUnit file, equals what the plugin saw from inside of the same run.
 
 What the styles hold: ``auto``, ``long``, ``short`` and ``native`` hold all but the place of a ``pytest.fail``
 without traceback. ``line`` holds no function, and of errors no place. ``no`` holds the summary alone: the names of
@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from loop_close.facts import innermost, links
 from loop_close.prompt import safe
+from loop_close.readers.junit_xml import read_junit
 from loop_close.readers.pytest_output import read_pytest
 from loop_close.text import sanitize
 
@@ -151,3 +152,19 @@ def test_the_summary_holds_names_and_first_words(tmp_path):
     for failure in reading.failures:
         whole = wanted[safe(failure.nodeid), failure.phase, ""][0][1]
         assert whole.startswith(safe(failure.message).removesuffix("..."))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["xunit1", "xunit2"])
+@pytest.mark.parametrize("project", EVERY[-2:], ids=lambda p: p.name)
+def test_the_junit_file_equals_the_inside(project, family, tmp_path):
+    """It does not hold the class of a function and the descriptions of subtests."""
+    _, report = run(project, f"--junitxml=junit.xml -ojunit_family={family}", tmp_path)
+    root = tmp_path / "project"
+    reading = read_junit("junit.xml", [(root / "junit.xml").read_bytes()], root.as_posix())
+    assert (reading.is_pytest, reading.problems, reading.incomplete) == (True, (), "")
+    assert len(reading.failures) > 15
+    assert set(outside(reading)) == set(inside(report))
+    assert held(outside(reading), "") == held(inside(report), "")
+    for name in ("passed", "failed", "errors", "skipped", "xfailed", "collected"):
+        assert getattr(reading.counts, name) == report["counts"][name]

@@ -35,15 +35,12 @@ def with_line(number, *replacement):
         ([*with_line(2, "    goods = 1")[:4], "        goods += 2", "    return goods"], 2),
         (with_line(4, f"        goods += {LONG}"), 4),
         ([*BEFORE, "", "    tail = 1"], 6),
+        (BEFORE[1:], 0),
         ([*BEFORE[:4], "", *BEFORE[4:]], 4),
     ],
 )
 def test_the_line_that_was_edited(now, expected):
     assert edited_at(now, diff_of(BEFORE, now)) == expected
-
-
-def test_nothing_is_left_above():
-    assert edited_at(BEFORE[1:], diff_of(BEFORE, BEFORE[1:])) == 0
 
 
 def test_what_was_written_anew_begins_at_its_start():
