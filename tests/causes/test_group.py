@@ -17,11 +17,6 @@ def grouped(*found, kind=KIND):
     return group([claim(kind, f) for f in found], {KIND: 60})
 
 
-def shape(causes):
-    """What the causes come to: who stands with whom, and by which id."""
-    return {(c.id, c.kind, tuple(sorted(e.failure.nodeid for e in c.evidence))) for c in causes}
-
-
 def many(number, make, test="test_{}"):
     return [failure(make(n), f"{TEST}::{test.format(n)}") for n in range(number)]
 

@@ -22,10 +22,6 @@ def run(*parts, final="1 failed in 0.12s"):
     return "\n".join([START, "rootdir: /srv/shop", "collected 1 item", "", *parts, ruler(final)]) + "\n"
 
 
-def names(text):
-    return [f.nodeid for f in read_pytest(text, "").failures]
-
-
 @pytest.mark.parametrize(
     "text",
     [

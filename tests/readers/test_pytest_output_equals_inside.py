@@ -96,10 +96,6 @@ def _link(exception, message, file, line, function):
     return exception, message.rstrip(), file, line, "" if short.startswith("<") else short
 
 
-def without_place(chains):
-    return {key: [link[:2] for link in chain] for key, chain in chains.items()}
-
-
 def held(chains, style):
     kept = {key: chain for key, chain in chains.items() if key[0].rpartition("::")[2] not in NOT_HELD}
     if style == "--tb=native":  # it names comprehensions, which are frames of their own before Python 3.12
