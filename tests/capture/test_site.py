@@ -126,6 +126,7 @@ def test_in_a_test(site, lines, origins):
     [
         (["assert same(", "    1", ") == 2, 'no'"], "assert same(1) == 2, 'no'"),
         (["with pytest.raises(KeyError):", "    same(1)"], "with pytest.raises(KeyError):"),
+        (["for x in same(1):", "    pass"], "for x in same(1):"),
         (["x = '" + "a" * 400 + "' + 1"], "x = '" + "a" * 295),
     ],
 )
