@@ -88,24 +88,24 @@ def state(*steps, **fields):
         (
             step(5, edits=edited(), advanced="fewest", fixed=("a", "b"), unresolved=("c",)),
             {"best": 1},
-            "Run 5: 2 fixed, 1 unresolved; 1 known to fail.",
+            "Run 5: 2 fixed, 1 unresolved; 1 count as failing.",
         ),
         (
             step(5, unresolved=("c",), edits=Edits(kind="none"), is_attempt=False),
             {"stalled": 1, "best": 1},
-            "Run 5: 1 unresolved; 1 known to fail. 1 attempt did not advance; tests failing after: 2."
+            "Run 5: 1 unresolved; 1 count as failing. 1 attempt did not advance; tests failing after: 2."
             " No file changed since the run before.",
         ),
         (
             step(5, 3, broken=("a",), changed=("b",), not_run=("c",), edits=edited()),
             {"stalled": 1, "best": 2},
-            "Run 5: 1 new, 1 failing in another way, 1 not run; 3 known to fail. 1 attempt did not advance; tests"
+            "Run 5: 1 new, 1 failing in another way, 1 not run; 3 count as failing. 1 attempt did not advance; tests"
             " failing after: 3.",
         ),
         (
             step(5, not_fixed=("a",), unresolved=("c",), edits=Edits(kind="ineffective")),
             {"stalled": 3, "best": 1},
-            "Run 5: 1 unresolved, 1 stopped failing without passing; 1 known to fail. Stuck: 3 attempts in a row"
+            "Run 5: 1 unresolved, 1 stopped failing without passing; 1 count as failing. Stuck: 3 attempts in a row"
             " did not advance; tests failing after: 2, 1. Only comments, formatting, docstrings or prose changed since"
             " the run before.",
         ),
@@ -181,7 +181,7 @@ def rows(*steps, **fields):
 def test_a_row_a_run():
     assert table(FIRST, step(2, fixed=("a",), edits=edited(diff="-a\n+b\n+c"))) == [
         *HEAD,
-        "| 2 | `total` | 1 fixed; 1 known to fail |",
+        "| 2 | `total` | 1 fixed; 1 count as failing |",
     ]
 
 
@@ -205,7 +205,9 @@ def test_a_row_a_run():
     ],
 )
 def test_the_edit_of_a_run(step_edits, expected):
-    assert rows(FIRST, step(2, 2, edits=step_edits)) == [f"| 2 | {expected} | no change; 2 known to fail |"]
+    assert rows(FIRST, step(2, 2, edits=step_edits)) == [
+        f"| 2 | {expected} | no change; 2 count as failing |"
+    ]
 
 
 def test_the_last_runs_are_shown_and_the_others_counted():
@@ -223,7 +225,7 @@ def test_the_files_of_an_earlier_run_are_known_again():
     )
     found = rows(first, other, back)
     assert "back to" not in found[0]
-    assert found[1] == "| 3 | `total`, back to the files of run 1 | no change; 1 known to fail |"
+    assert found[1] == "| 3 | `total`, back to the files of run 1 | no change; 1 count as failing |"
 
 
 @settings(max_examples=60)
@@ -240,7 +242,7 @@ def test_whatever_was_edited_each_run_is_one_row_of_three_cells(found):
     assert kinds[-1] == "table_close"
     cells = [t for t, before in zip(tokens[1:], tokens, strict=False) if before.type == "td_open"]
     assert {c.type for t in cells for c in t.children} <= {"text", "code_inline"}
-    assert [t.content.rpartition("; ")[2] for t in cells[2::3]] == ["1 known to fail"] * len(steps)
+    assert [t.content.rpartition("; ")[2] for t in cells[2::3]] == ["1 count as failing"] * len(steps)
 
 
 # The tests as they were
