@@ -202,10 +202,12 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
 
 def _is_used(host: Host, root: Path) -> bool:
     """Whether the project uses loop-close: it has its state or settings, or its own file calls this hook."""
-    known = baseline.load(root)
-    if is_ours(root) or (
-        known is not None and known.functions
-    ):  # a check ran, whatever became of its history
+    try:
+        known = baseline.load(root)
+    except OSError:  # there is one
+        return True
+    # A check ran, whatever became of its history.
+    if is_ours(root) or (known is not None and known.functions):
         return True
     with contextlib.suppress(OSError):
         text = (root / host.file).read_text(encoding="utf-8", errors="replace")

@@ -88,7 +88,8 @@ def test_it_outlives_the_state_folder_of_the_project(project: Project) -> None:
 def test_damaged(project: Project) -> None:
     index = folder_of(project.root) / "baseline"
     index.write_bytes(index.read_bytes()[:-3] + b"xyz")
-    assert baseline.load(project.root) is None
+    with pytest.raises(OSError, match="the baseline of the tests is damaged"):
+        baseline.load(project.root)
 
 
 def test_without_a_state_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

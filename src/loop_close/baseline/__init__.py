@@ -18,7 +18,7 @@ import msgspec
 from loop_close import files
 from loop_close.checks import DEFAULT
 from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS, is_test_module
-from loop_close.facts import file_of
+from loop_close.facts import file_of, test_function
 from loop_close.process import locked
 from loop_close.records import Record, Run
 from loop_close.tree import LOADED, Tree, content_digest
@@ -250,7 +250,7 @@ def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
             if outcome in _RAN and "::" in test  # not a file that could not be collected
         ]
         if tests and run.check:
-            found[run.check] = tuple(sorted({*(test.partition("[")[0] for test in tests), *run.started}))
+            found[run.check] = tuple(sorted({*(test_function(test) for test in tests), *run.started}))
     return found
 
 
@@ -287,13 +287,19 @@ def folder_of(root: Path) -> Path:
 
 
 def load(root: Path) -> Baseline | None:
-    """The project's baseline; None if there is none, or it is damaged."""
+    """The project's baseline; None if there is none.
+
+    :raises OSError: when it cannot be read, or is damaged: nobody knows then what the tests were.
+    """
+    path = folder_of(root) / _INDEX
     try:
-        checksum, _, data = (folder_of(root) / _INDEX).read_bytes().partition(b"\n")
-        is_whole = checksum == content_digest(data).encode()
-        return msgspec.msgpack.decode(data, type=Baseline) if is_whole else None
-    except (OSError, msgspec.MsgspecError):
+        checksum, _, data = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
         return None
+    with contextlib.suppress(msgspec.MsgspecError):
+        if checksum == content_digest(data).encode():
+            return msgspec.msgpack.decode(data, type=Baseline)
+    raise OSError(f"the baseline of the tests is damaged; a person may delete {path}")
 
 
 def old_content(root: Path, baseline: Baseline, path: str) -> bytes | None:
@@ -339,6 +345,6 @@ def _keep(root: Path, baseline: Baseline) -> Baseline:
 def missing(baseline: Baseline, run: Run) -> Iterator[str]:
     """What of the baseline did not run: test functions that are gone, skipped or expected to fail; command lines."""
     tests = (each for outcomes in run.outcomes.values() for each in outcomes.items())
-    ran = {test.partition("[")[0] for test, outcome in tests if outcome in (*_RAN, "xpassed")}
+    ran = {test_function(test) for test, outcome in tests if outcome in (*_RAN, "xpassed")}
     ran.update(run.started)
     yield from (each for each in baseline.functions.get(run.check, ()) if each not in ran)

@@ -23,7 +23,7 @@ from loop_close.baseline import (
     text_of,
 )
 from loop_close.baseline.copy import CannotIsolateError, run_copy
-from loop_close.facts import file_of
+from loop_close.facts import file_of, test_function
 from loop_close.records import Objection, OldOutcome, Run
 from loop_close.text import one_line
 from loop_close.text.redact import clean
@@ -138,11 +138,11 @@ def _tests(
     found = run_copy(root, baseline, tree, contexts, changed=names, seconds=seconds, stop=stop)
     bad = list(unmet(found, known, names))
     doubtful = [
-        each for each in bad if file_of(each.test) not in names and _function(each.test) not in absent
+        each for each in bad if file_of(each.test) not in names and test_function(each.test) not in absent
     ]
     if doubtful:
         # Their files did not change: what fails or skips with the present files too does so because it is a copy.
-        functions = sorted({_function(each.test) for each in doubtful})
+        functions = sorted({test_function(each.test) for each in doubtful})
         present = of_tree(root, tree)
         control = run_copy(
             root, present, tree, contexts, changed=(), seconds=seconds, functions=functions, stop=stop
@@ -155,12 +155,8 @@ def _tests(
     ]
 
 
-def _function(test: str) -> str:
-    return test.partition("[")[0]
-
-
 def _key(each: OldOutcome) -> str:
-    return each.test if each.outcome == "failed" else _function(each.test)
+    return each.test if each.outcome == "failed" else test_function(each.test)
 
 
 def unmet(
@@ -180,9 +176,9 @@ def unmet(
         if outcome in ("failed", "missing"):
             yield old
         if outcome in ("skipped", "xfailed"):
-            not_run[_function(test)] = old
+            not_run[test_function(test)] = old
         else:
-            ran.add(_function(test))
+            ran.add(test_function(test))
     if known is None:
         skipped = (function for function, each in not_run.items() if each.outcome == "skipped")
         known = [function for function in skipped if file_of(function) in strict]

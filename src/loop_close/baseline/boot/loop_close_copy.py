@@ -18,7 +18,8 @@ _outside = set()
 
 
 def _is_wanted(nodeid):
-    return _WANTED is None or nodeid.partition("[")[0] in _WANTED or nodeid.partition("::")[0] in _WANTED
+    path, colons, names = nodeid.partition("::")  # a path may have brackets, too
+    return _WANTED is None or path in _WANTED or f"{path}{colons}{names.partition('[')[0]}" in _WANTED
 
 
 def _note_place(file):
