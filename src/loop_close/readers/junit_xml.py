@@ -126,7 +126,7 @@ def _rank(outcomes: tuple[str, ...]) -> int:
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"&#(?:(?P<decimal>\d{1,9})|x(?P<hexadecimal>[0-9A-Fa-f]{1,7}));")
-_PROLOG = re.compile(r"(?:\s|<\?[^>]{0,1000}\?>|<!--(?:(?!-->).)*+-->)*+", re.DOTALL)
+_PROLOG = re.compile(r"(?>(?:\s|<\?[^>]{0,1000}\?>|<!--(?>(?:(?!-->).)*)-->)*)", re.DOTALL)
 _ROOT = re.compile(r"<(?:[\w.-]{1,100}:)?testsuites?\b")
 
 

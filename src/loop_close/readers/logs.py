@@ -16,7 +16,7 @@ from loop_close.text import parsed_json, sanitize
 MAX_LOG = 1_000_000
 #: The start of a text that is JUnit XML.
 XML = re.compile(
-    r"\A\ufeff?\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:<!--(?>.{0,2000}?-->)\s*+){0,5}+<testsuites?[\s/>]",
+    r"\A\ufeff?\s*+(?>(?:<\?xml[^>]{0,200}\?>\s*+)?)(?>(?:<!--(?>.{0,2000}?-->)\s*+){0,5})<testsuites?[\s/>]",
     re.DOTALL,
 )
 
@@ -73,7 +73,7 @@ def logs_in(texts: Iterable[str]) -> Iterator[str]:
             yield without_prefixes(sanitize(_within_json(tail)))
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_STRING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 
 
 def _within_json(text: str) -> str:
@@ -171,7 +171,7 @@ _CERTAIN = re.compile(
 def _block_of(prefix: str) -> re.Pattern[str]:
     """Four lines or more with a prefix, or fewer that are the whole text."""
     line = rf"{prefix}[^\n]*+"
-    return re.compile(rf"\n(?:{line}(?:\n{line}){{3,}}|(?<=\A\n){line}(?:\n{line})*+\s*\Z)")
+    return re.compile(rf"\n(?:{line}(?:\n{line}){{3,}}|(?<=\A\n){line}(?>(?:\n{line})*)\s*\Z)")
 
 
 _LIKELY = tuple(
@@ -264,7 +264,7 @@ _ENDED = re.compile(
 # A traceback, or a dump of Python's threads, without its end.
 _OPEN = re.compile(
     r"(?:^|\n)(?:(?P<margin>[ \t]*+)(?:\S[^\n]{0,1000}?)??Traceback \(most recent call last\):"
-    r"(?:\n(?:(?P=margin)  [^\n]*|[ \t]*))*+"
+    r"(?>(?:\n(?:(?P=margin)  [^\n]*|[ \t]*))*)"
     r"|(?:Timeout \([\d:.]{1,20}\)!|(?:Current t|T)hread 0x[0-9a-fA-F]{1,16}[^\n]{0,120} \(most recent call first\):"
     r'|  File "[^"\n]{1,1000}", line (?:\d{1,9}|\?\?\?) in [^\n,]{1,300}(?:\n  \.\.\.)?|  <no Python frame>'
     rf"|[^\n]*(?:{'|'.join(map(re.escape, LINKS.values()))}))\s*)\Z"

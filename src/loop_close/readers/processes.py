@@ -142,8 +142,8 @@ _DUMP = re.compile(
     r"^(?:\S{1,500}\.py(?:::\S{1,500})? )?(?:[.sxXuFE]{1,400}|\w{1,300} \([\w.]{1,500}\)[^\n]{0,300} \.\.\. )?"
     r"(?:(?P<type>Fatal Python error|Windows fatal exception): (?P<message>[^\n]{1,1000})"
     r"|(?P<timeout>Timeout \([\d:.]{1,20}\)!))(?=\n)"
-    r"(?P<body>(?:\n(?:(?:Current t|T)hread (?:0x|'s C stack )|  |Binary file |Python runtime state: "
-    r"|Extension modules: |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) )[^\n]*+|\n(?=\n))*+"
+    r"(?P<body>(?>(?:\n(?:(?:Current t|T)hread (?:0x|'s C stack )|  |Binary file |Python runtime state: "
+    r"|Extension modules: |[\w.]{1,200}Error: |Object type |object (?:address|refcount|type) )[^\n]*+|\n(?=\n))*)"
     r"(?:\n+(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)"
     r"(?: \(core dumped\))?(?=\n|\Z))?)",
     re.MULTILINE,

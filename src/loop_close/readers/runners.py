@@ -175,7 +175,7 @@ _STATUS = r"\.{3}(?:\([^()\n]{1,60}\))?(?:Passed|Failed|Skipped)$"
 _HOOK = re.compile(
     r"^[^\n]{0,300}\.{3}(?:\([^()\n]{1,60}\))?Failed\n- hook id: (?P<id>[^\n]{1,200})(?:\n- duration: [^\n]{1,40})?"
     r"(?:\n- exit code: (?P<code>-?\d{1,10}))?(?P<modified>\n- files were modified by this hook)?"
-    rf"(?P<output>(?:\n(?![^\n]{{0,300}}{_STATUS})[^\n]*+)*+)",
+    rf"(?P<output>(?>(?:\n(?![^\n]{{0,300}}{_STATUS})[^\n]*+)*))",
     re.MULTILINE,
 )
 

@@ -133,7 +133,7 @@ FORMATS: tuple[tuple[Mapping[str, str], tuple[Event, ...]], ...] = (
 )
 
 # A line of JSON, or several as pretty-printers write them: what is inside of the first and the last is indented.
-_JSON = re.compile(r"^(?:[{\[]\n(?:[ \t].*\n)*+[}\]]|[{\[].*[}\]])[ \t]*$", re.MULTILINE)
+_JSON = re.compile(r"^(?:[{\[]\n(?>(?:[ \t].*\n)*)[}\]]|[{\[].*[}\]])[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 # What OpenHands prints for people around its events.
 _FOR_PEOPLE = re.compile(
@@ -237,7 +237,7 @@ def _amount(event: Mapping[str, Any], path: str) -> float:
 # Aider prints what each message and the session cost, wrapped at 80 columns, and an error of the model's interface.
 _AIDER = re.compile(
     r"^(?:(?P<begun>Aider v\d[\w.+-]*$)|(?P<failed>litellm\.(?:\w{1,80}Error|Timeout):)"
-    r"|Tokens:\s\d(?:[^$]{1,120}+(?<=\sCost:\s)\$[\d.]{1,20}\smessage,\s\$(?P<cost>\d{1,9}(?:\.\d{1,12})?)\ssession\.)?+)",
+    r"|Tokens:\s\d(?>(?:[^$]{1,120}+(?<=\sCost:\s)\$[\d.]{1,20}\smessage,\s\$(?P<cost>\d{1,9}(?:\.\d{1,12})?)\ssession\.)?))",
     re.MULTILINE,
 )
 

@@ -88,12 +88,12 @@ _COUNTS = (
 )
 _FINAL = re.compile(rf"{_COUNTS}\Z|Results \(")
 _RULER = re.compile(
-    r"\n(?:(?P<char>[=_!―-])(?P=char)*+ (?=[^\n]*?[^\W_])(?P<title>[^\n]*?) (?P=char)++(?=\n|\Z)"
+    r"\n(?:(?P<char>[=_!―-])(?>(?P=char)*) (?=[^\n]*?[^\W_])(?P<title>[^\n]*?) (?>(?P=char)+)(?=\n|\Z)"
     r"|(?P<bare>(?=no tests |\d{1,9}(?:/\d{1,9})? (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?"
     rf"|rerun|subtests |tests? )){_COUNTS})(?=\n|\Z)"
     # pytest-sugar and pytest-pretty
     r"|(?P<sugar>Test session starts \(platform: [^\n]{0,300}"
-    r"|Results \([\d.]{1,12}s[^\n]{0,60}\):(?:\n[ \t]+(?:\d{1,9} [a-z]+|- [^\n]*)[^\n]*+)*+))"
+    r"|Results \([\d.]{1,12}s[^\n]{0,60}\):(?>(?:\n[ \t]+(?:\d{1,9} [a-z]+|- [^\n]*)[^\n]*+)*)))"
 )
 _NUMBER = re.compile(r"(?:\A(?:\d{1,9}/)?|, |\(|\n[ \t]+)(\d{1,9}) ([a-z][a-z -]*?)(?= in \d|[,)\n]|\Z)")
 
@@ -525,18 +525,18 @@ def _incomplete(run: _Run, numbers: Mapping[str, int]) -> str:
 _NOT_STARTED = "pytest ended before it collected any test"
 _INTERNAL = "an internal error ended it"
 _EARLY: tuple[tuple[re.Pattern[str], Phase, str], ...] = (
-    (re.compile(r"\nINTERNALERROR>[^\n]*+(?:\nINTERNALERROR>[^\n]*+)*+"), "session", _INTERNAL),
+    (re.compile(r"\nINTERNALERROR>[^\n]*+(?>(?:\nINTERNALERROR>[^\n]*+)*)"), "session", _INTERNAL),
     (
         re.compile(
             r"\nImportError while loading conftest '[^'\n]{1,1000}'\."
-            r"(?P<body>(?:\n(?:E(?: [^\n]*+)?(?=\n|\Z)|    [^\n]*+|[^\s:][^\n:]{0,1000}:\d{1,9}: in [^\n]*+))++)"
+            r"(?P<body>(?>(?:\n(?:E(?: [^\n]*+)?(?=\n|\Z)|    [^\n]*+|[^\s:][^\n:]{0,1000}:\d{1,9}: in [^\n]*+))+))"
         ),
         "collect",
         _NOT_STARTED,
     ),
     (
         re.compile(
-            r"\nERROR: (?P<words>usage: [^\n]+\n[^\n]{1,200}: error: [^\n]*+(?:\n  (?:inifile|rootdir): [^\n]*+)++"
+            r"\nERROR: (?P<words>usage: [^\n]+\n[^\n]{1,200}: error: [^\n]*+(?>(?:\n  (?:inifile|rootdir): [^\n]*+)+)"
             r"|[^\n]{0,500}?(?:pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|pytest\.toml)(?::\d{1,9})?: [^\n]+"
             r"|Error importing plugin \"[^\n]+|Missing required plugins: [^\n]+|Unknown config option: [^\n]+)(?=\n|\Z)"
         ),
@@ -583,7 +583,7 @@ def _early(text: str, start: int, end: int, root: str) -> Iterator[Reading]:
 
 _WARNING = re.compile(
     r"\n  (?P<file>[^\n:]{1,1000}):(?P<line>\d{1,9}): (?P<category>[\w.]{1,200}): "
-    r"(?P<message>[^\n]*(?:\n[ \t]+[^\n]*+|\n(?=\n*+  ))*+)"
+    r"(?P<message>[^\n]*(?>(?:\n[ \t]+[^\n]*+|\n(?=\n*+  ))*))"
 )
 
 

@@ -24,9 +24,9 @@ _PLACE = re.compile(
     r"(?: (?:in (?P<function>[\w.<>]{1,300})|[\w.]{0,200}))?[ \t]*|_ _ [_ ]*)(?=\n|\Z)"
 )
 _NATIVE = re.compile(r"\n(?:  \+ Exception Group )?Traceback \(most recent call last\):\n")
-_INDENTED = re.compile(r"(?:\n [^\n]*+)*+")
+_INDENTED = re.compile(r"(?>(?:\n [^\n]*+)*)")
 # The function whose source is shown from its first line on.
-_DEF = re.compile(r"(?:(?:[\s@)\]}#][^\n]*+)?\n)*+(?:async +)?def +(\w+)")
+_DEF = re.compile(r"(?>(?:(?:[\s@)\]}#][^\n]*+)?\n)*)(?:async +)?def +(\w+)")
 _COMPREHENSIONS = ("", "<listcomp>", "<dictcomp>", "<setcomp>")
 _MAX_SOURCE = 60
 
