@@ -15,15 +15,15 @@ CORPUS = ROOT / "tests" / "corpus"
 
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
-    ("TypeError", "tests/conftest.py", "`inventory()` at `tests/conftest.py:33`"),
-    ("AssertionError", "tests/test_pricing.py", "`quote()` at `src/shop/pricing.py:24`"),
+    ("TypeError", "tests/conftest.py", "`inventory()` in `tests/conftest.py:33`"),
+    ("AssertionError", "tests/test_pricing.py", "`quote()` in `src/shop/pricing.py:24`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
     ("SyntaxError", "src/shop/receipts.py", "  19         row("),
-    ("CouponError", "src/shop/coupons.py", "`parse()` at `src/shop/coupons.py:31`"),
+    ("CouponError", "src/shop/coupons.py", "`parse()` in `src/shop/coupons.py:31`"),
     ("AttributeError", "src/shop/orders.py", "src/shop/customers.py:"),
-    ("IndexError", "src/shop/loyalty.py", "`tier()` at `src/shop/loyalty.py:26`"),
-    ("AssertionError", "tests/test_inventory.py", "`Inventory.to_reorder()` at `src/shop/inventory.py:32`"),
+    ("IndexError", "src/shop/loyalty.py", "`tier()` in `src/shop/loyalty.py:26`"),
+    ("AssertionError", "tests/test_inventory.py", "`Inventory.to_reorder()` in `src/shop/inventory.py:32`"),
 ]
 
 

@@ -240,7 +240,6 @@ class Suspect(Record, frozen=True, kw_only=True):
     :ivar failed: how many failing tests of the root cause called it, and for how many this is known.
     :ivar passed: the same for passing tests; both zeros if calls were not recorded.
     :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
-    :ivar edited: the first run that failed after it was edited, by number; 0 for none.
     :ivar source: its source, bounded; only for the first suspect of a root cause.
     :ivar constant: if it is a statement of a module or class, the qualified name of what that binds. Then the counts
         are those of the function that loads it, and ``function`` is the class or ``<module>``.
@@ -256,7 +255,6 @@ class Suspect(Record, frozen=True, kw_only=True):
     failed: tuple[int, int] = (0, 0)
     passed: tuple[int, int] = (0, 0)
     odd: tuple[int, int, int] = (0, 0, 0)
-    edited: int = 0
     source: SourceLines | None = None
     constant: str = ""
     guards: tuple[str, ...] = ()

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from loop_close.capture import MAX_LINE, index_of
 from loop_close.facts import LINTERS
 from loop_close.model import Evidence, Report, RootCause, SourceLines, Suspect
-from loop_close.prompt.place import IN_SOURCE, edited_in
-from loop_close.records import Loop
+from loop_close.prompt.place import IN_SOURCE
 from loop_close.syntax import lines_of
 from loop_close.syntax.meaning import MODULE
 
@@ -25,7 +24,7 @@ _WITH_FINDINGS = 3
 
 def with_source_lines(report: Report, root: Path) -> Report:
     """The report with the source of the first suspects of each root cause."""
-    causes = (_with_lines(cause, report.loop, root) for cause in report.causes)
+    causes = (_with_lines(cause, root) for cause in report.causes)
     return replace(report, causes=tuple(causes))
 
 
@@ -73,19 +72,15 @@ def _host(found: Sequence[Evidence], report: Report, but: RootCause | None = Non
     return ""
 
 
-def _with_lines(cause: RootCause, loop: Loop | None, root: Path) -> RootCause:
+def _with_lines(cause: RootCause, root: Path) -> RootCause:
     """The cause; its suspects with their missing lines, and some with their source."""
-    found = [each if each.end_line else _placed(each, loop, root) for each in cause.suspects]
-    return replace(cause, suspects=(*(_with_source(s, loop, root) for s in found[:2]), *found[2:]))
+    found = [each if each.end_line else _placed(each, root) for each in cause.suspects]
+    return replace(cause, suspects=(*(_with_source(s, root) for s in found[:2]), *found[2:]))
 
 
-def _placed(suspect: Suspect, loop: Loop | None, root: Path) -> Suspect:
-    """The suspect with the lines of its definition; outside of functions, with the line that was edited."""
-    path = str(root / suspect.file)
-    if suspect.function == MODULE:
-        at = edited_in(_lines(path), suspect, loop)
-        return suspect if at is None else replace(suspect, line=at + 1)
-    first, last = _span(path, suspect)
+def _placed(suspect: Suspect, root: Path) -> Suspect:
+    """The suspect with the lines of its definition."""
+    first, last = _span(str(root / suspect.file), suspect)
     return replace(suspect, line=first, end_line=last) if first else suspect
 
 
@@ -95,7 +90,7 @@ def _span(path: str, suspect: Suspect) -> tuple[int, int]:
     return lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
 
 
-def _with_source(suspect: Suspect, loop: Loop | None, root: Path) -> Suspect:
+def _with_source(suspect: Suspect, root: Path) -> Suspect:
     """The suspect with its source; of a long one, with that around the line to be shown."""
     if not suspect.line:
         return suspect
@@ -107,9 +102,7 @@ def _with_source(suspect: Suspect, loop: Loop | None, root: Path) -> Suspect:
         last = max(last, _span(path, suspect)[1])
     lines = _lines(path)[first - 1 : last]
     if len(lines) > _MOST_LINES:
-        odd, at = suspect.odd[0], edited_in(lines, suspect, loop)
-        middle = at if at is not None else odd - first if odd else 0
-        cut = max(0, min(middle - _MOST_LINES // 2, len(lines) - _MOST_LINES))
+        cut = max(0, min(suspect.odd[0] - first - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
     return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else None)
 

@@ -29,11 +29,11 @@ def test_failing_setup_call_and_teardown_are_told_apart(run):
         == "# 1 test fails, 3 errors, 2 pass: 3 root causes, first dirty() in test_a.py:11 (42 % probable)"
     )
     assert done.says(
-        "`broken()` at `test_a.py:6`",
+        "`broken()` in `test_a.py:6`",
         "Shown by `test_a.py::test_needs_it` (setup",
-        "`dirty()` at `test_a.py:11`",
+        "`dirty()` in `test_a.py:11`",
         "1 more failing: `test_leaves_it`",
-        "`AssertionError` at `test_a.py:15` in `test_both()`",
+        "`AssertionError` at `test_a.py:15`",
     )
     phases = {evidence["phase"] for evidence in done.report["evidence"] if "phase" in evidence}
     assert phases == {"setup", "call", "teardown"}

@@ -38,11 +38,11 @@ class Plain(unittest.TestCase):
 def test_unittest_classes_fail_where_they_fail(run):
     done = run({"test_a.py": UNITTEST})
     assert done.says(
-        "`Server.setUpClass()` at `test_a.py:6`",
+        "`Server.setUpClass()` in `test_a.py:6`",
         "Shown by `test_a.py::Server::test_one` (setup",
-        "`Own.setUp()` at `test_a.py:11`",
-        "`Stop.tearDownClass()` at `test_a.py:16`",
-        "`AssertionError` at `test_a.py:20` in `Plain.test_equal()`",
+        "`Own.setUp()` in `test_a.py:11`",
+        "`Stop.tearDownClass()` in `test_a.py:16`",
+        "`AssertionError` at `test_a.py:20`",
         "{'a': 1} != {'a': 2}",
         "ValueError not raised",
         "Shown by `test_a.py::Plain::test_unexpected`",

@@ -289,7 +289,6 @@ def _suspect(candidate: Candidate, score: float) -> Suspect:
         odd=odd_line(candidate),
         constant=constant,
         guards=spectrum.function.guards if spectrum is not None and is_run else (),
-        edited=clue.edit.run if clue is not None and clue.edit is not None else 0,
     )
 
 

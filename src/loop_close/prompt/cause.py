@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import (
-    base_name,
     failure_place,
     file_of,
     is_shown,
-    last_name,
-    qualname,
+    is_syntax_error,
     sides,
     test_function,
 )
@@ -24,7 +23,6 @@ from loop_close.prompt.failure import (
     brief,
     message_rows,
     missing_lines,
-    number_in,
     other_kinds,
     relative_lines,
     value_lines,
@@ -35,12 +33,12 @@ from loop_close.prompt.place import (
     ProbablePlace,
     failures_of,
     frames_of,
-    name_of,
     percent,
+    place_in_words,
     probable_place,
     representative,
 )
-from loop_close.prompt.source import NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.source import MOST_ROWS, NOT_RUN, function_rows, statement_rows
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, fence, one_line
 
@@ -103,13 +101,11 @@ def _parts(
     rank = Rank.FIRST_CAUSE if first else Rank.OTHER_CAUSES
     source_rank = Rank.FIRST_SOURCE if first else Rank.OTHER_SOURCES
     more = Rank.FIRST_CAUSE if first else Rank.DETAILS
-    failure, at = representative(cause), probable_place(cause, report.loop)
+    failure, at = representative(cause), probable_place(cause)
     source = _source_of(cause, at)
     earlier = shown.setdefault((at.file, source.start), number) if source is not None else number
     same = [f"The source is in section {earlier}."] if earlier != number else []
-    # Of a single cause the heading is the title, which is far above.
-    subject = f"{span(at.called or at.where, 80)}: " if len(report.causes) == 1 else ""
-    yield rank, "reasons", [*_where(cause, report), *_why(cause, subject), *_findings(cause), *same]
+    yield rank, "reasons", [*_where(cause, report), *_why(cause), *_findings(cause), *same]
     yield more, "passing tests", _guards(cause)
     if source is not None and not same:
         yield source_rank, "source", _source(source, cause, at, report)
@@ -135,11 +131,7 @@ def _parts(
 
 
 def _headline(cause: RootCause, report: Report) -> str:
-    at = probable_place(cause, report.loop)
-    if at.score is not None:
-        return f"{f'{span(at.called, 80)} at ' if at.called else ''}{span(at.where)} ({percent(at.score)} probable)"
-    where = f" at {span(at.where)}" if at.file else ""
-    return f"{span(name_of(cause), 60)}{where}{f' in {span(at.called, 80)}' if at.called else ''}"
+    return place_in_words(cause, partial(span, limit=80))
 
 
 # --- why
@@ -162,14 +154,11 @@ def all_reasons(suspect: Suspect) -> Iterator[str]:
     yield from suspect.reasons
 
 
-def _why(cause: RootCause, subject: str) -> Iterator[str]:
-    """The reasons for the first suspect, in one sentence.
-
-    :param subject: what the sentence begins with; empty below a heading that names the place.
-    """
+def _why(cause: RootCause) -> Iterator[str]:
+    """The reasons for the first suspect, in one sentence."""
     for suspect in cause.suspects[:1]:
-        reasons = "; ".join(map(_contained, all_reasons(suspect)))
-        yield f"{subject or reasons[:1].upper()}{reasons[0 if subject else 1 :]}." if reasons else ""
+        if reasons := "; ".join(map(_contained, all_reasons(suspect))):
+            yield f"Why: {reasons}."
 
 
 def _guards(cause: RootCause) -> Iterator[str]:
@@ -198,12 +187,8 @@ def _where(cause: RootCause, report: Report) -> Iterator[str]:
 def _findings(cause: RootCause) -> Iterator[str]:
     """What else was found in the functions that may be at fault."""
     for each in cause.findings[:_MAX_NAMED]:
-        failure, at = each.failure, span(f"{each.file}:{each.line}")
-        if failure is None:
-            yield f"{span(each.label, 80)} at {at}: {span(each.snippet, 200)}."
-        else:
-            rule = f" ({span(failure.code, 40)})" if failure.code else ""
-            yield f"{span(failure.tool, 20)} at {at}: {span(failure.message, 200)}{rule}"
+        name = each.failure.tool if each.failure is not None else each.label
+        yield f"{span(name, 80)} at {span(f'{each.file}:{each.line}')}: {span(each.snippet, 200)}"
     if (more := len(cause.findings) - _MAX_NAMED) > 0:
         yield f"… and {more} more findings there."
 
@@ -220,25 +205,22 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
     test = _test_frame(raised)
     if test is not None and test.source is not None and (test.file, test.function) == (at.file, at.function):
         return None
-    known = cause.suspects[0].source if cause.suspects else None
-    if known is not None and (not at.line or at.line in known.numbers):
-        return known
-    site = [raised.site.frame] if raised is not None and raised.site is not None else []
-    frames = (f for f in (*frames_of(raised), *site) if f.file == at.file and at.function in ("", f.function))
-    return next((f.source for f in frames if f.source is not None and at.line in f.source.numbers), None)
+    sites = [raised.site.frame] if raised is not None and raised.site is not None else []
+    frames = (
+        f for f in (*frames_of(raised), *sites) if f.file == at.file and at.function in ("", f.function)
+    )
+    found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
+    return next((s for s in found if s is not None and (not at.line or at.line in s.numbers)), None)
 
 
 def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Report) -> list[str]:
     """The rows of the place, with marks."""
-    raised = representative(cause).raised
-    if not cause.suspects and raised is not None and "text" in raised.details:
-        column = number_in(raised, "column")
-        return function_rows(source, marked=at.line, most=_SYNTAX, column=column)
     if not cause.suspects:
-        return function_rows(source, marked=at.line)
+        most = _SYNTAX if is_syntax_error(representative(cause).raised) else MOST_ROWS
+        return function_rows(source, marked=at.line, most=most)
     first = cause.suspects[0]
     # A function's first line is where it is, and says nothing of what is wrong.
-    marked = 0 if at.line == first.line and not first.constant and first.function != MODULE else at.line
+    marked = at.line if at.line != first.line else 0
     return _with_legend(function_rows(source, marked=marked, ran=_lines_run(cause, first, report)))
 
 
@@ -266,10 +248,7 @@ def _proof(failure: Failure) -> Iterator[str]:
     when = [failure.phase] if failure.phase in ("setup", "teardown", "collect") else []
     line = []
     if test is not None and test.line:
-        name = last_name(base_name(test.function))
-        is_own = test.file == failure.file and name in ("", last_name(qualname(failure.nodeid)))
-        at = span(f"{test.file}:{test.line}")
-        line = [f"line {test.line}"] if is_own else [f"{at} in {span(test.function, 80)}" if name else at]
+        line = [f"line {test.line}" if test.file == failure.file else span(f"{test.file}:{test.line}")]
     if failure.nodeid:
         about = f" ({', '.join([*when, *line])})" if when or line else ""
         case = f" {span(failure.subtest, 60)}" if failure.subtest else ""
@@ -347,10 +326,9 @@ def _tests(failures: Sequence[Failure]) -> Iterator[str]:
         return
     others = dict.fromkeys((each.nodeid, each.subtest) for each in failures)
     del others[failures[0].nodeid, failures[0].subtest]
-    ids = {test_function(nodeid): nodeid for nodeid, _ in others}
     counts = Counter(test_function(nodeid) for nodeid, _ in others)
     few = sorted(counts.items())[:_MAX_NAMED]
-    shown = _by_file([failures[0].nodeid, *(name if n > 1 else ids[name] for name, n in few)])[1:]
+    shown = _by_file([failures[0].nodeid, *(name for name, _ in few)])[1:]
     cases = [f" ({n} cases)" * (n > 1) for _, n in few]
     named = [f"{span(name, 160)}{number}" for name, number in zip(shown, cases, strict=True)]
     more = len(others) - sum(number for _, number in few)

@@ -20,6 +20,8 @@ from loop_close.text import fault_text, listed, open_fence
 _FILL = 0.9
 # Tokens of the line that says what was left out, and of the one that names the full report.
 _ROOM_TO_SAY = 60
+# Tokens of the row that says that a section was cut, and of the end of a fence.
+_ROOM_TO_CUT = 20
 _MOST_NAMED = 8
 _SAID_CUT = "… cut to keep the prompt short"
 
@@ -133,15 +135,8 @@ def _cut(lines: list[str], tokens: int) -> list[str]:
     """As many lines as the section may cost; a cut is said, and an open fence is closed."""
     if estimate_tokens("\n".join(lines)) <= tokens:
         return lines
-    kept = lines[: lines_within(lines, tokens)]
-    # To say so, and to end a fence, takes room.
-    while kept and estimate_tokens("\n".join(_ended(kept))) > tokens:
-        kept.pop()
-    return _ended(kept)
-
-
-def _ended(lines: list[str]) -> list[str]:
-    return [*lines, *filter(None, [open_fence(lines)]), _SAID_CUT]
+    kept = lines[: lines_within(lines, tokens - _ROOM_TO_CUT)]
+    return [*kept, *filter(None, [open_fence(kept)]), _SAID_CUT]
 
 
 # --- the number of tokens of a text, estimated without a tokenizer

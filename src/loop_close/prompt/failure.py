@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from loop_close.facts import differences, import_cycle, innermost, is_a, links, values
@@ -38,17 +37,11 @@ def message_rows(failure: Failure) -> list[str]:
     lines = [*map(short, lines)]
     # Of values that differ as a whole a short message says it all.
     if any(each.path for each in found) or (found and len(lines) > 2):
-        lines = [lines[0], *(difference_row(each) for each in found if not _is_said(each, lines[0]))]
+        lines = [lines[0], *map(difference_row, found)]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
         lines = [*lines[: _MESSAGE_LINES - 1], f"… {more} more lines", lines[-1]]
     return [*filter(None, lines)] or ["(no message)"]
-
-
-def _is_said(found: Difference, message: str) -> bool:
-    """Whether the message has both values whole, as ``assert 4 == 3``."""
-    both = re.split("==|!=", message.removeprefix("assert "), maxsplit=1)
-    return not found.path and [side.strip() for side in both] == [found.left, found.right]
 
 
 def difference_row(found: Difference, limit: int = MAX_LINE) -> str:
@@ -76,8 +69,7 @@ def brief(failure: Failure) -> str:
     said = " ".join([*kind, *([span(row, BRIEF)] if row else [])]) or "(no message)"
     raised = failure.raised
     others = [*_relatives(raised, 0)] if raised is not None else []
-    most = _MOST_RELATIVES if raised is not None and raised.members else 1
-    return ", ".join([said, *(_relative(how, other) for _, how, other in others[:most])])
+    return ", ".join([said, *(_relative(how, other) for _, how, other in others[:_MOST_RELATIVES])])
 
 
 def value_lines(failure: Failure) -> Iterator[str]:
@@ -121,12 +113,6 @@ def _kind_and_home(raised: Raised) -> tuple[str, str]:
     kind = "fixtures" if "fixture" in details else "existing names"
     verb = "neither defines nor imports" if is_a(raised, "NameError") else "does not define"
     return kind, f"{home} {verb} {wanted}."
-
-
-def number_in(raised: Raised, key: str) -> int:
-    """A number among the details of an exception, 0 for none."""
-    text = raised.details.get(key, "")
-    return int(text[:9]) if text.isdecimal() else 0
 
 
 # --- exceptions beside it

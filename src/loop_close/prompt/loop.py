@@ -13,7 +13,7 @@ from loop_close.model import OtherAttempt, Report, RootCause
 from loop_close.prompt import number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
-from loop_close.records import Edit, Edits, FailingTest, Loop, Objection, Signal, Step
+from loop_close.records import Edit, FailingTest, Loop, Objection, Signal, Step
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import cut_apart, fence, listed, one_line
 
@@ -39,6 +39,8 @@ _MAX_OLD = 8
 _WIDTH = 120
 _MOST_OTHERS = 3
 _MOST_EDITS = 2
+#: A diff that replaces one line.
+_ONE_LINE = re.compile(r"(?:(?![-+]).*\n)*-(.*)\n\+(.*)(?:\n(?![-+]).*)*")
 _BAR = re.compile(r"(\\*)\|")
 _HEAD = ("| run | edit | effect |", "|---|---|---|")
 #: What would tell two explanations apart, by signal, the most telling signal first. ``{edited}`` are the functions
@@ -55,50 +57,43 @@ EXPERIMENTS = {
 
 
 def since_done(report: Report, tokens: int) -> Iterator[str]:
-    """What was edited since no test was known to fail, with its diff; else the diff of the last edit."""
-    loop = report.loop
-    if report.verdict == "green" or loop is None:
+    """What was edited since no test was known to fail, with its diff."""
+    loop, edits = report.loop, report.since
+    if report.verdict == "green" or loop is None or edits is None or not loop.base:
         return
-    edits = report.since
-    if edits is not None and edits.kind != "unknown" and loop.base:
-        when = f"Changed since run {loop.base}, when no test was known to fail: "
-    else:
-        edited = [step for step in loop.steps[1:] if any(each.is_effective for each in step.edits.edits)]
-        edits = edited[-1].edits if edited else None
-        when = f"Last edit, before run {edited[-1].run}: " if edited else ""
-        if edits is not None and _only_line(edits):  # which the table of attempts shows
-            return
-    kept = [edit for edit in edits.edits if edit.is_effective] if edits is not None else []
-    if edits is not None and kept:
+    when = f"Changed since run {loop.base}, when no test was known to fail: "
+    kept = [edit for edit in edits.edits if edit.is_effective]
+    if kept:
         names = [*map(place_of_edit, kept), *[""] * edits.omitted]
         yield when + listed(names, min(_MAX_NAMED, len(kept)))
         yield from _diff(kept)
-    elif edits is not None and edits.kind != "none":
+    elif edits.kind == "ineffective":
         yield f"{when}{_SILENT['ineffective']}."
 
 
 def place_of_edit(edit: Edit) -> str:
     """`` `total` in `src/cart.py` ``, with its fate if it was not edited in place."""
     change = f" ({edit.change})" if edit.change in ("added", "removed") else ""
-    is_part = edit.function not in ("", MODULE)
-    where = f"{span(edit.function, 60)} in {span(edit.file, 100)}" if is_part else span(edit.file, 100)
-    return f"{where}{change}"
+    return f"{_place(edit.file, edit.function)}{change}"
+
+
+def _place(file: str, function: str) -> str:
+    where = span(file, 100)
+    return where if function in ("", MODULE) else f"{span(function, 60)} in {where}"
 
 
 def _diff(edits: Sequence[Edit]) -> list[str]:
-    """The first lines of the diffs, which share the room that one has."""
-    shown = [edit for edit in edits if edit.diff]
-    room = _MAX_DIFF_LINES // max(1, min(len(shown), _MAX_NAMED))
+    """The first lines of the diffs, each below its place."""
     rows: list[str] = []
-    for edit in shown[:_MAX_NAMED]:
-        kept = safe(edit.diff).split("\n")[:room]
-        cut = cut_apart([row[1:] for row in kept], _WIDTH)
+    for edit in edits:
         name = one_line(safe(f"{edit.file} {edit.function}"), 160)
-        rows += [f"@@ {name} @@"] * (len(shown) > 1)
-        rows += [f"{row[:1]}{text}" for row, text in zip(kept, cut, strict=True)]
-    more = sum(edit.diff.count("\n") + 1 for edit in shown) - sum(not row.startswith("@@ ") for row in rows)
-    rest = [f"… {more} more line{'s' * (more != 1)}"] if more > 0 else []
-    return fence("\n".join([*rows, *rest]), "diff") if rows else []
+        rows += [f"@@ {name} @@", *safe(edit.diff).split("\n")] if edit.diff else []
+    kept = rows[:_MAX_DIFF_LINES]
+    shown = [
+        f"{row[:1]}{text}" for row, text in zip(kept, cut_apart([r[1:] for r in kept], _WIDTH), strict=True)
+    ]
+    more = number_of(len(rows) - len(kept), "more line", "more lines")
+    return fence("\n".join([*shown, *([f"… {more}"] if more else [])]), "diff") if rows else []
 
 
 # --- where the loop stands
@@ -112,7 +107,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     if len(loop.steps) > 1 and not objections_of(report):  # what rewritten tests say is not compared
         last = loop.steps[-1]
         yield f"Run {last.run}: {effect(last)}. {standing(report, loop)}".rstrip()
-    yield from (f"- {_named(each, loop)}." for each in report.signals if each.kind != TAMPERING)
+    yield from (f"- {_named(each)}." for each in report.signals if each.kind != TAMPERING)
     if loop.failing and loop.stalled >= min(_TRY_SOMETHING, report.stuck_after):
         yield _experiment(report, loop)
         if is_stuck(loop, report.stuck_after):
@@ -145,9 +140,8 @@ def standing(report: Report, loop: Loop) -> str:
     return " ".join(said)
 
 
-def _named(signal: Signal, loop: Loop) -> str:
-    is_all = bool(signal.tests) and {*signal.tests} == {each.test for each in loop.failing}
-    about = " all failing tests:" if is_all else f" {spans(signal.tests, 2)}:" if signal.tests else ""
+def _named(signal: Signal) -> str:
+    about = f" {spans(signal.tests, 2)}:" if signal.tests else ""
     return f"{signal.kind.replace('-', ' ').capitalize()}:{about} {one_line(signal.explanation, 300)}"
 
 
@@ -155,9 +149,8 @@ def _experiment(report: Report, loop: Loop) -> str:
     """What would tell two explanations apart."""
     fired = {each.kind: each for each in report.signals}
     kind = next((kind for kind in EXPERIMENTS if kind in fired), "")
-    signal = fired.get(kind)
     edited = next((name for step in reversed(loop.steps) for name in _edited(step)), "the edited code")
-    tests = spans(signal.tests, _MAX_NAMED) if signal is not None and signal.tests else "the failing tests"
+    tests = spans(fired[kind].tests, _MAX_NAMED) if kind else "the failing tests"
     return EXPERIMENTS[kind].format(edited=edited, tests=tests)
 
 
@@ -193,8 +186,7 @@ def attempt_lines(report: Report, tokens: int) -> Iterator[Paragraph]:
         return
     steps = [step for step in loop.steps if step.is_attempt or not step.is_finished]
     rows = [
-        f"| {step.run} | {_cell(edit_of(step))}{_same_files(step, loop)} | {_cell(effect(step))} |"
-        for step in steps[-_MAX_STEPS:]
+        f"| {step.run} | {_cell(edit_of(step))} | {_cell(effect(step))} |" for step in steps[-_MAX_STEPS:]
     ]
     left = number_of(len(steps) - len(rows), "earlier attempt", "earlier attempts")
     if rows:
@@ -210,33 +202,16 @@ def _cell(text: str) -> str:
     return _BAR.sub(lambda found: found[1] + "\\" * (1 + len(found[1]) % 2) + "|", text)
 
 
-def _same_files(step: Step, loop: Loop) -> str:
-    """That the files are those of an earlier run, with others between."""
-    before = [each for each in loop.steps if each.run < step.run]
-    same = next((each.run for each in before if step.tree and each.tree == step.tree), 0)
-    return f", back to the files of run {same}" if same and before[-1].tree != step.tree else ""
-
-
 def edit_of(step: Step) -> str:
     """The edited functions, files that are not Python last; of a single edit of one line, the line before and after."""
     edits = sorted((e for e in step.edits.edits if e.is_effective), key=lambda e: not e.file.endswith(PYTHON))
     if not edits:
         return _SILENT.get(step.edits.kind, _SILENT["ineffective"])
     names = [span(edit.file if edit.function in ("", MODULE) else edit.function, 80) for edit in edits]
-    if changed := _only_line(step.edits):
-        return f"{names[0]}: {changed}"
+    line = _ONE_LINE.fullmatch(edits[0].diff)
+    if line and len(edits) == 1 and not step.edits.omitted:
+        return f"{names[0]}: {' → '.join(spans_apart([*map(str.strip, line.groups())], 50))}"
     return listed([*names, *[""] * step.edits.omitted], min(2, len(names)))
-
-
-def _only_line(edits: Edits) -> str:
-    """`` `old` → `new` `` where a single edit replaced one line; empty for others."""
-    rows = [row for edit in edits.edits if edit.is_effective for row in edit.diff.split("\n")]
-    removed = [row[1:].strip() for row in rows if row.startswith("-")]
-    added = [row[1:].strip() for row in rows if row.startswith("+")]
-    is_one = sum(edit.is_effective for edit in edits.edits) == 1 and not edits.omitted
-    return (
-        " → ".join(spans_apart((*removed, *added), 50)) if is_one and len(removed) == len(added) == 1 else ""
-    )
 
 
 def effect(step: Step) -> str:
@@ -291,9 +266,8 @@ def past_lines(cause: RootCause, loop: Loop | None) -> Iterator[str]:
     parts = [f"Failing since {', '.join(since)}."] if min(began) < loop.steps[-1].run else []
     known = _oldest(tests)
     if len(known.values) > 1:
-        want = f" Wanted {span(known.record.want, 40)}." if known.record.want else ""
         test = f" ({span(known.test, 160)})" if len(tests) > 1 else ""
-        parts.append(f"{_values(known)[1:-1]}{test}.{want}")
+        parts.append(f"{_values(known)[1:-1]}{test}.")
     if passed := sum(each.had_passed for each in tests):
         parts.append(f"{passed} of {len(tests)} passed in an earlier run.")
     if parts:
@@ -341,11 +315,7 @@ def _of_other(found: OtherAttempt) -> str:
 
 def _edits(edits: Sequence[tuple[str, str, str, str]]) -> str:
     named = []
-    for file, function, before, after in edits[:_MOST_EDITS]:
-        place = (
-            f"{span(function, 60)} in {span(file, 100)}" if function not in ("", MODULE) else span(file, 100)
-        )
+    for file, function, before, after in edits:
         change = f" ({' → '.join(spans_apart((before, after), 60))})" if before or after else ""
-        named.append(f"{place}{change}")
-    more = len(edits) - _MOST_EDITS
-    return f"an edit of {', '.join(named)}{f' and {more} more' if more > 0 else ''}"
+        named.append(f"{_place(file, function)}{change}")
+    return f"an edit of {listed(named, _MOST_EDITS)}"

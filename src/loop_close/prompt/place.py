@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from loop_close.facts import base_name, failure_place, is_environment, links
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt import plain
-from loop_close.records import Loop, Record
-from loop_close.syntax import edited_at
+from loop_close.records import Record
 from loop_close.syntax.meaning import MODULE
 
 #: Other places that are less likely are not shown.
@@ -71,7 +70,7 @@ class ProbablePlace(Record, frozen=True):
         return f"{self.function}()" if self.function and self.function != MODULE else ""
 
 
-def probable_place(cause: RootCause, loop: Loop | None = None) -> ProbablePlace:
+def probable_place(cause: RootCause) -> ProbablePlace:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if not cause.suspects:
         file, line, function = failure_place(representative(cause))
@@ -79,18 +78,18 @@ def probable_place(cause: RootCause, loop: Loop | None = None) -> ProbablePlace:
     first = cause.suspects[0]
     return ProbablePlace(
         file=first.file,
-        line=_telling_line(first, representative(cause), loop),
+        line=_telling_line(first, representative(cause)),
         function=first.function,
         score=first.score,
         constant=first.constant,
     )
 
 
-def _telling_line(suspect: Suspect, failure: Failure, loop: Loop | None) -> int:
+def _telling_line(suspect: Suspect, failure: Failure) -> int:
     """The line of a suspect that counts.
 
-    The first that is known of these: the line that raised the exception, the edited line, the line that sets the
-    failing tests apart, the line on the traceback, its first line.
+    The first that is known of these: the line that raised the exception, the line that sets the failing tests apart,
+    the line on the traceback, its first line.
     """
     if suspect.constant:
         return suspect.line
@@ -98,10 +97,6 @@ def _telling_line(suspect: Suspect, failure: Failure, loop: Loop | None) -> int:
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:
         return own[-1].line
-    source = suspect.source
-    at = edited_in(source.lines, suspect, loop) if source is not None else None
-    if at is not None and source is not None and suspect.function != MODULE:
-        return source.start + at
     is_on_traceback = own and suspect.function != MODULE
     return suspect.odd[0] or (own[-1].line if is_on_traceback else suspect.line)
 
@@ -111,26 +106,12 @@ def frames_of(raised: Raised | None) -> Sequence[Frame]:
     return [frame for frame in raised.frames if not frame.is_hidden] if raised is not None else ()
 
 
-def edited_in(lines: Sequence[str], suspect: Suspect, loop: Loop | None) -> int | None:
-    """The index of the line that was edited right before it began to fail; if that is gone, since then.
-
-    :returns: None if it was not edited, or if the line cannot be found.
-    """
-    steps = loop.steps if loop is not None and suspect.edited else ()
-    edits = [edit for step in steps if step.run >= suspect.edited for edit in step.edits.edits]
-    diffs = [
-        e.diff for e in edits if e.is_effective and (e.file, e.function) == (suspect.file, suspect.function)
-    ]
-    found = (edited_at(lines, diff) for diff in (*diffs[:1], *reversed(diffs[1:])))
-    return next((at for at in found if at is not None), None)
-
-
-def place_in_words(cause: RootCause, loop: Loop | None, quote: Callable[[str], str] = plain) -> str:
+def place_in_words(cause: RootCause, quote: Callable[[str], str] = plain) -> str:
     """``cost() in src/shop/shipping.py:15 (62 % probable)``, or the exception and its location; text for a title.
 
     :param quote: what is done to each text from outside.
     """
-    at = probable_place(cause, loop)
+    at = probable_place(cause)
     if at.score is not None:
         return f"{f'{quote(at.called)} in ' if at.called else ''}{quote(at.where)} ({percent(at.score)} probable)"
     return f"{quote(name_of(cause))}{f' at {quote(at.where)}' if at.file else ''}"

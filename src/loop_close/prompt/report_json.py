@@ -120,10 +120,10 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     file, line, function = failure_place(failure)
     return {
         **_fields(cause, "id", "kind"),
-        "title": place_in_words(cause, report.loop, one_line),
+        "title": place_in_words(cause, one_line),
         "exception": failure.raised.type if failure.raised is not None else "",
         "message": failure.message,
-        "place": asdict(probable_place(cause, report.loop)),
+        "place": asdict(probable_place(cause)),
         "location": {"file": file, "line": line, "function": function},
         "tests": sorted(set(tests)),
         "count": len(tests),

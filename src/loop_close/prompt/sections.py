@@ -64,7 +64,7 @@ def title(report: Report, tokens: int) -> Iterator[str]:
         yield f"# {word}: {said[:1].lower()}{said[1:]}" if word else f"# {said}"
         return
     said = one_line(in_numbers(report), 160)
-    first = place_in_words(report.causes[0], report.loop) if report.causes else ""
+    first = place_in_words(report.causes[0]) if report.causes else ""
     number = len(report.causes)
     # A single finding without a place has been said.
     if not number or (number == 1 and first == report.causes[0].kind):
@@ -142,7 +142,7 @@ def _first_place(report: Report) -> str:
     if not report.causes:
         return ""
     first = report.causes[0]
-    at = probable_place(first, report.loop)
+    at = probable_place(first)
     where = f"{safe(at.where)} {safe(at.called)}".strip()
     if at.score is not None:
         return f"; look first at {where} ({percent(at.score)})"

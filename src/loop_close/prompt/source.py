@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from loop_close.model import SourceLines
-from loop_close.prompt import MAX_LINE, safe_lines, short
+from loop_close.prompt import safe_lines, short
 from loop_close.records import Record
 from loop_close.syntax import Function, first_line, index_source, statement_at
 from loop_close.text import fence
@@ -48,16 +48,14 @@ def _parsed(source: SourceLines) -> _Parsed | None:
 
 
 def function_rows(
-    source: SourceLines, *, marked: int = 0, ran: Collection[int] = (), most: int = MOST_ROWS, column: int = 0
+    source: SourceLines, *, marked: int = 0, ran: Collection[int] = (), most: int = MOST_ROWS
 ) -> list[str]:
     """A fenced block of a function, each line with its number: whole up to ``most`` lines, a docstring if it is short.
 
-    Of a longer one as many lines around the marked one, and the headers of the blocks that they are in. Each omission
-    is a row that counts its lines.
+    Of a longer one as many lines around the marked one, and the header. Each omission is a row that counts its lines.
 
     :param marked: the line to mark, 0 for none.
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
-    :param column: where to put a caret below the marked line, from 1; 0 for none.
     :returns: rows of markdown; none if there is nothing to show.
     """
     parsed = _parsed(source) if source.lines else None
@@ -67,7 +65,7 @@ def function_rows(
         docstring = _docstring(parsed)
         lines = [number for number in lines if number not in docstring]
     begin = max(_begin(parsed, source), lines[0]) if lines else 0
-    kept = lines if len(lines) <= most else _around(texts, lines, begin, marked, most)
+    kept = lines if len(lines) <= most else _around(lines, begin, marked, most)
     skipped = _not_run(parsed, ran) - {marked}
     rows = []
     for before, number in pairwise([source.start - 1, *kept, source.numbers.stop]):
@@ -76,25 +74,17 @@ def function_rows(
         if number in texts:
             mark = MARKED if number == marked else NOT_RUN if number in skipped else " "
             rows.append(f"{mark}{number:4} {short(texts[number].rstrip())}")
-        if number == marked and 0 < column <= MAX_LINE:
-            rows.append(" " * (len(f"{number:4}") + 1 + column) + "^")
     return fence("\n".join(rows), "python") if lines else []
 
 
-def _around(texts: Mapping[int, str], lines: Sequence[int], begin: int, marked: int, most: int) -> list[int]:
-    """The lines around the marked one, else the first ones; before them the headers of the blocks that they are in.
+def _around(lines: Sequence[int], begin: int, marked: int, most: int) -> list[int]:
+    """The lines around the marked one, else the first ones; and the header.
 
     :param begin: the line of the ``def``.
     """
     at = lines.index(marked) if marked in lines else 0
     start = max(0, min(at - most // 2, len(lines) - most))
-    window = lines[start : start + most]
-    headers, indent = {begin}, _indent(texts[window[0]])
-    for number in reversed([each for each in lines[:start] if each > begin]):
-        if _indent(texts[begin]) < _indent(texts[number]) < indent:
-            headers.add(number)
-            indent = _indent(texts[number])
-    return [*sorted(headers - {*window}), *window]
+    return sorted({begin, *lines[start : start + most]})
 
 
 def _indent(text: str) -> int:

@@ -6,7 +6,7 @@ The index of a module finds functions and statements by line; then what statemen
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from loop_close.records import Record
@@ -102,28 +102,6 @@ def is_placeholder_body(function: Function) -> bool:
         isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
         for s in function.body
     )
-
-
-def edited_at(lines: Sequence[str], diff: str) -> int | None:
-    """The index of the first line that an edit changed; if it only removed lines, that of the next line.
-
-    :param lines: the current source.
-    :param diff: the recorded diff, with one line of context and without line numbers.
-    :returns: None if that line, between the two beside it, cannot be found: the source was edited since.
-    """
-    rows = diff.split("\n")
-    first = next((number for number, row in enumerate(rows) if row.startswith(("+", "-"))), len(rows))
-    start = max(first - 1, 0)
-    block = [row[1:] for row in rows if not row.startswith("-")][start : first + 2]
-    for at in range(len(lines) - len(block) + 1 if first < len(rows) and block else 0):
-        if all(map(_is_alike, lines[at : at + len(block)], block)):
-            return min(at + first - start, len(lines) - 1)
-    return None
-
-
-def _is_alike(line: str, shown: str) -> bool:
-    """Whether a line matches one of a diff, where long lines are cut."""
-    return line.startswith(shown[:-1]) if shown.endswith("…") else line.rstrip() == shown.rstrip()
 
 
 # --- what statements test, and where it came from
