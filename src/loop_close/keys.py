@@ -64,7 +64,7 @@ def test_key(failure: Failure) -> str:
     if failure.phase == "check":
         file = clean(failure.file or failure_place(failure)[0])
         return f"{file} {failure.tool} {failure.code}: {said}"
-    kind = failure.raised.type if failure.raised is not None else ""
+    kind = failure.exception
     return f"({failure.phase}) {clean(kind)}: {said}"
 
 

@@ -159,7 +159,7 @@ def _cause(log: str, cause: RootCause) -> CauseSummary:
         logs=1,
         failures=sum(each.failure.number for each in cause.evidence if each.failure is not None),
         kind=cause.kind,
-        exception=safe(failure.raised.type, _MAX_NAME) if failure.raised is not None else "",
+        exception=safe(failure.exception, _MAX_NAME),
         message=safe(failure.message, _MAX_MESSAGE),
         location=(safe(file, _MAX_NAME), line, safe(function, _MAX_NAME)),
         suspect=(*place, at.score) if at.score is not None else None,

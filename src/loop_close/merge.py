@@ -205,7 +205,7 @@ def _same(failure: Failure) -> tuple[object, ...]:
     """Equal for one failure in two sources: that of one test by an exception of one type; words may differ."""
     if not failure.nodeid:
         return failure_order(failure)
-    return failure.nodeid, failure.phase, failure.subtest, failure.raised.type if failure.raised else ""
+    return failure.nodeid, failure.phase, failure.subtest, failure.exception
 
 
 def _known_of(failure: Failure) -> tuple[object, ...]:

@@ -96,7 +96,7 @@ class Raised(Record, frozen=True, kw_only=True):
     :ivar bases: names of the classes it derives from, nearest first, without ``object``.
     :ivar frames: the frames in the project's files, outermost first, bounded.
     :ivar details: what the exception itself reports, by these keys:
-        ``name`` (module, attribute or variable), ``path``, ``line``, ``column``, ``text``;
+        ``name`` (module, attribute or variable), ``path``, ``line``, ``text``;
         ``owner`` (the type or module without that name);
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
         ``home`` (the file that should define the missing name).
@@ -144,6 +144,11 @@ class Failure(Record, frozen=True, kw_only=True):
     tool: str = ""
     code: str = ""
     number: int = 1
+
+    @property
+    def exception(self) -> str:
+        """The name of the exception's class; empty if none is known."""
+        return self.raised.type if self.raised is not None else ""
 
 
 class Warned(Record, frozen=True, kw_only=True):

@@ -138,7 +138,7 @@ class Thing:
         (lambda: os.environ["NO_SUCH"], {"environment": "NO_SUCH"}),
         (
             lambda: compile("x = (\n", "a.py", "exec"),
-            {"path": "a.py", "line": "1", "text": "x = (\n", "column": "5"},
+            {"path": "a.py", "line": "1", "text": "x = (\n"},
         ),
         (SyntaxError("bad", ("a.py", 1.5, [], "x = (")), {"path": "a.py", "text": "x = ("}),
     ],

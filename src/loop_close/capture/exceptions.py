@@ -167,7 +167,7 @@ def _details(exc: BaseException, live: list[TracebackType], project: ProjectCode
         path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
         found = {"path": path or exc.filename, "line": exc.lineno}
         is_short = type(exc.text) is str and len(exc.text) <= _MAX_TEXT  # else the position alone
-        found |= {"text": exc.text, "column": exc.offset} if is_short else {}
+        found |= {"text": exc.text} if is_short else {}
     elif isinstance(exc, ImportError):
         lacks = _CANNOT_IMPORT.search(str(exc))
         found = {"name": lacks["name"], "owner": lacks["module"]} if lacks else {"name": exc.name}

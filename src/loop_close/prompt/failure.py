@@ -168,4 +168,4 @@ def _type_and_place(failure: Failure) -> tuple[str, str, str]:
     """The exception's type, and the function of the code under test that it was raised in."""
     frame = innermost(failure.raised)
     where = ("", "") if frame is None or frame.is_test else (frame.file, frame.function)
-    return (failure.raised.type if failure.raised is not None else "", *where)
+    return (failure.exception, *where)

@@ -37,9 +37,8 @@ def name_of(cause: RootCause) -> str:
     failure = representative(cause)
     if failure.phase == "check" or is_environment(failure):
         return f"{failure.tool} {failure.code}".strip() or cause.kind
-    if failure.raised is not None:
-        return failure.raised.type
-    return _XPASS if failure.message.startswith(f"[{_XPASS}]") else cause.kind
+    is_xpass = failure.message.startswith(f"[{_XPASS}]")
+    return failure.exception or (_XPASS if is_xpass else cause.kind)
 
 
 class ProbablePlace(Record, frozen=True):

@@ -121,7 +121,7 @@ def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
     return {
         **_fields(cause, "id", "kind"),
         "title": place_in_words(cause, one_line),
-        "exception": failure.raised.type if failure.raised is not None else "",
+        "exception": failure.exception,
         "message": failure.message,
         "place": asdict(probable_place(cause)),
         "location": {"file": file, "line": line, "function": function},

@@ -99,13 +99,14 @@ def _identity(failure: Failure) -> tuple[object, ...]:
 
 _FOREIGN = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages)/|(?:^|/)lib(?:64)?/python3(?:\.\d+)?t?/|/Lib/|^<|(?:^|/)\.(?:venv|tox|nox)/"
+    r"|^(?:\.\./|sys\Z|\Z)"
 )
 _HERE = re.compile(r"\A(?:\./)+")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 
 
-def project_path(path: str, root: str = "") -> str | None:
-    """The path as it counts from the root, with forward slashes; None for a file that is not the project's.
+def project_path(path: str, root: str = "") -> str:
+    """The path as it counts from the root, with forward slashes; empty for a file that is not the project's.
 
     :param root: the project's root, empty if it is unknown: then an absolute path outside of any
         interpreter is taken for the project's and stays as it is.
@@ -115,9 +116,15 @@ def project_path(path: str, root: str = "") -> str | None:
     if root and path.startswith(f"{root}/"):
         path = path[len(root) + 1 :]
     elif root and _ABSOLUTE.match(path):
-        return None
+        return ""
     path = _HERE.sub("", path)
-    return None if not path or path.startswith("../") or _FOREIGN.search(path) else path
+    return "" if _FOREIGN.search(path) else path
+
+
+def warning_at(category: str, message: str, path: str, line: str, root: str) -> Warned:
+    """A warning at a place as it is printed; without it where the file is not the project's."""
+    file = project_path(path, root)
+    return Warned(category=category, message=message, file=file, line=int(line) if file else 0)
 
 
 # --- the registry
@@ -142,9 +149,7 @@ class Reader(Record, frozen=True, kw_only=True):
 
     def read(self, text: str, root: str) -> Reading:
         """What the reader finds in the text."""
-        # a trigger may be the start of a line, the first one, too
-        begun = f"\n{text}" if len(text) < 4_000 else text
-        is_like = any(_has(begun, word) for word in self.triggers)
+        is_like = any(_has(text, word) for word in self.triggers)
         return self.load()(text, root) if is_like else Reading()
 
 
@@ -164,13 +169,13 @@ DEFAULT_READERS: tuple[Reader, ...] = (
         id="pytest",
         triggers=(
             *("= ERRORS", "= FAILURES", "= test session", "Test session starts", "―― ", "short test summary"),
-            *("INTERNALERROR>", "\nERROR: ", "while loading conftest", "\nResults (", " passed", " failed"),
+            *("INTERNALERROR>", "ERROR: ", "while loading conftest", "Results (", " passed", " failed"),
             *(" skipped", "deselected", " xfailed", " xpassed", "no tests ran", " error in ", " errors in "),
             *(" warnings in ", " warning in "),
         ),
         module="pytest_output",
     ),
-    Reader(id="unittest", triggers=("\nRan ", "=====\n", "FAIL", "ERROR", " failed:\n"), module="runners"),
+    Reader(id="unittest", triggers=("Ran ", "=====\n", "FAIL", "ERROR", " failed:\n"), module="runners"),
     Reader(
         id="pyright",
         triggers=(" - error: ", " errors, ", " error, ", '"generalDiagnostics"', "File or directory "),

@@ -27,7 +27,7 @@ class Tool(Record, frozen=True, kw_only=True):
     """How one checker writes.
 
     :ivar like: what each line with an item or a summary contains; it is searched for in the whole text.
-    :ivar items: the lines with a finding. Groups: ``file``, ``line``, ``column``, ``cell``, ``code``, ``said``, and
+    :ivar items: the lines with a finding. Groups: ``file``, ``line``, ``cell``, ``code``, ``said``, and
         ``warning`` of one that fails no run. Without ``file``, the place is in the excerpt below.
     :ivar summary: a line that counts the findings. Group ``number``; it is missing when nothing was found.
     :ivar below: a line that goes on with the finding above; group ``note`` for what it adds. If it has ``at``, that is
@@ -140,7 +140,7 @@ _PATH = (
 _ANY_PATH = (
     r"(?P<file>(?:[A-Za-z]:(?=[\\/]))?[^:#\n]{1,400}\.(?:pyi?|ipynb|toml))(?:(?::cell |#)(?P<cell>\d{1,6}))?"
 )
-_AT = r":(?P<line>\d{1,9}):(?P<column>\d{1,9})"
+_AT = r":(?P<line>\d{1,9}):\d{1,9}"
 # The rest of a message, the line of the file, and the marks below it.
 _CARET = re.compile(
     r"(?P<wrapped>(?:(?!\S{1,500}:\d|Found )[^\n]{1,2000}\n){0,13}?)(?P<source>[^\n]{1,2000})\n"
@@ -228,12 +228,12 @@ def _failure(
     :param number: how many findings it represents.
     """
     code, path, cell = (given.get(name, "") for name in ("code", "file", "cell"))
-    line, column = (int(given.get(name) or 0) for name in ("line", "column"))
+    line = int(given.get("line") or 0)
     texts = [each for each in (given["said"], *notes) if each] or [code]
     for at in (0, -1):
         if not code and (ending := _ENDING.search(texts[at])):
             code, texts[at] = ending["code"] or ending["rule"], texts[at][: ending.start()].rstrip()
-    file = project_path(path, root) or ""
+    file = project_path(path, root)
     texts += [f"in cell {cell}, line {line}"] if cell else []
     if path and not file:
         foreign = _FOLDER.sub("", path.replace("\\", "/"))
@@ -243,12 +243,11 @@ def _failure(
     line = line if file and not cell else 0
     lines = SourceLines(start=line, lines=(source[:_MAX_SOURCE],)) if source and line else None
     frame = Frame(file=file, line=line, function="", is_test=is_test_file(file), source=lines)
-    statement = " ".join(source[:_MAX_SOURCE].split()) if line else ""
+    statement = " ".join(source[:_MAX_SOURCE].split())
     raised = Raised(
         type=tool,
         message=message,
         frames=(frame,) if file else (),
-        details={"column": str(column)} if column and line else {},
         site=Site(frame=frame, statement=statement) if file else None,
     )
     return Failure(
@@ -277,7 +276,7 @@ _MYPY = Tool(
     like=re.compile(r": error: |mypy: |please use --show|source file|errors prevented"),
     items=(
         _pattern(
-            rf"{_PATH}:(?P<line>\d{{1,9}})(?::(?P<column>\d{{1,9}})(?::\d{{1,9}}:\d{{1,9}})?)?"
+            rf"{_PATH}:(?P<line>\d{{1,9}})(?::\d{{1,9}}(?::\d{{1,9}}:\d{{1,9}})?)?"
             r": (?:: )?error: (?P<said>.*)"
         ),
         # argparse says the same of what has no line
@@ -299,7 +298,6 @@ _MYPY = Tool(
     fields={
         "file": "file",
         "line": "line",
-        "column": "column+1",
         "said": "message",
         "code": "code",
         "notes": "hint",
@@ -321,7 +319,6 @@ _PYRIGHT = Tool(
     fields={
         "file": "file",
         "line": "range.start.line+1",
-        "column": "range.start.character+1",
         "said": "message",
         "code": "rule",
     },
@@ -348,7 +345,6 @@ _PYREFLY = Tool(
     fields={
         "file": "path",
         "line": "line",
-        "column": "column",
         "cell": "cell",
         "said": "concise_description",
         "code": "name",
@@ -420,7 +416,7 @@ _RUFF = Tool(
         ),
         _pattern(
             r"# ?#vso\[task\.logissue type=error;sourcepath=(?P<file>[^;\n]{1,1000});linenumber=(?P<line>\d{1,9});"
-            r"columnnumber=(?P<column>\d{1,9});code=(?P<code>[^;\n]{0,80});\](?P<said>.*)"
+            r"columnnumber=\d{1,9};code=(?P<code>[^;\n]{0,80});\](?P<said>.*)"
         ),
         # the end of a finding in JSON of which the beginning was cut
         _pattern(r'\s{0,12}"url": "https://docs\.astral\.sh/ruff/rules/(?P<file>)(?P<said>[\w-]{1,100})".*'),
@@ -434,7 +430,6 @@ _RUFF = Tool(
     fields={
         "file": "filename",
         "line": "location.row",
-        "column": "location.column",
         "cell": "cell",
         "said": "message",
         "code": "code",

@@ -337,7 +337,7 @@ def _failure(
     elif is_pytest:
         nodeid, place = _python_test(classname, name, file, raised, root)
     else:
-        place = project_path(file or sanitize(suite.get("file", ""))[:_MAX_NAME], root) or ""
+        place = project_path(file or sanitize(suite.get("file", ""))[:_MAX_NAME], root)
         nodeid = "::".join(filter(None, [place, classname if classname not in name else "", name]))
     line = element.get("line", "") if project_path(file, root) else ""
     return Failure(
@@ -372,7 +372,7 @@ def _python_test(classname: str, name: str, file: str, raised: Raised | None, ro
     """The node id of a test of pytest, and its file."""
     if not classname:
         classname, name = name, ""
-    own = project_path(file, root) or ""
+    own = project_path(file, root)
     module, classes = _split(classname, own, raised)
     return "::".join(filter(None, [module, *classes.split("."), name])), own or module
 

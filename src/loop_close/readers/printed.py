@@ -122,7 +122,6 @@ _DETAILS = (
         r"\[(?:Errno|WinError) -?\d{1,6}\] [^'\"\n]{1,200}?: ['\"](?P<path>[^\n]{1,300}?)['\"](?: -> |\Z)",
     ),
 )
-_OS_FILE = re.compile(r"(?:^<frozen os>|[/\\]os\.py)\Z")
 
 
 @dataclass(slots=True)
@@ -192,17 +191,14 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
         file = project_path(last.file, root)
         details = {"path": file or last.file.replace("\\", "/"), "line": str(last.line)}
         details |= {"text": last.lines[0]} if last.lines else {}
-        details |= {"column": str(last.markers.index("^") + 1)} if "^" in last.markers else {}
         return replace(raised, details=details, site=Site(frame=_frame(last, file)) if file else None)
     frame = innermost(raised)
     lines = frame.source.lines if frame is not None and frame.source is not None else ()
     site = Site(frame=frame, statement=" ".join(" ".join(lines).split())) if frame is not None else None
-    return replace(raised, details=_details(raised, last, root), site=site)
+    return replace(raised, details=_details(raised, root), site=site)
 
 
-def _details(raised: Raised, last: Printed | None, root: str) -> dict[str, str]:
-    if raised.type == "KeyError" and last is not None and last.function == "__getitem__":
-        return {"environment": raised.message.strip("'\"")} if _OS_FILE.search(last.file) else {}
+def _details(raised: Raised, root: str) -> dict[str, str]:
     named = (re.match(pattern, raised.message) for kind, pattern in _DETAILS if is_a(raised, kind))
     found = next(filter(None, named), None)
     details = {key: value.replace("'", "") for key, value in found.groupdict().items()} if found else {}

@@ -10,7 +10,7 @@ from typing import TypeVar
 from loop_close.conventions import is_test_file
 from loop_close.facts import innermost, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
-from loop_close.readers import Read, Reading, line_end, merged, project_path
+from loop_close.readers import Read, Reading, line_end, merged, project_path, warning_at
 from loop_close.readers.printed import (
     MARKERS,
     Printed,
@@ -183,7 +183,7 @@ def _stack(text: str, root: str) -> tuple[Frame, ...]:
             is_test=is_test_file(file),
         )
         for file, at in found
-        if file is not None
+        if file
     ]
     return tuple(frames[:_MAX_FRAMES][::-1])
 
@@ -224,12 +224,15 @@ def read_asyncio(text: str, root: str) -> Reading:
     everything: list[_Found[Failure | Warned]] = [*_unhandled(text, root)]
     everything += [(*m.span(), _destroyed(m, root)) for m in _DESTROYED.finditer(text)]
     if "' was never awaited" in text:
-        everything += [(*m.span(), _never_awaited(m, root)) for m in _NEVER_AWAITED.finditer(text)]
-    found = _apart(everything)[:_MAX_FOUND]
+        everything += [
+            (*m.span(), warning_at("RuntimeWarning", m["message"], m["file"], m["line"], root))
+            for m in _NEVER_AWAITED.finditer(text)
+        ]
+    apart = _apart(everything)[:_MAX_FOUND]
     return Reading(
-        failures=tuple(one for *_, one in found if isinstance(one, Failure)),
-        warnings=tuple(one for *_, one in found if isinstance(one, Warned)),
-        spans=tuple((start, end) for start, end, _ in found),
+        failures=tuple(one for *_, one in apart if isinstance(one, Failure)),
+        warnings=tuple(one for *_, one in apart if isinstance(one, Warned)),
+        spans=tuple((start, end) for start, end, _ in apart),
     )
 
 
@@ -251,17 +254,9 @@ def _unhandled(text: str, root: str) -> Iterator[_Found[Failure]]:
 
 def _destroyed(found: re.Match[str], root: str) -> Warned:
     place, name = _AT.search(found["task"]), _COROUTINE.search(found["task"])
-    file = project_path(place["file"], root) if place else None
+    path, line = place.groups() if place else ("", "")
     message = f"{found['message']} {name['name']}()" if name else found["message"]
-    return Warned(
-        category="asyncio", message=message, file=file or "", line=int(place["line"]) if place and file else 0
-    )
-
-
-def _never_awaited(found: re.Match[str], root: str) -> Warned:
-    file = project_path(found["file"], root) if found["file"] != "sys" else None
-    line = int(found["line"]) if file else 0
-    return Warned(category="RuntimeWarning", message=found["message"], file=file or "", line=line)
+    return warning_at("asyncio", message, path, line, root)
 
 
 READERS: dict[str, Read] = {

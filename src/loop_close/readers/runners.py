@@ -114,7 +114,7 @@ def _shell_failure(line: str, root: str) -> Failure | None:
     if found is None:
         return None
     said = {"script": "", "line": "0", "target": "", **found.groupdict("")}
-    file = project_path(said["script"], root) or ""
+    file = project_path(said["script"], root)
     place = file, int(said["line"]) if file else 0
     if signal := said.get("signal"):
         command = said["command"].strip() or said["target"]

@@ -1,7 +1,7 @@
 """The output of an agent's command: its answer, what the turn cost, whether it failed. One table of formats.
 
-The events of Claude Code, Cursor, opencode, OpenHands, Cline, Gemini CLI and Codex are JSON; Aider prints text. Any
-other output is the answer itself.
+The events of Claude Code, Cursor, opencode, OpenHands, Cline, Gemini CLI and Codex are JSON. Any other output is
+the answer itself.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def read_output(output: str) -> AgentOutput:
             said = _answer(own, kinds)
             if said.text:
                 return said
-    return _of_aider(sanitize(output))
+    return AgentOutput(text=sanitize(output))
 
 
 def _answer(events: Iterable[Mapping[str, Any]], kinds: tuple[Event, ...]) -> AgentOutput:
@@ -232,24 +232,3 @@ def _amount(event: Mapping[str, Any], path: str) -> float:
     """An amount of money: a number of common length, else 0."""
     found = re.fullmatch(r"\d{1,9}(?:\.\d{1,20})?(?:e-\d\d?)?", _text(event, path))
     return float(found[0]) if found else 0.0
-
-
-# Aider prints what each message and the session cost, wrapped at 80 columns, and an error of the model's interface.
-_AIDER = re.compile(
-    r"^(?:(?P<begun>Aider v\d[\w.+-]*$)|(?P<failed>litellm\.(?:\w{1,80}Error|Timeout):)"
-    r"|Tokens:\s\d(?>(?:[^$]{1,120}+(?<=\sCost:\s)\$[\d.]{1,20}\smessage,\s\$(?P<cost>\d{1,9}(?:\.\d{1,12})?)\ssession\.)?))",
-    re.MULTILINE,
-)
-
-
-def _of_aider(text: str) -> AgentOutput:
-    """The text, with the costs of the sessions of Aider in it; an error before an answer does not count."""
-    costs: list[float] = []
-    is_error = False
-    for match in _AIDER.finditer(text) if "Aider v" in text else ():
-        is_error = bool(match["failed"])
-        if match["begun"]:
-            costs.append(0.0)
-        elif match["cost"] and costs:
-            costs[-1] = float(match["cost"])
-    return AgentOutput(text=text, cost=sum(costs), is_error=is_error and bool(costs))

@@ -25,6 +25,7 @@ from loop_close.readers import (
     line_end,
     merged,
     project_path,
+    warning_at,
 )
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -600,9 +601,7 @@ def _warnings(text: str, root: str) -> Iterator[Warned]:
         if source.startswith("  "):  # pytest puts the line of source below it
             message = above.strip("\n")
         if category.startswith("Pytest") or "never awaited" in message:
-            file = project_path(found["file"], root) or ""
-            line = int(found["line"]) if file else 0
-            yield Warned(category=category, message=message, file=file, line=line)
+            yield warning_at(category, message, found["file"], found["line"], root)
 
 
 READERS: dict[str, Read] = {"pytest": read_pytest}

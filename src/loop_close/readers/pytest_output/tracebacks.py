@@ -203,7 +203,7 @@ def read_doctest(body: str, name: str, root: str = "") -> Raised | None:
 
 def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame, ...]:
     file = project_path(end["file"], root)
-    if file is None or not end["line"].isdecimal():
+    if not file or not end["line"].isdecimal():
         return ()
     line = int(end["line"])
     shown = [found["text"] for found in _NUMBERED.finditer(text)]
