@@ -195,16 +195,14 @@ def long(price):
 LONG = [*MODULE.splitlines(), *(f"    price += {n}" for n in range(22, 2400)), "    return price"]
 
 
-def suspected(tmp_path, function, diff="", text=MODULE, **fields):
-    """The suspect as it is after the run, which something was edited before."""
+def suspected(tmp_path, function, text=MODULE, **fields):
+    """The suspect as it is after the run."""
     (tmp_path / SRC).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / SRC).write_text(text)
-    suspect = Suspect(file=SRC, function=function, edited=6, **{"line": 0, **fields})
+    suspect = Suspect(file=SRC, function=function, **{"line": 0, **fields})
     report = report_of(Observation(exit_code=1, failures=(failure(verdict()),)))
     (cause,) = report.causes
-    loop = Loop(steps=(Step(run=6, edits=edited(function, diff)),))
-    report = replace(report, loop=loop, causes=(replace(cause, suspects=(suspect, suspect)),))
-    return places._with_lines(report.causes[0], loop, tmp_path).suspects
+    return places._with_lines(replace(cause, suspects=(suspect, suspect)), tmp_path).suspects
 
 
 @pytest.mark.parametrize(
@@ -226,21 +224,10 @@ def test_a_suspect_that_nothing_called_has_its_lines(tmp_path, function, fields,
     assert (first.source is not None) == bool(expected[0])
 
 
-def test_what_was_edited_outside_of_functions_has_the_line(tmp_path):
-    first, _ = suspected(tmp_path, "<module>", "-RATE = 16\n+RATE = 19\n ")
-    assert (first.line, first.source.start, first.source.lines[0]) == (1, 1, "RATE = 19")
-
-
-@pytest.mark.parametrize(
-    ("diff", "odd", "expected"),
-    [
-        ("", (1400, 1, 0), 400),
-        ("+    price += 2390", (1380, 1, 0), 401),
-    ],
-)
-def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, diff, odd, expected):
+@pytest.mark.parametrize(("odd", "expected"), [((0, 0, 0), 20), ((1400, 1, 0), 400)])
+def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, odd, expected):
     text = "\n".join(LONG)
-    first, _ = suspected(tmp_path, "long", diff, text=text, odd=odd, passed=(5, 9))
+    first, _ = suspected(tmp_path, "long", text=text, odd=odd, passed=(5, 9))
     assert (first.line, first.end_line, len(first.source.lines)) == (20, 2400, 2000)
     assert first.source.start == expected
 
@@ -256,6 +243,15 @@ def test_source_that_is_no_python(tmp_path):
     assert (first.line, first.source) == (0, None)
     first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n", line=1)
     assert first.source.lines == ("def tax_on(:",)
+
+
+def test_source_that_is_gone(tmp_path):
+    first, _ = suspected(tmp_path, "tax_on")
+    (tmp_path / SRC).unlink()
+    linecache.clearcache()
+    (cause,) = report_of(RED).causes
+    cause = replace(cause, suspects=(replace(first, source=None),))
+    assert places._with_lines(cause, tmp_path).suspects[0].source is None
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(tmp_path):

@@ -37,6 +37,7 @@ from loop_close.prompt.place import (
     place_in_words,
     probable_place,
     representative,
+    shown_frames,
 )
 from loop_close.prompt.source import MOST_ROWS, NOT_RUN, function_rows, statement_rows
 from loop_close.syntax.meaning import MODULE
@@ -205,10 +206,7 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
     test = _test_frame(raised)
     if test is not None and test.source is not None and (test.file, test.function) == (at.file, at.function):
         return None
-    sites = [raised.site.frame] if raised is not None and raised.site is not None else []
-    frames = (
-        f for f in (*frames_of(raised), *sites) if f.file == at.file and at.function in ("", f.function)
-    )
+    frames = (f for f in shown_frames(raised) if f.file == at.file and at.function in ("", f.function))
     found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
     return next((s for s in found if s is not None and (not at.line or at.line in s.numbers)), None)
 
@@ -260,12 +258,7 @@ def _proof(failure: Failure) -> Iterator[str]:
 
 def _test_frame(raised: Raised | None) -> Frame | None:
     """The line of the test that failed, nearest to the exception."""
-    if raised is None:
-        return None
-    site = raised.site.frame if raised.site is not None else None
-    if site is not None and site.is_test:
-        return site
-    return next((f for f in reversed(raised.frames) if f.is_test and not f.is_hidden), None)
+    return next((frame for frame in reversed(shown_frames(raised)) if frame.is_test), None)
 
 
 def _others(suspects: Sequence[Suspect]) -> Iterator[str]:

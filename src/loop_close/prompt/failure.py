@@ -36,7 +36,7 @@ def message_rows(failure: Failure) -> list[str]:
         lines[0] = f"{one_line(safe(raised.type), 100)}{': ' * bool(lines[0])}{lines[0]}"
     lines = [*map(short, lines)]
     # Of values that differ as a whole a short message says it all.
-    if any(each.path for each in found) or (found and len(lines) > 2):
+    if found and len(lines) > 2:
         lines = [lines[0], *map(difference_row, found)]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
@@ -141,10 +141,8 @@ def _relatives(raised: Raised, depth: int) -> Iterator[tuple[int, str, Raised]]:
 
 
 def _relative(relation: str, raised: Raised) -> str:
-    frame = innermost(raised)
-    at = f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
     message = f": {span(raised.message, BRIEF)}" if raised.message.strip() else ""
-    return f"{relation} {span(raised.type, 60)}{at}{message}"
+    return f"{relation} {span(raised.type, 60)}{_at(raised)}{message}"
 
 
 def other_kinds(failures: Sequence[Failure]) -> Iterator[str]:
@@ -153,14 +151,14 @@ def other_kinds(failures: Sequence[Failure]) -> Iterator[str]:
     for failure in failures[:200]:
         kinds.setdefault(_type_and_place(failure), failure)
     others = [*kinds.values()][1:]
-    shown = (f"{brief(each)}{_at(each)}" for each in others[:2])
+    shown = (f"{brief(each)}{_at(each.raised)}" for each in others[:2])
     more = f", and {len(others) - 2} more kind{'s' * (len(others) != 3)}" if len(others) > 2 else ""
     if others:
         yield f"Also {'; '.join(shown)}{more}."
 
 
-def _at(failure: Failure) -> str:
-    frame = innermost(failure.raised)
+def _at(raised: Raised | None) -> str:
+    frame = innermost(raised)
     return f" at {span(f'{frame.file}:{frame.line}')}" if frame is not None else ""
 
 

@@ -105,6 +105,12 @@ def frames_of(raised: Raised | None) -> Sequence[Frame]:
     return [frame for frame in raised.frames if not frame.is_hidden] if raised is not None else ()
 
 
+def shown_frames(raised: Raised | None) -> Sequence[Frame]:
+    """The same; at the end the frame with the failing statement."""
+    site = raised.site if raised is not None else None
+    return [*frames_of(raised), site.frame] if site is not None else frames_of(raised)
+
+
 def place_in_words(cause: RootCause, quote: Callable[[str], str] = plain) -> str:
     """``cost() in src/shop/shipping.py:15 (62 % probable)``, or the exception and its location; text for a title.
 

@@ -163,12 +163,10 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield f"This run is incomplete ({span(observation.incomplete, 160)}){left}."
     if not (report.causes or observation.expects_tests or observation.rerun or report.state):
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    # What holds in every run of a loop is said in its first.
-    is_first = bool(report.causes) and (report.loop is None or len(report.loop.steps) < 2)
-    if observation.why_no_calls and is_first:
+    if observation.why_no_calls and report.causes:
         yield f"Lines that tests ran are not known: {span(observation.why_no_calls, 160)}."
     calls = observation.calls
-    if calls is not None and is_first and (calls.omitted or calls.passed_over):
+    if calls is not None and (calls.omitted or calls.passed_over):
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
         yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."

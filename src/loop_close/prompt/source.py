@@ -34,17 +34,16 @@ class _Parsed(Record, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def _parsed(source: SourceLines) -> _Parsed | None:
-    """The syntax of consecutive lines; None if they cannot be parsed by themselves."""
-    is_inner = source.lines[0][:1].isspace()
+def _parsed(source: SourceLines) -> _Parsed:
+    """The syntax of consecutive lines; without statements if they cannot be parsed by themselves."""
+    is_inner = "".join(source.lines[:1])[:1].isspace()
     index = index_source("\n".join([*(["if 1:"] if is_inner else []), *source.lines]))
-    if index is None:
-        return None
-    first: ast.AST | None = next(iter(index.tree.body), None)
+    tree = index.tree if index is not None else ast.Module(body=[], type_ignores=[])
+    first: ast.AST | None = next(iter(tree.body), None)
     if is_inner and isinstance(first, ast.If):
         first = next(iter(first.body), None)
     node = first if isinstance(first, Function | ast.ClassDef) else None
-    return _Parsed(node=node, tree=index.tree, shift=source.start - 1 - is_inner)
+    return _Parsed(node=node, tree=tree, shift=source.start - 1 - is_inner)
 
 
 def function_rows(
@@ -58,7 +57,7 @@ def function_rows(
     :param ran: the lines that failing tests ran, by number; with none no line is marked as not run.
     :returns: rows of markdown; none if there is nothing to show.
     """
-    parsed = _parsed(source) if source.lines else None
+    parsed = _parsed(source)
     texts = dict(zip(source.numbers, _safe_lines(source), strict=True))
     lines = [number for number, text in texts.items() if text.strip()]
     if len(lines) > _WITH_DOCSTRING:
@@ -101,7 +100,7 @@ def statement_rows(source: SourceLines, line: int) -> list[str]:
     first, last = _statement(source, line)
     lines = dict(zip(source.numbers, _safe_lines(source), strict=True))
     parsed = _parsed(source)
-    is_module = parsed is not None and parsed.node is None  # one line of it says little of the next
+    is_module = parsed.tree.body and parsed.node is None  # one line of it says little of the next
     begin = first if is_module else _begin(parsed, source)
     docstring = _docstring(parsed)
     above = [n for n, text in lines.items() if begin <= n < first and text.strip() and n not in docstring]
@@ -114,18 +113,16 @@ def statement_rows(source: SourceLines, line: int) -> list[str]:
     return [*rows, f"… {more} more line{'s' * (more != 1)}"] if more > 0 else rows
 
 
-def _begin(parsed: _Parsed | None, source: SourceLines) -> int:
+def _begin(parsed: _Parsed, source: SourceLines) -> int:
     """The line of the ``def``, below the decorators; without one the first line."""
-    return (
-        parsed.node.lineno + parsed.shift if parsed is not None and parsed.node is not None else source.start
-    )
+    return parsed.node.lineno + parsed.shift if parsed.node is not None else source.start
 
 
 def _statement(source: SourceLines, line: int) -> tuple[int, int]:
     """The first and the last line of a statement, within the lines that are kept."""
     parsed = _parsed(source)
-    found = statement_at(parsed.tree, line - parsed.shift) if parsed is not None else None
-    if parsed is None or found is None:
+    found = statement_at(parsed.tree, line - parsed.shift)
+    if found is None:
         return line, line
     first, last = (number + parsed.shift for number in _own_lines(found))
     if not first <= line <= last:  # of an ``except`` or a ``case`` no statement is the header
@@ -144,19 +141,18 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
     return first, statement.end_lineno or first
 
 
-def _docstring(parsed: _Parsed | None) -> range:
+def _docstring(parsed: _Parsed) -> range:
     """The lines of the docstring of a function or class, if it has other statements."""
-    body = parsed.node.body if parsed is not None and parsed.node is not None else []
+    body = parsed.node.body if parsed.node is not None else []
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as text, other, *_] if text.lineno < other.lineno:
-            assert parsed is not None
             return range(text.lineno + parsed.shift, (text.end_lineno or 0) + parsed.shift + 1)
     return range(0)
 
 
-def _not_run(parsed: _Parsed | None, ran: Collection[int]) -> set[int]:
+def _not_run(parsed: _Parsed, ran: Collection[int]) -> set[int]:
     """The lines of statements of which no line ran; without those that never run, such as ``global``."""
-    if parsed is None or not ran:
+    if not ran:
         return set()
     found: set[int] = set()
     for node in _own_statements(parsed.node):

@@ -45,8 +45,7 @@ def read_traceback(body: str, root: str = "") -> Raised | None:
 def _link(text: str, root: str) -> Raised | None:
     """One exception of a chain."""
     if _NATIVE.search(text):
-        raised = raised_in(text, root)
-        return _without_root(raised, root) if raised is not None else None
+        return raised_in(relativize(text, [(root, "")]), root)
     printed = _entries(text)
     start = text.find("\nE ")
     if start < 0:
@@ -125,28 +124,24 @@ def _raised_from(said: Sequence[str], printed: Sequence[Printed], root: str) -> 
     text = "\n".join(line[margin:] for line in said)
     found = SYNTAX.match(text)
     if found is None:
-        return _without_root(assemble(_with_type(text), printed, root=root), root)
+        return assemble(_with_type(text, root), printed, root=root)
     place = syntax_place(found)
-    said = _with_type(text[found.start("said") :])
-    raised = _without_root(assemble(said, [*printed, place], root=root), root)
+    raised = assemble(_with_type(text[found.start("said") :], root), [*printed, place], root=root)
     name = place.file.replace("\\", "/").rpartition("/")[2]
     return replace(raised, message=f"{raised.message} ({name}, line {place.line})")
 
 
 def raised_from_words(words: str, root: str = "") -> Raised | None:
     """The exception of the summary's or a crash line's words; None if these are pytest's own."""
-    raised = raised_in_line(_with_type(words), root)
-    return _without_root(raised, root) if raised is not None else None
+    return raised_in_line(_with_type(words, root), root)
 
 
-def _without_root(raised: Raised, root: str) -> Raised:
-    """The exception with paths below the root as the plugin shows them in its message."""
-    message = relativize(raised.message, [(root, "")]) if root else raised.message
-    return replace(raised, message=message) if message != raised.message else raised
+def _with_type(text: str, root: str) -> str:
+    """The text with paths below the root as the plugin shows them; with the type that pytest leaves out.
 
-
-def _with_type(text: str) -> str:
-    """Pytest leaves the type out where the message is its own: ``assert 1 == 2``."""
+    It does so where the message is its own: ``assert 1 == 2``.
+    """
+    text = relativize(text, [(root, "")])
     return f"AssertionError: {text}" if text.startswith("assert ") else text
 
 
