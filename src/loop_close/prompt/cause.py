@@ -85,6 +85,11 @@ def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -
 
 
 _Part = tuple[Rank, str, Iterable[str]]
+#: How useful the answer, the source and the details of a root cause are, by whether it is the first.
+_RANKS = {
+    True: (Rank.FIRST_CAUSE, Rank.FIRST_SOURCE, Rank.FIRST_CAUSE),
+    False: (Rank.OTHER_CAUSES, Rank.OTHER_SOURCES, Rank.DETAILS),
+}
 
 
 def _parts(
@@ -98,10 +103,7 @@ def _parts(
 
     :param shown: by file and first line of a function, the number of the root cause that shows its source.
     """
-    first = number == 1
-    rank = Rank.FIRST_CAUSE if first else Rank.OTHER_CAUSES
-    source_rank = Rank.FIRST_SOURCE if first else Rank.OTHER_SOURCES
-    more = Rank.FIRST_CAUSE if first else Rank.DETAILS
+    rank, source_rank, more = _RANKS[number == 1]
     failure, at = representative(cause), probable_place(cause)
     source = _source_of(cause, at)
     earlier = shown.setdefault((at.file, source.start), number) if source is not None else number

@@ -13,7 +13,7 @@ from loop_close.model import OtherAttempt, Report, RootCause
 from loop_close.prompt import number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.place import failures_of
-from loop_close.records import Edit, FailingTest, Loop, Objection, Signal, Step
+from loop_close.records import CheckState, Edit, FailingTest, Loop, Objection, Signal, Step
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import cut_apart, fence, listed, one_line
 
@@ -104,7 +104,7 @@ def state_lines(report: Report, tokens: int) -> Iterator[str]:
     loop = report.loop
     if loop is None or not loop.steps:
         return
-    if len(loop.steps) > 1 and not objections_of(report):  # what rewritten tests say is not compared
+    if len(loop.steps) > 1 and not objected(report):  # what rewritten tests say is not compared
         last = loop.steps[-1]
         yield f"Run {last.run}: {effect(last)}. {standing(report, loop)}".rstrip()
     yield from (f"- {_named(each)}." for each in report.signals if each.kind != TAMPERING)
@@ -224,16 +224,17 @@ def effect(step: Step) -> str:
 # --- the tests as they were
 
 
-def objections_of(report: Report) -> list[Objection]:
-    """What the checks object to."""
+def objected(report: Report) -> list[CheckState]:
+    """The checks that object to something."""
     checks = report.state.checks if report.state is not None else ()
-    return [each.objection for each in checks if each.objection is not None]
+    return [each for each in checks if each.objection is not None]
 
 
 def changed_tests(report: Report, tokens: int) -> Iterator[str]:
     """What each check objects to."""
-    for objection in objections_of(report):
-        yield from objection_lines(objection)
+    for check in objected(report):
+        assert check.objection is not None
+        yield from objection_lines(check.objection)
 
 
 def objection_lines(objection: Objection) -> Iterator[str]:

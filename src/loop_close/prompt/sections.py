@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
+from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import Evidence, Report, SourceResult
@@ -22,6 +23,7 @@ from loop_close.prompt.compose import Rank, Section
 from loop_close.prompt.loop import (
     attempt_lines,
     changed_tests,
+    objected,
     shared_lines,
     since_done,
     standing,
@@ -89,8 +91,7 @@ def _green(report: Report, known: str) -> str:
 
 def _objected(report: Report) -> str:
     """What the checks object to, in words; empty for nothing."""
-    checks = report.state.checks if report.state is not None else ()
-    return "; ".join(dict.fromkeys(one_line(safe(c.reason), 300) for c in checks if c.objection is not None))
+    return "; ".join(dict.fromkeys(one_line(safe(check.reason), 300) for check in objected(report)))
 
 
 def in_numbers(report: Report) -> str:
@@ -132,8 +133,9 @@ def in_short(report: Report) -> str:
     if incomplete:
         said += f"{'; incomplete' if report.causes else ''}: {incomplete}"
     loop = report.loop
-    text = standing(report, loop) if loop is not None and len(loop.steps) > 1 else ""
-    run = f"run {loop.steps[-1].run}: {text[:1].lower()}{text[1:].rstrip('.')}" if loop and text else ""
+    run = ""
+    if loop is not None and len(loop.steps) > 1 and (text := standing(report, loop)):
+        run = f"run {loop.steps[-1].run}: {text[:1].lower()}{text[1:].rstrip('.')}"
     return "; ".join(filter(None, [said, run]))
 
 
@@ -165,12 +167,12 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
     if observation.why_no_calls and report.causes:
         yield f"Lines that tests ran are not known: {span(observation.why_no_calls, 160)}."
-    calls = observation.calls
-    if calls is not None and (calls.omitted or calls.passed_over):
+    calls = observation.calls or Calls()
+    if calls.omitted or calls.passed_over:
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
         yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."
-    if calls is not None and calls.remembered:
+    if calls.remembered:
         yield "Passing tests that ran a function were counted in an earlier run."
     yield from (f"Note: {span(note, 300)}" for note in report.notes)
 

@@ -440,10 +440,10 @@ def _read_result(
         raised = raised_in(text.replace("\n}}}\n", "\n\n"), root)  # subunit's brackets
     else:
         raised = Raised(type=short, module=module, message=words or text.strip()) if short else None
-    said = clean(raised.message if raised is not None else words or text.strip(), MAX_MESSAGE)
-    if raised is not None:
-        return said, replace(raised, message=said)
-    return said or "failed without a message", None
+    if raised is None:
+        return clean(words or text.strip(), MAX_MESSAGE) or "failed without a message", None
+    said = clean(raised.message, MAX_MESSAGE)
+    return said, replace(raised, message=said)
 
 
 def _of_pytest(text: str, words: str, name: str, root: str) -> Raised | None:

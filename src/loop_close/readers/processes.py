@@ -82,19 +82,11 @@ def _process_failure(raised: Raised, message: str = "") -> Failure:
 
     :param message: in place of the exception's.
     """
-    frame = _place(raised)
-    file, line = (frame.file, frame.line) if frame is not None else ("", 0)
+    frames = (link.site.frame if link.site is not None else innermost(link) for link in links(raised))
+    file, line = next(((frame.file, frame.line) for frame in frames if frame is not None), ("", 0))
     return Failure(
         nodeid="", phase="process", message=message or raised.message, file=file, line=line, raised=raised
     )
-
-
-def _place(raised: Raised) -> Frame | None:
-    for link in links(raised):
-        frame = link.site.frame if link.site is not None else innermost(link)
-        if frame is not None:
-            return frame
-    return None
 
 
 def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
