@@ -198,10 +198,7 @@ def _at(item: object, path: str) -> str:
 def _of_json(tool: Tool, given: dict[str, str], root: str) -> Failure:
     given["said"], *notes = given["said"].split("\n")
     more = [line for line in given.get("notes", "").splitlines() if line != given["said"]]
-    below = [(line, tool.below.match(line)) for line in more]
-    notes += [
-        found["note"] if found else line for line, found in below if not found or found["note"] is not None
-    ]
+    notes += [tool.below.sub(r"\g<note>", line) for line in more]
     notes += [f"help: {given['help']}"] if given.get("help") else []
     given |= {name: one_line(given[name], 1_000) for name in ("file", "code")}
     return _failure(tool.name, given, notes, "", root)

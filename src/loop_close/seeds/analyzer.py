@@ -396,17 +396,14 @@ _PASSED = re.compile(
 
 def _summary(response: Response) -> str:
     """Files changed, tests run, errors fixed, as far as the response reports them."""
-    files = max((_number(found) for each in response.edits for found in _FILES.findall(each)), default=0)
-    named = {
-        found for line in response.lines if _EDIT.search(line.lower()) for found in _NAMED_FILE.findall(line)
-    }
-    said = [int(found) for each in response.sentences for found in _PASSED.findall(each)]
-    passed, failed = _counts(response.result) if response.result else ((said or [0])[-1], 0)
-    fixed = sum(
-        _number(one or other or "1") for each in response.sentences for one, other in _FIXED.findall(each)
-    )
+    text, edits = "\n".join(response.sentences), "\n".join(response.edits)
+    files = max(map(_number, _FILES.findall(edits)), default=0)
+    lines = "\n".join(line for line in response.lines if _EDIT.search(line.lower()))
+    said = [0, *map(int, _PASSED.findall(text))]
+    passed, failed = _counts(response.result) if response.result else (said[-1], 0)
+    fixed = sum(_number(one or other or "1") for one, other in _FIXED.findall(text))
     rows = (
-        ("Modified {}", files or len(named), "file"),
+        ("Modified {}", files or len({*_NAMED_FILE.findall(lines)}), "file"),
         ("{} passing", passed, "test"),
         ("{} failing", failed, "test"),
         ("{} fixed", fixed, "error"),
