@@ -40,7 +40,6 @@ from loop_close.prompt.place import (
     shown_frames,
 )
 from loop_close.prompt.source import MOST_ROWS, NOT_RUN, function_rows, statement_rows
-from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, fence, one_line
 
 #: Root causes shown as blocks; of the others so many get a line each.
