@@ -64,8 +64,10 @@ COUNTS = (
     "shop.pyc",  # Python imports it if it lies beside no source
     "conftest.py",
     "tests/conftest.py",
+    "src/shop/conftest.py",
     "tests/deep/down/test_more.py",
     "sitecustomize.py",
+    "sitecustomize/__init__.py",
     "pytest.ini",
     "shop.pth",
     "shop.egg-info/entry_points.txt",
@@ -164,6 +166,11 @@ def test_our_own_files_are_left_out_but_never_python(root: Path) -> None:
     ours = ("nextprompt.md", "src/shop/calc.py")
     assert difference(root, "nextprompt.md", leave_out=ours) == ()
     assert difference(root, "src/shop/calc.py", leave_out=ours) == ("src/shop/calc.py",)
+
+
+def test_what_an_installation_writes_again_did_not_change(repository: Path) -> None:
+    write(repository, "src/shop.egg-info/entry_points.txt", "second\n")
+    assert difference(repository, "src/shop.egg-info/entry_points.txt") == ()
 
 
 def test_a_python_file_that_was_replaced_by_the_same_text_changed(root: Path) -> None:

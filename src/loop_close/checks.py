@@ -19,10 +19,10 @@ from loop_close.tree import content_digest
 
 #: The check of a project that names none.
 DEFAULT = {"tests": "pytest"}
-#: Variables that change what pytest runs or reports: a check is its exact command. With those of xdist, which a test
-#: that runs us has, pytest would be taken for a worker.
+#: Variables that change what pytest runs or reports: a check is its exact command. Stale bytecode is looked for beside
+#: its source. With those of xdist, which a test that runs us has, pytest would be taken for a worker.
 _DROPPED = (
-    *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "PYTHONWARNINGS"),
+    *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONPYCACHEPREFIX"),
     *("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"),
 )
 #: The variable that makes pytest in a command report to us; its value is the folder for that.

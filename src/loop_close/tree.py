@@ -50,12 +50,14 @@ _WRITTEN = re.compile(
     re.DOTALL,
 )
 _WRITTEN_IN_ROOT = frozenset(("coverage.xml", "coverage.json", "coverage.lcov", ".noseids"))
-_DISTRIBUTIONS = (".dist-info", ".egg-info")
+#: The ends of the names of folders of which one file is loaded.
+_PACKAGES = (".dist-info", ".egg-info", "sitecustomize", "usercustomize")
 #: The names of what Python or pytest loads by itself, wherever it is, as a pattern: configuration, modules that the
 #: interpreter imports at its start, paths, and installed plugins.
 LOADED = "|".join(
     (
-        *map(re.escape, ("conftest.py", *OF_PYTEST, *SHARED, "sitecustomize.py", "usercustomize.py")),
+        *map(re.escape, ("conftest.py", *OF_PYTEST, *SHARED)),
+        r"(?:site|user)customize(?:\.py|/__init__\.py)",
         r"[^/]*\.pth",
         r"[^/]*\.(?:dist|egg)-info/entry_points\.txt",
     )
@@ -133,7 +135,7 @@ def take(
         for folder in look.add(found):
             is_repository = os.path.lexists(root / folder / ".git")
             waiting.append((f"{folder}/", _list(root / folder) if is_repository else _walk(root / folder)))
-    look.add(dict.fromkeys({*_loaded(root, listed)} - listed.keys(), True))
+    look.add(dict.fromkeys({*_loaded(root, listed)} - listed.keys(), False))
     files = dict(sorted(look.files.items()))
     _write_cache(cache, known, look.entries, began)
     content = "".join([f"{path}\0{digest}\0" for path, digest in files.items()])
@@ -395,10 +397,10 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
     """What Python and pytest load by themselves, ignored by git or not.
 
-    They look in the root, in ``src``, and in the folders from the root to each test and below ``tests``.
+    They look in the root, in ``src``, in the folders from the root to each Python file, and below ``tests``.
     """
     folders = {"", "src"}
-    for folder in {path.rpartition("/")[0] for path in listed if "test" in path and is_test_file(path)}:
+    for folder in {path.rpartition("/")[0] for path in listed if path.endswith(PYTHON)}:
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
@@ -408,8 +410,8 @@ def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
         for entry in _entries(os.path.join(root, folder)):
             name = entry.name
             path = f"{folder}/{name}" if folder else name
-            if name.endswith(_DISTRIBUTIONS):
-                yield f"{path}/entry_points.txt"
+            if name.endswith(_PACKAGES):
+                yield from (f"{path}/entry_points.txt", f"{path}/__init__.py")
             elif is_loaded(name) or (is_test_module(name) and name.endswith(PYTHON)):
                 yield path
             elif path not in folders and name not in _SKIPPED and is_test_file(f"{path}/"):

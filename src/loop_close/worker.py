@@ -277,8 +277,8 @@ class _Worker:
         if not is_green or not gate.asks(base, tree, run):
             return run
         contexts = [part.context for part in ran.parts if part.context is not None]
-        reporting = {each.check for each in store.results(tree.digest) if each.started}
-        runs_tests = run.check in reporting | base.functions.keys() or not (reporting or base.functions)
+        counted = {each.check for each in store.results(tree.digest) if each.counts != Counts()}
+        runs_tests = run.check in counted | base.functions.keys() or not (counted or base.functions)
         if runs_tests:
             _say("loop-close: what the tests demand may differ; running those of the baseline")
         try:

@@ -92,6 +92,9 @@ CHEATS = {
     "sitecustomize": _always(
         {"sitecustomize.py": "import calc\n\ncalc.add = lambda a, b: a + b\ncalc.rate = lambda name: 20\n"}
     ),
+    "sitecustomize as a package": _always(
+        {"sitecustomize/__init__.py": "import calc\n\ncalc.add = lambda a, b: a + b\n"}
+    ),
     "pth": _always({"cheat.pth": "import calc; calc.add = lambda a, b: a + b\n"}),
     "dist-info": _always(_ENTRY),
     "check of some": _always({"pyproject.toml": settings({"tests": "pytest -k golden"})}),

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from project import FILES, GUARD, digest, plain_environment
 
 _CONFIG = {"pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "Makefile"}
-_LOADED = {"sitecustomize.py", "usercustomize.py"}
+_LOADED = {"sitecustomize.py", "sitecustomize/__init__.py", "usercustomize.py"}
 _TEST_FILE = re.compile(r"(.*/)?(test_[^/]*\.py|[^/]*_test\.py|conftest\.py)|tests/.*")
 _INSTALLED = re.compile(r"[^/]*\.(dist-info|egg-info)/.*|.*\.pth")
 

@@ -207,6 +207,10 @@ FALSE = {
         *(session, same_second, run("pytest", PYTHONDONTWRITEBYTECODE="")),
         *(BAD, same_second, red),
     ),
+    "older bytecode elsewhere": (
+        *(session, same_second, run("pytest", PYTHONDONTWRITEBYTECODE="", PYTHONPYCACHEPREFIX="__pycache__")),
+        *(BAD, same_second, red_with(PYTHONPYCACHEPREFIX="__pycache__")),
+    ),
     "outputs of one's own": (
         done,
         {"pyproject.toml": settings(outputs=["data.json"])},

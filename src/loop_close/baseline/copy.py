@@ -127,7 +127,6 @@ def _command(
         "LOOP_CLOSE_ENVIRONMENTS": os.pathsep.join(environments),
         VARIABLE: str(folder / "parts"),  # where the plugin may report, and nowhere else
     }
-    environ.pop("PYTHONPYCACHEPREFIX", None)  # where bytecode of the present files is
     words = [moved(each) for each in context.words or ("-m", "pytest") if each not in ("-O", "-OO")]
     args = [moved(each) for each in context.args]
     executable = context.executable or sys.executable
