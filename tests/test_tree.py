@@ -109,8 +109,11 @@ def test_what_git_ignores_does_not_count_unless_it_is_tracked_or_loaded_by_itsel
         "tests/test_hidden.ignored_test.py",
     )
     write(repository, "tracked.ignored.py")
-    git(repository, "add", "-f", "tracked.ignored.py")
+    write(repository, ".jj/tracked.txt")
+    git(repository, "add", "-f", "tracked.ignored.py", ".jj/tracked.txt")
     assert difference(repository, "tracked.ignored.py") == ("tracked.ignored.py",)
+    assert difference(repository, ".jj/tracked.txt") == (".jj/tracked.txt",)
+    assert difference(repository, ".jj/other.txt") == ()
 
 
 def test_an_environment_that_git_does_not_ignore_is_left_out_but_tracked_files_never_are(

@@ -32,9 +32,11 @@ _CHUNK = 1 << 20
 _TICK_NS = 2_000_000_000
 
 #: Folders that hold no files of the project.
-_HIDDEN = frozenset((".git", ".hg", ".svn", ".jj", ".loop-close"))
-#: Folders of installed packages. What git tracks in them counts.
-_INSTALLED = frozenset((".venv", "venv", ".tox", ".nox", "site-packages", "node_modules", ".eggs"))
+_HIDDEN = frozenset((".git", ".loop-close"))
+#: Folders of installed packages, and of other version control. What git tracks in them counts.
+_INSTALLED = frozenset(
+    (".venv", "venv", ".tox", ".nox", "site-packages", "node_modules", ".eggs", ".hg", ".svn", ".jj")
+)
 #: Folders that tools write while tests run. Python files in them count.
 _CACHES = frozenset(
     (

@@ -230,13 +230,7 @@ class _Worker:
         folder.mkdir()
         environ = {**variables(root, os.environ), VARIABLE: str(folder)}
         words = words_of(command, environ)
-        run = Run(
-            id=uuid.uuid4().hex,
-            check=check,
-            command=words,
-            began=time.time(),
-            tree=before.digest,
-        )
+        run = Run(id=uuid.uuid4().hex, check=check, command=words, began=time.time(), tree=before.digest)
         run = msgspec.structs.replace(run, number=store.begin(run))
         _say(f"loop-close: {check}: {shlex.join(command)}")
         output = self._folder / "output"
