@@ -29,9 +29,12 @@ settings.load_profile("deterministic")
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 sys.dont_write_bytecode = False
 compileall.compile_dir(os.path.dirname(loop_close.__file__), quiet=2)
-# A shell that starts the tests in its background has them and what they start ignore Ctrl-C: tests of it would wait.
+# What is ignored, as in the background of a shell or under nohup, all processes that the tests start would ignore too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for _name in ("SIGQUIT", "SIGHUP"):
+    if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, _name), lambda number, frame: None)
 # What the driver keeps outside of a project is kept apart from that of the user, and removed at the end.
 _STATE = tempfile.TemporaryDirectory(prefix="loop-close-state-")
 os.environ["XDG_STATE_HOME"] = _STATE.name

@@ -168,6 +168,7 @@ def test_what_tests_write_is_named_with_the_remedy_and_outputs_is_one(project: P
     [
         ("tests/conftest.py", "def pytest_unconfigure():\n    import os\n    os._exit(1)\n"),
         ("tests/test_exit.py", "import os\ndef test_exit():\n    os._exit(0)\n"),
+        ("conftest.py", "import os\nos._exit(0)\n"),
         ("pytest.ini", "[pytest]\npythonpath = .\naddopts = --collect-only\n"),
     ],
 )
@@ -205,30 +206,6 @@ def test_a_check_that_runs_no_tests_is_not_asked_for_the_old_ones(project: Proje
     baseline.hold(project.root)
     project.write("tests/test_calc.py", f"{TEST}\n")
     assert project.check()[0] == 0
-
-
-def test_unit_tests_beside_a_pytest_that_does_not_run_them_are_objected_to_if_they_change(
-    project: Project,
-) -> None:
-    unit = (
-        "import unittest\nfrom calc import add\n\n\nclass Unit(unittest.TestCase):\n    def test_add(self):\n"
-    )
-    project.write("tests/test_calc.py", f"{unit}        assert add(1, 2) == 3\n")
-    project.write("smoke/test_it.py", "def test_it():\n    pass\n")
-    settings(project, 'checks.unit = "python -m unittest discover tests"\nchecks.smoke = "pytest smoke"')
-    assert project.check(PYTHONPATH=".")[0] == 0
-    project.write("calc.py", WRONG)
-    project.write("tests/test_calc.py", f"{unit}        assert add(1, 2)\n")
-    code, output = project.check(PYTHONPATH=".")
-    assert (code, "pytest did not report in this check" in output) == (4, True)
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="calls are seen from Python 3.12 on")
-def test_an_edited_function_that_no_test_ran_is_named(project: Project) -> None:
-    assert project.check()[0] == 0
-    project.write("calc.py", f"{RIGHT}\n\ndef other():\n    return 1\n")
-    assert project.check()[0] == 0
-    assert "not run by any test: `other`" in (project.root / "nextprompt.md").read_text(encoding="utf-8")
 
 
 def test_a_command_that_cannot_run_is_failing(project: Project) -> None:

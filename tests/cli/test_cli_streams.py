@@ -7,7 +7,7 @@ import sys
 import pytest
 from cli_harness import CODE, environment
 
-from loop_close.cli import FAULT, USAGE, Streams, main
+from loop_close.cli import FAULT, Streams, main
 
 
 @pytest.fixture
@@ -21,34 +21,22 @@ def test_main_reads_and_writes_what_it_is_given(streams, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_usage_error_goes_to_the_errors(streams, capfd):
-    assert main(["analyze", "--exit-code", "x"], streams) == USAGE == 64
-    assert streams.errors.getvalue().startswith("loop-close: argument --exit-code: ")
-    assert (streams.output.getvalue(), capfd.readouterr()) == ("", ("", ""))
-
-
-def test_fault_of_ours_is_one_line(streams, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ValueError("our own\x1b[2J"), FAULT, "internal error of loop-close: ValueError: our own\\x1b[2J"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_fault_of_ours_is_one_line_and_ctrl_c_is_none(streams, monkeypatch, error, code, said):
     from loop_close import judge
 
     def close(observation):
-        raise ValueError("our own\x1b[2J")
+        raise error
 
     monkeypatch.setattr(judge, "report_of", close)
-    assert main(["analyze", "-"], streams) == FAULT == 70
-    assert (
-        streams.errors.getvalue() == "loop-close: internal error of loop-close: ValueError: our own\\x1b[2J\n"
-    )
-
-
-def test_ctrl_c_is_130_without_a_word(streams, monkeypatch):
-    from loop_close import judge
-
-    def close(observation):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(judge, "report_of", close)
-    assert main(["analyze", "-"], streams) == 130
-    assert streams.errors.getvalue() == ""
+    assert main(["analyze", "-"], streams) == code
+    assert streams.errors.getvalue() == (f"loop-close: {said}\n" if said else "")
 
 
 def test_input_and_output_may_be_closed(tmp_path):

@@ -56,25 +56,14 @@ def test_indent_and_line_breaks_are_those_of_the_file():
     assert there.endswith("}\r\n")
 
 
-def test_ours_goes_from_between_those_of_others():
-    hooks = {"Stop": [{"hooks": [THEIRS]}, {"hooks": [OURS]}], "Other": []}
-    assert json.loads(take(json.dumps({"hooks": hooks})))["hooks"] == {
-        "Stop": [{"hooks": [THEIRS]}],
-        "Other": [],
-    }
-
-
 @pytest.mark.parametrize(
     "command",
     [
         f".venv/bin/{HOOK}",
         "'/a b/loop-close' hook --host=claude",
         r'"C:\tools\loop-close.exe" hook --host claude',
-        f"uv run {HOOK}",
         "python -m loop_close hook --host claude",
-        f"A=1 {HOOK} 2>/dev/null",
         f"./a.sh; {HOOK}",
-        f"cd x\n{HOOK}",
     ],
 )
 def test_our_hook_is_known_however_it_is_run_and_left_to_who_edited_it(command):
@@ -89,10 +78,7 @@ def test_our_hook_is_known_however_it_is_run_and_left_to_who_edited_it(command):
     ("text", "why"),
     [
         ("", "not plain JSON (Input data was truncated); fix it, or add the hook by hand: {"),
-        ("{", "not plain JSON ("),
-        ('{"a": 1,}', "not plain JSON ("),
         ('{"a": NaN}', "not plain JSON ("),
-        ('{"a": 1e400}', "not plain JSON ("),
         ('{"a": "\\ud83d"}', "not plain JSON ("),
         ("[" * 100_000, "not plain JSON ("),
         ("// mine\n{}", "not plain JSON ("),

@@ -11,10 +11,8 @@ from loop_close.cli.parser import UsageError, parse
     ("words", "theirs"),
     [
         (["--", "pytest", "-q"], ["pytest", "-q"]),
-        (["--", "--", "x"], ["--", "x"]),
         (["--", "a", "--", "b"], ["a", "--", "b"]),
         (["--", "b", "--budget", "1", "-h"], ["b", "--budget", "1", "-h"]),
-        (["--"], []),
         ([], []),
     ],
 )
@@ -29,24 +27,14 @@ def test_words_of_the_command_are_its_own(words, theirs):
         (["foo"], "invalid choice: 'foo'", "'check', 'status', 'accept', 'prompt', 'run', 'analyze'"),
         (["--foo"], "required: COMMAND", "try: loop-close --help"),
         (["analyze", "--foo"], "unknown option or argument: --foo", "try: loop-close analyze --help"),
-        (["analyze", "--js"], "unknown option or argument: --js", "[--json]"),
         (["analyze", "--exit-code", "x"], "invalid int value: 'x'", "[--exit-code N]"),
-        (["analyze", "--exit-code", "1.5"], "invalid int value: '1.5'", "[--exit-code N]"),
         (["analyze", "--exit-code"], "--exit-code: expected one argument", "[--exit-code N]"),
-        (
-            ["analyze", "--budget", "3"],
-            "must be at least 400, not '3'",
-            "[--budget TOKENS]",
-        ),
         (["analyze", "--budget", "x"], "invalid number value: 'x'", "[--budget TOKENS]"),
-        (["run", "--source", "--", "a"], "unknown option or argument: --source", "-- CMD [ARG ...]"),
         (["history", "--limit", "0"], "must be at least 1, not '0'", "[--limit N]"),
         (["report"], "required: --html", "--html PATH"),
         (["hook"], "required: --host", "--host NAME"),
         (["drive", "--max-cost", "-1"], "must be above 0, not '-1'", "[--max-cost N]"),
         (["run", "-q", "pytest"], "unknown option or argument: -q pytest", "-- CMD [ARG ...]"),
-        (["detectors", "x"], "unknown option or argument: x", "try: loop-close detectors --help"),
-        (["demo", "x"], "unknown option or argument: x", "try: loop-close demo --help"),
     ],
 )
 def test_wrong_words_are_named(words, wrong, right):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 from remembered import NO_RUN, called, document, history_path, remember, run_of, state_of
@@ -52,11 +51,6 @@ def test_signals_are_told_with_their_runs_and_tests(tmp_path):
     assert (code, errors) == (0, "")
     assert re.search(r"^repeated-failure: .* \(runs [\d, ]+\)\n  test_a\.py::a", shown, re.MULTILINE)
     assert "repeated-failure" in [each["kind"] for each in document("explain")[1]]
-
-
-def test_a_loop_without_signals(tmp_path):
-    remember(tmp_path, "a")
-    assert called("explain") == (0, "no signal in this loop\n", "")
 
 
 def test_the_page_of_the_runs_is_written_and_replaced(tmp_path):
@@ -136,19 +130,10 @@ def test_without_a_history_there_is_none_to_show(tmp_path):
     assert called("history") == (64, "", off)
 
 
-def test_from_a_sub_folder_the_project_is_the_same(tmp_path, monkeypatch):
-    remember(tmp_path, "a")
-    (tmp_path / "src").mkdir()
-    monkeypatch.chdir(tmp_path / "src")
-    assert len(document("history")[1]["runs"]) == 1
-    subprocess.run(["git", "init", "-q"], check=True)  # what lies around a repository is another project
-    assert called("history") == (64, "", NO_RUN)
-
-
 def test_wrong_settings_are_named(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.loop-close]\nbudget = 3\n")
     said = "loop-close: [tool.loop-close] budget must be a whole number of tokens, at least 400, not 3\n"
-    for words in (["history"], ["prompt"], ["reset"]):
+    for words in (["history"], ["prompt"], ["reset"], ["status"]):
         assert called(*words) == (64, "", said)
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -120,9 +119,8 @@ def test_while_the_command_runs_the_prompt_says_so(tmp_path, prompt):
     with started("run", "--", *python(code), cwd=tmp_path) as process:
         assert process.stdout.readline() == b"on\n"
         assert text(prompt).startswith("# Tests are running\n")
-        assert (
-            tmp_path / ".loop-close" / "report.json"
-        ).exists()  # of the last complete run, until this one is
+        # of the last complete run, until this one is
+        assert (tmp_path / ".loop-close" / "report.json").exists()
         put(tmp_path, "go", "")
         process.communicate()
     assert not (tmp_path / ".loop-close" / "report.json").exists()
@@ -155,18 +153,11 @@ def test_command_that_cannot_be_run(tmp_path, prompt, word, status, said):
     assert word in text(prompt)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ("budget = 3", "[tool.loop-close] budget must be a whole number of tokens, at least 400, not 3"),
-        ("file = '../x.md'", "file must be a path below the root, not '../x.md'"),
-    ],
-)
-def test_wrong_settings_are_refused_before_anything_runs(tmp_path, settings, said):
-    put(tmp_path, "pyproject.toml", f"[tool.loop-close]\n{settings}\n")
+def test_wrong_settings_are_refused_before_anything_runs(tmp_path):
+    put(tmp_path, "pyproject.toml", "[tool.loop-close]\nfile = '../x.md'\n")
     done = loop_close("run", "--", *python("open('ran', 'w')"), cwd=tmp_path)
     assert done.returncode == 64
-    assert said in done.stderr.decode()
+    assert "file must be a path below the root, not '../x.md'" in done.stderr.decode()
     assert not (tmp_path / "ran").exists()
 
 
@@ -201,23 +192,6 @@ def test_fault_of_ours_costs_a_line_and_not_the_exit_code(tmp_path, prompt):
     assert "internal error of loop-close: TypeError" in told(done)[-1]
     assert "the result of the command is not affected" in told(done)[-1]
     assert text(prompt).startswith("# loop-close could not read this run (exit 7)\n")
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_folder_that_cannot_be_written_costs_a_line(tmp_path):
-    tmp_path.chmod(0o555)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "loop_close", "run", "--", "true"],
-            cwd=tmp_path,
-            env=environment(),
-            capture_output=True,
-            check=False,
-        )
-    finally:
-        tmp_path.chmod(0o755)
-    assert done.returncode == 0
-    assert b"loop-close: " in done.stderr
 
 
 def test_what_a_checker_printed_is_read_beside_failing_tests(tmp_path, prompt):
