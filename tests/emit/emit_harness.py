@@ -49,15 +49,14 @@ def assert_valid(name, text):
             validator(name).validate(json.loads(text, parse_constant=lambda constant: 1 / 0))
         case "github-annotations":
             for line in text.splitlines():
-                assert properties_of(line).keys() <= {"title", "file", "line"}, line
+                kind, properties, _ = command_of(line)
+                assert kind == "error", line
+                assert properties.keys() <= {"title", "file", "line"}, line
 
 
 @cache
 def validator(name):
-    files = {
-        "sarif": "sarif-2.1.0-rtm.5.json",
-        "gitlab": "gitlab-code-quality.json",
-    }
+    files = {"sarif": "sarif-2.1.0-rtm.5.json", "gitlab": "gitlab-code-quality.json"}
     schema = json.loads((SCHEMAS / files[name]).read_text(encoding="utf-8"))
     return jsonschema.validators.validator_for(schema)(schema)
 
@@ -75,7 +74,3 @@ def unescaped(text):
     for code, character in (("%3A", ":"), ("%2C", ","), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
         text = text.replace(code, character)
     return text
-
-
-def properties_of(line):
-    return command_of(line)[1]

@@ -73,10 +73,6 @@ def test_sources_are_listed():
     assert "- ``a|b`c``: `Not green: shard 1 of 2 is missing`\n" in text
 
 
-def test_an_incomplete_run_says_so():
-    assert "incomplete: Ctrl-C`\n" in summary(document(failure(), incomplete="Ctrl-C"))
-
-
 def test_annotations_escape_what_the_runner_reads():
     found = document(failure(raised("KeyError", "100 %\n::error::a, b: c"), "t.py::test_a", file="a,b:c.py"))
     (line, *_) = error_annotations(found)

@@ -15,24 +15,12 @@ from loop_close.prompt.report_json import dump, report_document
 TEXT = "".join(dump(report_document(report_of(observed(failure(), failure(nodeid="t.py::b"))), "# x\n")))
 
 
-def test_a_report_is_read():
-    found = document_of(parsed(TEXT))
-    assert found.verdict == "red"
-    assert [each.test for each in found.evidence] == ["t.py::b", failure().nodeid]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "it is not JSON, or cut off"),
-        (TEXT[: len(TEXT) // 2], "it is not JSON, or cut off"),
         ("[" * 100_000, "it is not JSON, or cut off"),
-        (
-            '{"schema": "loop-close.report/1", "a": NaN}',
-            "it is not JSON, or cut off",
-        ),
         ("[]", "it is not a report of loop-close"),
-        ('{"schema": 1}', "it is not a report of loop-close"),
         ('{"schema": "loop-close.status/1"}', "it is not a report of loop-close"),
         (
             '{"schema": "loop-close.report/2"}',

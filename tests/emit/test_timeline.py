@@ -1,22 +1,16 @@
 """Tests over runs, from rows of the store."""
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from records import failure, observed, raised
-from timelines import cause, edited, entry, mark, suspect
+from timelines import cause, edited, entry, mark
 
 from loop_close import files
 from loop_close.judge import report_of
 from loop_close.page import MAX_RUNS, latest_causes, timeline
 from loop_close.prompt.report_json import dump, report_document
-from loop_close.records import Signal, State
 
 A, B = "tests/test_a.py::test_a", "tests/test_a.py::test_b"
-
-
-def names(found, band):
-    return [found["tests"][at]["name"] for at in band["tests"]]
 
 
 def cells(*entries):
@@ -56,53 +50,6 @@ def test_checks_share_no_tests_and_one_name_of_two_sources_has_both():
         f"{A} (pytest:py312)": "F.F",
         "a.py mypy arg-type: x": ".F.",
     }
-
-
-@pytest.mark.parametrize(
-    ("fields", "verdict"),
-    [
-        ({}, "green"),
-        ({"is_done": True}, "done"),
-        ({"is_green": False}, "red"),
-        ({"changed": ("a.py",), "check": "tests"}, "void"),
-        ({"is_finished": False}, "unfinished"),
-    ],
-)
-def test_what_a_run_came_to(fields, verdict):
-    (run,) = timeline([msgspec.structs.replace(entry(1), **fields)])["runs"]
-    assert run["verdict"] == verdict
-
-
-def test_what_fails_now_comes_first_then_what_failed_last():
-    found = timeline([entry(1, mark("old")), entry(2, mark("mid")), entry(3, mark("now"))])
-    assert [test["name"] for test in found["tests"]] == ["now", "mid", "old"]
-
-
-def test_the_last_run_of_each_check_is_now():
-    found = timeline([entry(1, mark(A), check="a"), entry(2, mark(B, "1b"), check="b"), entry(3, check="b")])
-    assert [(names(found, band), band["isCurrent"]) for band in found["causes"]] == [
-        ([A], True),
-        ([B], False),
-    ]
-
-
-def test_the_report_of_the_last_run_knows_more_of_a_cause():
-    entries = [entry(1, mark(B, "1b")), entry(2, mark(A))]
-    now, before = timeline(entries, latest=[cause(A, B, suspects=[suspect("rate", 0.99)])])["causes"]
-    assert now["title"] == "rate() in src/a.py:3 (99% probable)"
-    assert before["title"] == "AssertionError at src/a.py:7"
-
-
-def test_edits_signals_and_the_state_are_in_words():
-    signals = [Signal(kind="no-edit", runs=(1, 2), explanation="runs 1 and 2")]
-    found = timeline(
-        [entry(1, mark(A)), entry(2, mark(A), edits=edited("total", "Cart.add"))],
-        signals=signals,
-        state=State(verdict="failing", reason="1 test fails."),
-    )
-    assert found["runs"][1]["edits"] == ["edited total() in src/a.py", "edited Cart.add() in src/a.py"]
-    assert [run["signals"] for run in found["runs"]] == [[], ["no-edit: runs 1 and 2"]]
-    assert found["state"] == "failing: 1 test fails."
 
 
 def test_the_prompt_of_a_cause():

@@ -8,12 +8,12 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
 import jsonschema
 import pytest
+from processes import GUARD, is_running, wait_until
 
 pytest.importorskip("mcp_types")
 
@@ -24,7 +24,6 @@ from mcp.client.stdio import stdio_client
 from loop_close.cli.parser import parse
 
 COMMAND = [sys.executable, "-m", "loop_close", "mcp"]
-GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 MODERN = "2026-07-28"
 LEFT_OUT = ("PYTEST_", "COLUMNS", "LINES", "PYTHONWARNINGS", "COV_")
 URI = "loop-close://nextprompt"
@@ -67,9 +66,9 @@ def project(tmp_path, monkeypatch):
 
 def waits(project):
     """Give the project a check that does not end by itself."""
-    settings = {"tests": shlex.join([sys.executable, "checks.py"])}
-    lines = "".join(f"{name} = {json.dumps(command)}\n" for name, command in settings.items())
-    (project / "pyproject.toml").write_text(f'[tool.loop-close]\noutputs = ["pids*"]\nchecks.{lines}')
+    command = json.dumps(shlex.join([sys.executable, "checks.py"]))
+    settings = f'[tool.loop-close]\noutputs = ["pids*"]\nchecks.tests = {command}\n'
+    (project / "pyproject.toml").write_text(settings)
     (project / "checks.py").write_text(WAITS)
 
 
@@ -122,13 +121,6 @@ def send(process, text):
     process.stdin.flush()
 
 
-def wait_until(is_so):
-    end = time.monotonic() + GUARD
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
 def pids_of(path):
     wait_until((path / "pids").exists)
     return [int(pid) for pid in (path / "pids").read_text().split()]
@@ -136,14 +128,7 @@ def pids_of(path):
 
 def wait_until_gone(pids):
     for pid in pids:
-        wait_until(lambda pid=pid: _is_gone(pid))
-
-
-def _is_gone(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+        wait_until(lambda pid=pid: not is_running(pid))
 
 
 # --- the tools
@@ -205,13 +190,8 @@ def test_the_loop_from_unknown_to_done(project):
     assert green.structured_content["exit_code"] == 0
     assert meta_of(green) == {"dev.loop-close/non-advancing": False}
     assert status.structured_content["verdict"] == "done"
-    shown = subprocess.run(
-        [*COMMAND[:-1], "status", "--json"],
-        cwd=project,
-        env=environment(),
-        capture_output=True,
-        timeout=GUARD,
-    )
+    command = [*COMMAND[:-1], "status", "--json"]
+    shown = subprocess.run(command, cwd=project, env=environment(), capture_output=True, timeout=GUARD)
     assert json.loads(shown.stdout) == status.structured_content
     assert [each["check"] for each in history.structured_content["runs"]] == ["tests", "tests"]
 
@@ -340,6 +320,6 @@ def test_each_configuration_of_the_page_starts_the_server():
 
     servers = [json.loads(block)["mcpServers"]["loop-close"] for block in blocks("json")]
     servers += [tomllib.loads(block)["mcp_servers"]["loop-close"] for block in blocks("toml")]
-    assert len(servers) == 3
+    assert len(servers) == 2
     assert all((server["command"], server["args"]) == ("loop-close", ["mcp"]) for server in servers)
     assert parse(["mcp"]).name == "mcp"
