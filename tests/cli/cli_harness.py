@@ -15,6 +15,16 @@ CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
 COMMAND = [sys.executable, "-c", CODE]
 # The process becomes the one that the terminal's keys signal, as what a shell starts does.
 AT_TERMINAL = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {CODE}"
+#: A project in which one test of six fails.
+SHOP = {
+    "pytest.ini": "[pytest]\n",
+    "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",
+    "test_shop.py": (
+        "import pytest, shop\n"
+        "@pytest.mark.parametrize('n', range(6))\n"
+        "def test_total(n): assert shop.total([n, 1]) == n + 1, 'größer'\n"
+    ),
+}
 GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 # Of whoever runs the suite, what would change what is tested; tests that want it set it.
 LEFT_OUT = (
@@ -32,11 +42,23 @@ def python(code):
     return [sys.executable, "-c", code]
 
 
+def put(folder, name, content):
+    """Write a file, in folders that may not be there; its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
 def environment(**changed):
     """The variables of a process; pytest in it loads no plugin but ours, which saves a third of its time."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(LEFT_OUT)}
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p loop_close"}
     return {**kept, **alone, **changed}
+
+
+#: For the pytest that writes a report.
+ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 
 
 def loop_close(*words, cwd, data=b"", env=None, **options):
@@ -70,14 +92,6 @@ def started(*words, cwd, **options):
     """Run it beside the test."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen([*COMMAND, *map(str, words)], cwd=cwd, env=environment(), **streams)
-
-
-def wait_for(path):
-    """Wait until there is such a file."""
-    end = time.monotonic() + GUARD
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} never came"
-        time.sleep(0.01)
 
 
 class Terminal:

@@ -1,10 +1,10 @@
 """Histories for tests of the commands that tell what is remembered, and the commands in this process."""
 
 import contextlib
-import io
 import json
 
-from loop_close.cli import Streams, main
+from cli_harness import loop_close_here
+
 from loop_close.records import Counts, Edit, Edits, FailureRecord, Run
 from loop_close.store import Store
 
@@ -16,9 +16,8 @@ AGENT = ("CLAUDECODE", "AGENT", "AI_AGENT", "GEMINI_CLI", "LOOP_CLOSE_INSIDE")
 
 def called(*words, data=b""):
     """The command in this process: exit code, what it printed, what it complained of."""
-    output, errors = io.StringIO(), io.StringIO()
-    code = main([str(word) for word in words], Streams(input=io.BytesIO(data), output=output, errors=errors))
-    return code, output.getvalue(), errors.getvalue()
+    done = loop_close_here(*words, cwd=".", data=data)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def document(*words):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import loop_close, loop_close_here
+from cli_harness import loop_close, loop_close_here, put
 
 import loop_close as package
 
@@ -34,12 +34,6 @@ GREEN_XML = (
     '<testsuites><testsuite name="pytest" tests="1"><testcase classname="test_b" name="test_b"/>'
     "</testsuite></testsuites>"
 )
-
-
-def put(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def analyze(tmp_path, *words, **options):
@@ -115,17 +109,11 @@ def test_empty_log_is_what_its_exit_code_says(tmp_path, words, code, title):
     assert done.stdout.startswith(title)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["gone"], "cannot read gone: No such file or directory"),
-        (["--junit", "gone"], "cannot read gone: No such file or directory"),
-        (["--junit", "."], "cannot read .: Is a directory"),
-    ],
-)
-def test_what_cannot_be_read_is_named(tmp_path, words, said):
+@pytest.mark.parametrize("words", [["gone"], ["--junit", "gone"]])
+def test_what_cannot_be_read_is_named(tmp_path, words):
     done = analyze(tmp_path, *words)
-    assert (done.returncode, done.stdout, done.stderr) == (64, b"", f"loop-close: {said}\n".encode())
+    said = b"loop-close: cannot read gone: No such file or directory\n"
+    assert (done.returncode, done.stdout, done.stderr) == (64, b"", said)
 
 
 def test_junit_alone(tmp_path):

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import wait_until
 
 from loop_close import baseline, gate, worker
 from loop_close.provenance import AGENT_VARIABLES
@@ -33,13 +33,6 @@ with open(pathlib.Path(os.environ["PLACE"], "ran"), "a") as file:
     file.write("x\\n")
 """
 _LONGEST = 60.0
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + _LONGEST
-    while not holds():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.01)
 
 
 class Project:
@@ -84,7 +77,7 @@ class Project:
     def begin(self, *names: str, **environ: str) -> subprocess.Popen[str]:
         """Start a check of the slow test; returns when the test runs."""
         process = self.start(*names, **environ)
-        until(lambda: (self.place / "begun").exists() or process.poll() is not None)
+        wait_until(lambda: (self.place / "begun").exists() or process.poll() is not None)
         assert process.poll() is None, process.communicate()
         (self.place / "begun").unlink()
         return process
@@ -108,7 +101,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     for process in project.started:
         process.kill()
         process.communicate()
-    until(lambda: worker.running(project.root) is None)
+    wait_until(lambda: worker.running(project.root) is None)
 
 
 def settings(project: Project, text: str) -> None:

@@ -101,13 +101,6 @@ def test_a_file_of_cursor_without_the_version_is_refused(text):
     assert take(text, "cursor") == text
 
 
-@pytest.mark.parametrize("text", ["", "#!/bin/sh\necho '{}'\n", "# loop-close hook --host cline\n"])
-def test_a_program_of_others_is_refused(text):
-    with pytest.raises(ConfigError, match="pass its standard input to `loop-close hook --host cline`"):
-        put(text, "cline")
-    assert take(text, "cline") == text
-
-
 @pytest.mark.parametrize("text", ["# Agents\n", "# Agents\r\n\r\nUse tabs.", "# Agents\n\n\nmore\n\n\n"])
 def test_section_of_agents_md_comes_and_goes(text):
     there = with_section(text, "nextprompt.md")

@@ -20,11 +20,3 @@ def test_example_is_run_in_a_folder_that_is_gone_afterwards(tmp_path):
     assert ": 9 root causes, first " in shown
     assert list(here.iterdir()) == []
     assert [p.name for p in temporary.iterdir() if p.name.startswith("loop-close-demo-")] == []
-
-
-def test_where_pytest_cannot_start_its_reason_is_shown(tmp_path):
-    (tmp_path / "pytest.py").write_text("raise SystemExit('no pytest today')\n", encoding="utf-8")
-    done = loop_close("demo", cwd=tmp_path, env=environment(PYTHONPATH=str(tmp_path)))
-    assert done.returncode == 70
-    assert b"no pytest today" in done.stdout
-    assert done.stderr == b"loop-close: pytest gave no result; see above\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from cli_harness import loop_close, loop_close_here
+from cli_harness import loop_close, loop_close_here, put
 
 import loop_close as package
 from loop_close import LogSummary, combine_summaries, summary_json, summary_of_log
@@ -16,13 +16,6 @@ SAMPLES = sorted(path for path in CORPUS.glob("*/*") if path.suffix in (".txt", 
 SCHEMA = json.loads((Path(package.__file__).parent / "schema" / "summary-1.json").read_text("utf-8"))
 GREEN = "Success: no issues found in 3 source files\n"
 RED = 'shop.py:1: error: Name "x" is not defined  [name-defined]\nFound 1 error in 1 file (checked 1 source file)\n'
-
-
-def put(folder, name, content):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 @pytest.mark.slow

@@ -4,28 +4,17 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import COMMAND, environment, loop_close, loop_close_here
+from cli_harness import ALONE, COMMAND, SHOP, environment, loop_close, loop_close_here, put
 
 from loop_close.emit import FORMATS
-
-ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
-FILES = {
-    "pytest.ini": "[pytest]\n",
-    "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",
-    "test_shop.py": (
-        "import pytest, shop\n"
-        "@pytest.mark.parametrize('n', range(6))\n"
-        "def test_total(n): assert shop.total([n, 1]) == n + 1, 'größer'\n"
-    ),
-}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A project with the report of a red run."""
     root = tmp_path_factory.mktemp("project")
-    for name, content in FILES.items():
-        (root / name).write_text(content, encoding="utf-8")
+    for name, content in SHOP.items():
+        put(root, name, content)
     words = ["-q", "--loop-close", "--loop-close-history=off", "--loop-close-json=report.json"]
     command = [sys.executable, "-m", "pytest", *words]
     subprocess.run(command, cwd=root, env=ALONE, check=False, capture_output=True)

@@ -7,12 +7,11 @@ import sys
 from itertools import pairwise
 
 import pytest
-from cli_harness import environment, loop_close_here
+from cli_harness import ALONE, loop_close_here
 from markdown_it import MarkdownIt
 
 from loop_close.emit import FORMATS
 
-ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
 #: Put together here, so that no scanner takes them for a leak.
 TOKEN, PASSWORD, BEARER = "ghp_" + "a1B2c3D4e5F6" * 3, "Tr0ub4dor&3xyz", "Qx7" + "k2Lm9Zt4" * 4
 HOSTILE = (

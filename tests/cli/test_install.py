@@ -12,7 +12,6 @@ from loop_close.hosts import HOSTS, host_named
 
 JSON_HOSTS = [host.name for host in HOSTS if not host.script]
 NAMES = [host.name for host in HOSTS]
-SETTINGS = '{\n  "model": "opus"\n}\n'
 
 
 def fresh(name):
@@ -182,17 +181,12 @@ def test_link_out_of_the_project_is_refused(root, command):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_pipe_in_its_place(root):
-    place(root, "claude").parent.mkdir()
-    os.mkfifo(place(root, "claude"))
-    code, _, errors = called("install", "--host", "claude")
-    assert code == 64
-    assert "not a regular file of a configuration" in errors
-
-
-def test_read_only_file(root):
-    put(place(root, "claude"), SETTINGS).chmod(0o444)
+def test_pipe_and_read_only_file_are_refused(root):
+    put(place(root, "claude"), "{}").chmod(0o444)
     assert "read-only; make it writable first" in refused(root, "install", "--host", "claude")
+    place(root, "claude").unlink()
+    os.mkfifo(place(root, "claude"))
+    assert "not a regular file of a configuration" in called("install", "--host", "claude")[2]
 
 
 @pytest.mark.parametrize(

@@ -5,34 +5,23 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import environment, loop_close_here
+from cli_harness import ALONE, SHOP, loop_close_here, put
 
-ALONE = environment(PYTEST_ADDOPTS="-p loop_close -p no:cacheprovider")
-FILES = {
-    "pytest.ini": "[pytest]\n",
-    "shop.py": "def total(items):\n    return sum(items) - (items[0] == 3)\n",
-    "test_shop.py": (
-        "import pytest, shop\n"
-        "@pytest.mark.parametrize('n', range(6))\n"
-        "def test_total(n): assert shop.total([n, 1]) == n + 1\n"
-    ),
-    "conftest.py": (
-        "def pytest_addoption(parser):\n"
-        "    parser.addoption('--splits', type=int)\n"
-        "    parser.addoption('--group', type=int)\n"
-        "def pytest_collection_modifyitems(config, items):\n"
-        "    if config.getoption('splits'):\n"
-        "        items[:] = items[config.getoption('group') - 1 :: config.getoption('splits')]\n"
-    ),
-}
+SHARDS = """
+def pytest_addoption(parser):
+    parser.addoption('--splits', type=int)
+    parser.addoption('--group', type=int)
+def pytest_collection_modifyitems(config, items):
+    items[:] = items[config.getoption('group') - 1 :: config.getoption('splits')]
+"""
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A project with the reports of its three shards."""
     root = tmp_path_factory.mktemp("project")
-    for name, content in FILES.items():
-        (root / name).write_text(content)
+    for name, content in {**SHOP, "conftest.py": SHARDS}.items():
+        put(root, name, content)
     for group in "123":
         (root / "reports" / group).mkdir(parents=True)
         words = ["--loop-close", "--loop-close-history=off", "--splits=3", f"--group={group}"]

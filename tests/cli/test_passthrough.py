@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_harness import GUARD, Terminal, environment, loop_close, python, started
+from cli_harness import Terminal, environment, loop_close, python, started
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="pseudo-terminals and signals are those of POSIX"
@@ -95,16 +95,6 @@ def test_signal_sent_to_us_reaches_the_command_once(tmp_path, name):
     assert process.returncode == 7
 
 
-def test_what_nohup_ignores_stays_ignored(tmp_path):
-    code = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
-    words = ["nohup", sys.executable, "-c", "import sys; from loop_close.cli import main; sys.exit(main())"]
-    words += ["run", "--", *python(code)]
-    done = subprocess.run(
-        words, cwd=tmp_path, env=environment(), capture_output=True, check=False, timeout=GUARD
-    )
-    assert done.stdout == b"True\n"
-
-
 @pytest.mark.parametrize(
     "noise", ["", "import os\nwhile True: os.write(1, b'noise\\n' * 20_000)"], ids=["quiet", "loud"]
 )
@@ -134,15 +124,6 @@ def test_at_a_terminal_the_command_has_one_too_and_colours_stay(tmp_path):
         status, shown = terminal.ended()
     assert status == 0
     assert b"[True, True, True]\r\n\x1b[31mred\x1b[0m\r\n" in shown
-
-
-def test_command_that_asks_gets_the_answer(tmp_path):
-    code = "name = input('name? '); print('hello', name)"
-    with Terminal("run", "--", *python(code), cwd=tmp_path) as terminal:
-        terminal.expect(b"name? ")
-        terminal.type(b"Ada\n")
-        terminal.expect(b"hello Ada\r\n")
-        assert terminal.ended()[0] == 0
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x1c"], ids=["ctrl-c", "ctrl-backslash"])

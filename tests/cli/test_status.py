@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from cli_harness import environment, loop_close
+from cli_harness import environment, loop_close, put
 from remembered import AGENT, called, document
 
 CALC = "def add(a, b):\n    return a {} b\n"
@@ -29,10 +29,6 @@ def project(tmp_path, monkeypatch):
     put(root, "pytest.ini", "[pytest]\n")
     monkeypatch.chdir(root)
     return root
-
-
-def put(root, name, text):
-    (root / name).write_text(text, encoding="utf-8")
 
 
 def check(root, code):

@@ -5,13 +5,13 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from processes import GUARD, wait_until
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
 CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
 COMMAND = [sys.executable, "-c", CODE]
-GUARD = 300  # seconds after which a test that hangs fails: far more than a machine under load takes
 LEFT_OUT = ("PYTEST_", "COLUMNS", "LINES", "NO_COLOR", "PYTHONWARNINGS", "PYTHONUNBUFFERED")
 
 CART = "def total(prices):\n    return {total}\n\n\ndef count(prices):\n    return {count}\n"
@@ -105,26 +105,6 @@ class Project:
         path = self.beside / "pid"
         wait_until(lambda: path.exists() and path.read_text())
         return int(path.read_text())
-
-
-def wait_until(is_so):
-    end = time.monotonic() + GUARD
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
-def is_running(pid):
-    """Whether there is such a process that has not ended."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        try:
-            os.kill(pid, 0)
-        except OSError:
-            return False
-        return not os.path.isdir("/proc/self")
 
 
 def checks(done):

@@ -8,7 +8,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from driven import TESTS, Project, cart, checks, is_running, wait_until
+from driven import TESTS, Project, cart, checks
+from processes import is_running, wait_until
 
 from loop_close.cli.parser import parse
 
@@ -71,15 +72,11 @@ def test_a_claim_over_failing_tests_sends_the_agent_back(project):
     assert "  2 → 1 → 0 failing\n" in done.stdout
 
 
-LONG = "I rewrote the sum of the cart, and looked at its callers. " * 40
-
-
 @pytest.mark.parametrize(
     ("said", "is_done"),
     [
         (CLAIM, True),
         ("- [x] TASK_COMPLETE", True),
-        (LONG, False),
         ("Half of the work is done.", False),
         (f"{CLAIM}\n\nEXIT_SIGNAL: false", False),
     ],
@@ -118,11 +115,7 @@ def test_each_step_of_a_plan_has_to_be_ticked(project):
 
 @slow
 def test_stuck_says_what_was_tried_and_may_be_gone_on_with(project):
-    turns = [
-        {"say": f"Attempt {n}.", "write": cart(total="sum(prices) + 1 * 1" + " " * n)} for n in (1, 2, 3)
-    ]
-    for number, turn in enumerate(turns):
-        turn["write"] = cart(total=f"sum(prices) + 1 + {number} - {number}")
+    turns = [{"say": f"Attempt {n}.", "write": cart(total=f"sum(prices) + 1 + {n} - {n}")} for n in (1, 2, 3)]
     loop = project([*turns, {"say": "Now it is right.", "write": cart()}])
     done = loop.drive()
     assert done.returncode == 3
@@ -181,12 +174,11 @@ def test_tests_that_are_restored_are_asked_no_more(project):
 @pytest.mark.parametrize(
     ("turn", "words"),
     [
-        ({"say": json.dumps(LIMIT), "exit": 1}, "You've hit your usage limit. It resets at 3pm."),
         ({"say": json.dumps(LIMIT)}, "You've hit your usage limit. It resets at 3pm."),
         ({"say": "Invalid API key. Please run /login", "exit": 1}, "Invalid API key. Please run /login"),
         ({"exit": 139}, "the agent exited with code 139"),
     ],
-    ids=["usage limit", "usage limit, exit code 0", "login", "crash before any output"],
+    ids=["usage limit", "login", "crash before any output"],
 )
 def test_an_agent_that_cannot_work_ends_the_loop(project, turn, words):
     loop = project([turn])
@@ -214,13 +206,6 @@ def test_a_turn_that_failed_after_an_edit_is_checked(project):
     done = loop.drive()
     assert done.returncode == 0
     assert "- The last turn failed: the agent exited with code 1" in loop.given[1]
-
-
-@slow
-def test_it_is_gone_on_with_once_the_agent_can_work_again(project):
-    loop = project([{"say": json.dumps(LIMIT), "exit": 1}, {"say": "Fixed.", "write": cart()}])
-    assert loop.drive().returncode == 5
-    assert loop.run("drive", "--resume").returncode == 0
 
 
 # --- processes: timeouts, signals, kills
@@ -343,16 +328,8 @@ def test_the_page_names_each_option_and_its_commands_are_some():
     assert lines
     for line in lines:
         assert parse(shlex.split(line)[1:]).name == "drive"
-    for option in (
-        "agent",
-        "task",
-        "plan",
-        "strategy",
-        "resume",
-        "max-iterations",
-        "max-runtime",
-        "max-cost",
-    ):
+    for option in ("agent", "task", "plan", "strategy", "resume"):
         assert f"--{option}" in PAGE
-    for option in ("max-failures", "agent-timeout", "test-timeout"):
-        assert f"| `--{option} " in PAGE
+    for option in ("iterations", "runtime", "cost", "failures"):
+        assert f"| `--max-{option} " in PAGE
+    assert all(f"| `--{option}-timeout " in PAGE for option in ("agent", "test"))
