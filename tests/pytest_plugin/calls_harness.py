@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_harness import write
+from plugin_harness import OTHERS, write
 
 needs_monitoring = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12")
 
@@ -31,10 +31,6 @@ def pytest_unconfigure(config):
         with open(config.rootpath / "calls.json", "w") as file:
             json.dump([encode(calls).hex() if calls else None, why], file)
 """
-OTHERS = (
-    *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
-    "xdist.looponfail",
-)
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,6 @@ class Counted:
     """What one run counted, by short names.
 
     :ivar passed: how many tests passed; ``functions`` the rows by qualified name.
-    :ivar lines: how many passing tests ran each line, by function.
     :ivar failed: the lines of each failing test as "function:line", lines relative to the function's first one.
     """
 
@@ -51,15 +46,6 @@ class Counted:
     failed: Mapping[str, list[str]]
     why: str
     output: str
-
-    def of(self, name: str) -> int | None:
-        """How many passing tests ran a function; None where it is not known at all."""
-        row = self.functions.get(name)
-        return None if row is None else row.passed
-
-    def lines(self, name: str) -> list[int]:
-        """How many passing tests ran each line of a function that any ran."""
-        return list(self.functions[name].lines.values())
 
 
 def read(folder: Path, output: str = "") -> Counted:

@@ -18,11 +18,6 @@ def add(a, b):
 """
 CORE = f"""
 {ADD}
-def for_import():
-    return 3
-
-AT_IMPORT = for_import()
-
 def never():
     return 0
 
@@ -54,12 +49,6 @@ def broken_teardown():
 def classes():
     return 7
 
-def modules():
-    return 8
-
-def late_fixture():
-    return 9
-
 def of_parameter(n):
     return n
 
@@ -70,7 +59,7 @@ def of_override():
     return 12
 """
 LAZY = """
-from shop.core import for_import, helper
+from shop.core import helper
 
 def made_at_import():
     return helper()
@@ -108,10 +97,6 @@ def broken():
 @pytest.fixture(scope="module", params=[1, 2])
 def parameter(request):
     return core.of_parameter(request.param)
-
-@pytest.fixture(scope="class")
-def late():
-    return core.late_fixture()
 
 def test_early():
     assert early.before_start() + early.at_conftest() == 3
@@ -161,9 +146,6 @@ def test_broken_one(broken):
 def test_broken_two(broken):
     pass
 
-def test_broken_and_other(wide, broken):
-    pass
-
 def test_parameter(parameter):
     assert core.add(parameter, 0) == parameter
 
@@ -175,19 +157,9 @@ class TestEnd:
         assert core.add(1, 2) == 3
 
 class TestClass:
-    @classmethod
-    def setup_class(cls):
-        core.classes()
-
     @pytest.fixture(scope="class")
     def base(self, base):
         return core.of_override() + base
-
-    def test_one(self, late):
-        assert late == 9
-
-    def test_two(self, late):
-        assert late == 8
 
     def test_override(self, base):
         assert base == 23
@@ -226,17 +198,8 @@ def test_expected():
 def test_unexpected():
     core.never()
 """
-MODULE_TESTS = """
+SUBTESTS = """
 from shop import core
-
-def setup_module():
-    core.modules()
-
-def test_one():
-    pass
-
-def test_two():
-    pass
 
 def test_subtests(subtests):
     for n in range(2):
@@ -251,8 +214,6 @@ FILES = {
     "plug.py": "import sys\nsys.path.insert(0, 'src')\nfrom shop.early import before_start\nbefore_start()\n",
     "tests/conftest.py": "from shop.early import at_conftest\nat_conftest()\n",
     "tests/test_kinds.py": TESTS,
-    "tests/test_modules.py": MODULE_TESTS
-    if pytest.version_tuple >= (9, 0)
-    else MODULE_TESTS.split("def test_sub")[0],
+    "tests/test_subtests.py": SUBTESTS if pytest.version_tuple >= (9, 0) else "",
 }
 RUN = ("-pplug", "--doctest-modules", "tests", "src")

@@ -3,14 +3,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
-import shutil
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from plugin_harness import ASKED, PROJECTS, Run, assert_valid, assert_well_formed, write
+from plugin_harness import ASKED, OTHERS, Run, assert_valid, assert_well_formed, write
 
 import loop_close
 from loop_close import capture
@@ -20,11 +18,6 @@ for _module in pkgutil.walk_packages(loop_close.__path__, "loop_close."):
     if not _module.name.startswith(("loop_close.mcp", "loop_close.tox")):  # need what may not be there
         importlib.import_module(_module.name)
 
-#: Plugins that take time to load and are not part of most runs; PYTEST_ADDOPTS does not show in the command.
-OTHERS = (
-    *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
-    "xdist.looponfail",
-)
 OUTER = ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_TESTRUNUID", "PYTEST_XDIST_WORKER_COUNT")
 
 
@@ -85,14 +78,22 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Callable[[str], Path]:
-    """A copy of one of tests/projects."""
+def loop(
+    run: Callable[..., Run], pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> Callable[..., Run]:
+    """Edit files (replace texts in them), then run pytest, which remembers; at first on the PROJECT of the module."""
 
-    def copy(name: str) -> Path:
-        target = tmp_path / Path(name).name
-        shutil.copytree(
-            PROJECTS / name, target, ignore=shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md")
-        )
-        return target
+    def turn(*args: str, is_prompt: bool = True, own_process: bool = False, **edits: tuple[str, ...]) -> Run:
+        is_there = (pytester.path / "pytest.ini").exists()
+        for name, texts in edits.items():
+            path = pytester.path / f"{name}.py"
+            for old, new in zip(texts[::2], texts[1::2], strict=True):
+                text = path.read_text()
+                assert old in text
+                path.write_text(text.replace(old, new))
+        for name in ("shop", "test_shop"):
+            sys.modules.pop(name, None)
+        files = {} if is_there else request.module.PROJECT
+        return run(files, *args, remembers=True, is_prompt=is_prompt, own_process=own_process)
 
-    return copy
+    return turn

@@ -25,11 +25,6 @@ SECTIONS = {
 }
 _BLOCK = re.compile(r"\d+\. `")
 _FOREIGN = {"html_inline", "link_open", "image", "blockquote_open", "hr", "code_block"}
-_COMMAND = re.compile(
-    r"^(?:Rerun|Run|The other) [^`\n]*(?:, from the root, (`+)[^\n]+?\1)?:"
-    r"(?: `(?P<inline>[^`\n]+)`|\n(`{3,})sh\n(?P<block>.*?)\n\3)$",
-    re.MULTILINE | re.DOTALL,
-)
 #: A conftest that runs a part of the tests, as pytest-split does.
 SHARDS = """
     def pytest_addoption(parser):
@@ -41,6 +36,11 @@ SHARDS = """
         if config.getoption("splits"):
             items[:] = items[config.getoption("group") - 1 :: config.getoption("splits")]
     """
+#: Plugins that take time to load and are not part of most runs; PYTEST_ADDOPTS does not show in the command.
+OTHERS = (
+    *("asyncio", "hypothesispytest", "platformdirs", "pytest-split", "rerunfailures", "timeout", "xdist"),
+    "xdist.looponfail",
+)
 #: How the plugin is asked for in most runs.
 ASKED = ("--loop-close", "--loop-close-json=report.json")
 PROJECTS = Path(__file__).parent.parent / "projects"
@@ -76,25 +76,10 @@ class Run:
     def causes(self) -> list[dict[str, Any]]:
         return self.report["root_causes"]
 
-    @property
-    def messages(self) -> list[str]:
-        return [cause["message"] for cause in self.causes]
-
-    @property
-    def rerun(self) -> str:
-        """The command of the last section."""
-        return command_in(self.prompt)
-
     def says(self, *texts: str) -> bool:
         missing = [text for text in texts if text not in self.prompt]
         assert not missing, f"{missing} not in:\n{self.prompt}"
         return True
-
-
-def command_in(prompt: str) -> str:
-    """The command that a prompt ends with, in its line or in a block of its own."""
-    *_, found = _COMMAND.finditer(prompt)
-    return found["inline"] or found["block"]
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from calls_harness import count, needs_monitoring
+from processes import is_running
 
 pytestmark = needs_monitoring
 
@@ -76,18 +77,15 @@ def test_its_lines_are_known_and_nothing_else_is_changed(tmp_path):
     assert (tmp_path / "junit.xml").read_text().count("<testcase") == 3
 
 
-@pytest.mark.parametrize("option", ["-x", "--maxfail=9", "-n1"])
-def test_not_where_a_failure_ends_the_run_or_in_a_worker(tmp_path, option):
-    counted = count(tmp_path, project(), "-pplug", option, plugins=("xdist",))
-    assert counted.failed == {}
-    assert (tmp_path / "ran.txt").read_text() == "total "
-
-
 INTERRUPTED = "\n        def test_zzz():\n            raise KeyboardInterrupt\n"
 
 
-def test_not_after_an_interrupted_run(tmp_path):
-    count(tmp_path, project(**{"test_shop.py": SHOP["test_shop.py"] + INTERRUPTED}), "-pplug")
+@pytest.mark.parametrize(
+    ("option", "more"), [("-x", ""), ("--maxfail=9", ""), ("-n1", ""), ("-v", INTERRUPTED)]
+)
+def test_not_where_a_failure_ends_the_run_or_in_a_worker_or_after_ctrl_c(tmp_path, option, more):
+    files = project(**{"test_shop.py": SHOP["test_shop.py"] + more})
+    assert count(tmp_path, files, "-pplug", option, plugins=("xdist",)).failed == {}
     assert (tmp_path / "ran.txt").read_text() == "total "
 
 
@@ -120,18 +118,9 @@ def test_passes_alone():
 """
 
 
-def is_alive(pid):
-    """Whether a process runs; one that nobody has waited for does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def test_one_that_hangs_is_killed_with_what_it_started(tmp_path):
     files = project(limit=2, **{"test_shop.py": HANGS})
     counted = count(tmp_path, files, "-pplug")
     assert "3 failed" in counted.output
     assert counted.failed == {}
-    assert not is_alive((tmp_path / "pid.txt").read_text())
+    assert not is_running(int((tmp_path / "pid.txt").read_text()))

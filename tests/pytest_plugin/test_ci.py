@@ -65,24 +65,11 @@ def test_a_red_run_on_gitlab(run, gitlab):
     assert rows(done) == []
 
 
-@pytest.mark.parametrize("words", [("--loop-close-ci=off",), ()])
-def test_it_can_be_turned_off(run, summary, words):
-    settings = "" if words else "[tool.loop-close]\nci = 'off'\n"
-    done = run({**RED, "pyproject.toml": settings}, *words)
+def test_it_can_be_turned_off_and_the_option_wins(run, summary):
+    off = {**RED, "pyproject.toml": "[tool.loop-close]\nci = 'off'\n"}
+    assert commands(run(off)) == []
+    assert len(rows(run({}, "--loop-close-ci=gitlab"))) == 1
     assert summary.read_text() == ""
-    assert commands(done) == []
-
-
-def test_the_option_names_the_ci_system_and_wins(run, summary):
-    done = run({**RED, "pyproject.toml": "[tool.loop-close]\nci = 'off'\n"}, "--loop-close-ci=gitlab")
-    assert len(rows(done)) == 1
-    assert summary.read_text() == ""
-
-
-def test_not_asked_for_nothing_is_written(run, summary):
-    done = run(RED, asked=(), is_prompt=False)
-    assert summary.read_text() == ""
-    assert commands(done) == []
 
 
 @pytest.mark.parametrize("path", ["missing/summary.md", "."])

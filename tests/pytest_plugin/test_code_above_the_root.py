@@ -28,35 +28,13 @@ FILES = {
         """,
 }
 # in a folder of its own, as pytester makes its folder the home
-COMMAND = (
-    "--rootdir=code/tests",
-    "-c",
-    "code/tests/pytest.ini",
-    "code/tests",
-    "--loop-close-file=nextprompt.md",
-)
+ROOT = ("--rootdir=code/tests", "-c", "code/tests/pytest.ini", "code/tests")
 
 
 @needs_monitoring
 def test_suspects(run):
-    done = run(FILES, *COMMAND, own_process=True)
+    done = run(FILES, *ROOT, "--loop-close-file=nextprompt.md", own_process=True)
     causes = {cause["location"]["function"] or cause["title"]: cause for cause in done.report["root_causes"]}
     suspects = [s for cause in causes.values() for s in cause["suspects"] if s["function"] == "rate"]
     assert [s["file"] for s in suspects] == ["../src/shop/cost.py"]
     assert "if weight < 0:" in done.prompt  # its source is shown
-
-
-def test_a_test_that_leaves_its_folder(run):
-    """Where the files are is found out before the tests."""
-    leaving = """
-        import os, shutil
-
-        def test_gone(tmp_path, monkeypatch):
-            monkeypatch.setenv("HOME", "/nowhere")
-            os.chdir(tmp_path)
-            shutil.rmtree(tmp_path)
-            assert 1 == 2
-        """
-    done = run({**FILES, "code/tests/test_cost.py": leaving}, *COMMAND, own_process=True)
-    assert done.report["root_causes"][0]["location"]["line"] == 8
-    assert "assert 1 == 2" in done.prompt

@@ -57,19 +57,9 @@ def test_values_of_an_assertion_are_shown_with_what_made_them(run):
 @pytest.mark.slow
 def test_way_of_showing_does_not_change_the_cause(run):
     source = "def test_a(): assert list(range(50)) == [*range(49), 7]"
-    options = [
-        (),
-        ("-vv",),
-        ("-q",),
-        ("--tb=no",),
-        ("--tb=native",),
-        ("--full-trace",),
-        ("--color=yes",),
-        ("-l",),
-    ]
     ids = set()
-    for option in options:
-        done = run({"test_a.py": source}, *option)
+    for option in ("-v", "-vv", "-q", "--tb=no", "--tb=native", "--full-trace", "-l"):
+        done = run({"test_a.py": source}, option)
         assert done.says("E  left[49]: 49 != 7", "# 1 test fails: AssertionError at test_a.py:1")
         ids.add(tuple(cause["id"] for cause in done.causes))
     assert len(ids) == 1

@@ -51,39 +51,6 @@ def test_unittest_classes_fail_where_they_fail(run):
     assert len(done.causes) == 6
 
 
-SUBTESTS = """
-def test_even(subtests):
-    for n in range(4):
-        with subtests.test("number", n=n):
-            assert n % 2 == 0
-
-def test_both(subtests):
-    with subtests.test():
-        assert 5 == 6
-    assert 7 == 8
-
-def test_fine(subtests):
-    with subtests.test():
-        pass
-"""
-
-
-@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="the fixture is new in pytest 9.0")
-def test_subtests_are_cases_of_their_test(run):
-    done = run({"test_a.py": SUBTESTS})
-    assert done.ret == 1
-    assert done.says(
-        "assert (1 % 2) == 0",
-        "assert 5 == 6",
-        "assert 7 == 8",
-        "# 2 tests and 3 subtests fail, 1 passes: 3 root causes",
-    )
-    assert len(done.causes) == 3
-    subtests = [evidence["subtest"] for evidence in done.report["evidence"] if evidence.get("subtest")]
-    assert sorted(subtests) == ["(<subtest>)", "[number] (n=1)", "[number] (n=3)"]
-    assert done.report["counts"]["failed"] == 2
-
-
 FORGOTTEN = "async def fetch(): return 1\ndef test_a():\n    fetch()\n"
 
 
@@ -92,22 +59,6 @@ def test_coroutine_never_awaited_is_told_on_a_green_run(run):
     assert done.title == "# The tests pass: 1 passed"
     assert done.says("- 1 asynchronous fault: `coroutine 'fetch' was never awaited` at `test_a.py:3`")
     assert done.report["verdict"] == "green"
-
-
-THREAD = """
-import threading
-def work(): raise ValueError("in the thread")
-def test_a():
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-"""
-
-
-def test_exception_in_a_thread_is_told_on_a_green_run(run):
-    done = run({"test_a.py": THREAD}, own_process=True)
-    assert done.title == "# The tests pass: 1 passed"
-    assert done.says("1 asynchronous fault: ", "in the thread")
 
 
 @pytest.mark.slow

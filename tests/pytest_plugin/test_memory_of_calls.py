@@ -1,13 +1,6 @@
 """One failing test run alone is compared with the passing ones of the last fuller run."""
 
-import re
-import sys
-
-import pytest
-
-from loop_close.store import Store
-
-pytestmark = pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="calls are seen from Python 3.12 on")
+from calls_harness import needs_monitoring
 
 PROJECT = {
     "pytest.ini": "",
@@ -49,66 +42,28 @@ PROJECT = {
         """,
 }
 ALONE = "test_shop.py::test_much"
-WRONG = ("total > 100", "total > 1000")
 
 
-@pytest.fixture
-def loop(run, pytester):
-    """Edit files (replace texts in them), then run pytest in a process of its own."""
-
-    def turn(*args, plugins=(), **edits):
-        for name, (old, new) in edits.items():
-            path = pytester.path / f"{name}.py"
-            text = path.read_text()
-            assert old in text
-            path.write_text(text.replace(old, new))
-        files = {} if (pytester.path / "pytest.ini").exists() else PROJECT
-        return run(files, *args, remembers=True, own_process=True, plugins=plugins)
-
-    return turn
-
-
-def counts(done):
+def compared(done):
+    """How many failing and passing tests were compared."""
     calls = done.report["calls"]
     return calls["failing"], calls["passing"]
 
 
-def passed(done, function):
-    """How many of how many passing tests called the suspect, in the words of the report."""
-    reasons = (
-        "\n".join(each["reasons"])
-        for cause in done.causes
-        for each in cause["suspects"]
-        if each["function"] == function
-    )
-    found = re.search(r"\b(\d+) of (\d+) passing (?:tests|ones)\b", next(reasons, ""))
-    return found and tuple(map(int, found.groups()))
+@needs_monitoring
+def test_failing_test_alone_is_compared_with_the_last_run_of_all(loop):
+    assert loop(own_process=True).ret == 0
+    loop("-k", "price", own_process=True)  # which does not take its place
+    done = loop(ALONE, own_process=True, test_shop=("== 180", "== 181"))
+    assert compared(done) == (1, 7)  # of the 8, it was one itself
+    (found,) = (each for each in done.causes[0]["suspects"] if each["function"] == "discount")
+    assert "3 of 7 passing" in "".join(found["reasons"])
 
 
-def kept(done):
-    """How many passing tests the kept counts are of; None for none."""
-    with Store.open(done.folder / ".loop-close" / "history.sqlite3", readonly=True) as store:
-        found = store.calls(done.report["source"])
-    return found and found.calls.passed
-
-
-def test_failing_test_alone_is_compared_with_the_green_run_before(loop):
-    assert loop().ret == 0
-    done = loop(ALONE, test_shop=("== 180", "== 181"))
-    assert counts(done) == (1, 7)  # of the 8, it was one itself
-    assert passed(done, "discount") == (3, 7)
-
-
+@needs_monitoring
 def test_function_that_was_edited_is_not_compared_with_the_old_counts(loop):
-    loop()
-    done = loop(ALONE, shop=WRONG)
-    assert counts(done) == (1, 7)
-    assert passed(done, "discount") is None
+    loop(own_process=True)
+    done = loop(ALONE, own_process=True, shop=("total > 100", "total > 1000"))
+    assert compared(done) == (1, 7)
     assert ": discount() in shop.py:" in done.title
     assert "run by 1 of 1 failing test; edited before run 2" in done.prompt
-
-
-def test_run_of_few_tests_does_not_take_the_place_of_one_of_all(loop):
-    loop()
-    loop("-k", "price")
-    assert kept(loop(ALONE, shop=WRONG)) == 8

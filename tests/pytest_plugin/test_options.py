@@ -18,32 +18,22 @@ def refused(done, *words):
     return True
 
 
+def test_setting_that_cannot_be_is_refused_by_name_before_any_test(run):
+    done = run({"pyproject.toml": "[tool.loop-close]\nfile = 5\n", "test_a.py": MARK})
+    assert refused(done, "[tool.loop-close] file must be a file path, as a string", "5")
+
+
 @pytest.mark.parametrize(
-    ("table", "words"),
+    ("options", "said"),
     [
-        (
-            "nonsense = 1",
-            ("[tool.loop-close] nonsense", "unknown setting", "budget, checks, ci, file, history, json"),
-        ),
-        ("budget = 399", ("[tool.loop-close] budget must be a whole number of tokens, at least 400", "399")),
-        ("file = 5", ("[tool.loop-close] file must be a file path, as a string", "5")),
+        ("--loop-close-budget=399", "--loop-close-budget must be a whole number of tokens, at least 400"),
+        ("--loop-close-budget=½", "--loop-close-budget must be a whole number of tokens, at least 400"),
+        ("--loop-close-file=", "--loop-close-file must be a file path"),
+        ("--loop-close-file=x --loop-close-json=x", "cannot be both the prompt and the JSON report"),
     ],
 )
-def test_setting_that_cannot_be_is_refused_by_name_before_any_test(run, table, words):
-    done = run({"pyproject.toml": f"[tool.loop-close]\n{table}\n", "test_a.py": MARK})
-    assert refused(done, *words)
-
-
-@pytest.mark.parametrize("value", ["many", "399", "-5", "2000.0", "", "1e4", "½"])
-def test_budget_that_cannot_be_is_refused(run, value):
-    done = run({"test_a.py": MARK}, f"--loop-close-budget={value}")
-    assert refused(done, "--loop-close-budget must be a whole number of tokens, at least 400")
-
-
-@pytest.mark.parametrize("option", ["file", "json"])
-def test_empty_path_is_refused(run, option):
-    done = run({"test_a.py": MARK}, f"--loop-close-{option}=")
-    assert refused(done, f"--loop-close-{option} must be a file path")
+def test_option_that_cannot_be_is_refused(run, options, said):
+    assert refused(run({"test_a.py": MARK}, *options.split()), said)
 
 
 def test_settings_are_not_read_when_the_plugin_is_not_asked_for(run):
@@ -146,8 +136,3 @@ def test_root_that_cannot_be_written_costs_lines(run, pytester):
     assert done.ret == 1
     assert ": Permission denied" in done.stdout
     assert shown(done)
-
-
-def test_one_file_cannot_be_both(run):
-    done = run({"test_a.py": MARK}, "--loop-close-file=x", "--loop-close-json=x")
-    assert refused(done, "cannot be both the prompt and the JSON report")

@@ -29,23 +29,6 @@ def test_a(monkeypatch):
 def test_b():
     raise KeyError("two")
 """
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("source", [OPEN, MODULES], ids=["open", "sys.modules"])
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "xdist"])
-def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
-    # In a process of its own: here everything is imported already.
-    done = run({"test_a.py": source}, *workers, own_process=True, plugins=("xdist",) if workers else ())
-    assert done.ret == 1
-    assert "INTERNALERROR" not in done.stdout + done.stderr
-    assert done.says("# 2 tests fail: ")
-    assert [cause["tests"] for cause in done.report["root_causes"]] == [
-        ["test_a.py::test_a"],
-        ["test_a.py::test_b"],
-    ]
-
-
 RESTORED = """
 import sys
 from unittest import mock
@@ -59,38 +42,23 @@ def test_a(modules):
 def test_b():
     with mock.patch.dict(sys.modules):
         assert {"a": 1} == {"a": 2}
-def test_c(modules):
-    raise KeyError("x")
-"""
-FAKES = """
-import pytest
-def test_a(fs):
-    fs.create_file("/folder/file", contents="one")
-    with open("/folder/file") as file:
-        assert file.read() == "two"
-def test_b():
-    raise KeyError("x")
 """
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("source", [OPEN, MODULES, RESTORED], ids=["open", "sys.modules", "restored"])
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "xdist"])
-def test_modules_that_are_unloaded_after_a_test_are_not_loaded_twice(run, workers):
-    done = run({"test_a.py": RESTORED}, *workers, own_process=True, plugins=("xdist",) if workers else ())
+def test_what_a_test_replaced_does_not_end_the_run(run, source, workers):
+    # In a process of its own: here everything is imported already.
+    done = run({"test_a.py": source}, *workers, own_process=True, plugins=("xdist",) if workers else ())
+    assert done.ret == 1
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    assert done.says("# 2 tests fail: ")
     assert "failed extension" not in done.prompt
-    assert [cause["location"]["function"] for cause in done.report["root_causes"]] == [
-        "test_a",
-        "test_b",
-        "test_c",
+    assert [cause["tests"] for cause in done.report["root_causes"]] == [
+        ["test_a.py::test_a"],
+        ["test_a.py::test_b"],
     ]
-
-
-@pytest.mark.slow
-def test_files_that_a_test_fakes_hide_no_failure(run):
-    pytest.importorskip("pyfakefs.pytest_plugin")
-    done = run({"test_a.py": FAKES}, own_process=True, plugins=("pyfakefs.pytest_plugin",))
-    assert "failed extension" not in done.prompt
-    assert [cause["location"]["function"] for cause in done.report["root_causes"]] == ["test_a", "test_b"]
 
 
 @pytest.mark.parametrize("given", [("--db=postgres://me:s3cretpw@host/db",), ("--db", TOKEN)])

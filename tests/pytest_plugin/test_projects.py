@@ -17,26 +17,13 @@ SIXTEEN = json.loads((PROJECTS / "sixteen" / "causes.json").read_text(encoding="
 SPREAD = ["setup_and_call"]
 SPREAD_TOO = ["circular_import", "fixture_forty", "import_error_src", "shared_check_messages"]
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
-QUICK = (
-    "-q",
-    "--tb=no",
-    "-p",
-    "no:asyncio",
-    "-p",
-    "no:hypothesispytest",
-    "-p",
-    "no:rerunfailures",
-    "-p",
-    "no:timeout",
-)
+LEFT_OUT = [f"-pno:{name}" for name in ("asyncio", "hypothesispytest", "rerunfailures", "timeout")]
 
 
 def finish(folder, *args, seed="0"):
     """Run a project and give back its prompt and report."""
     command = [sys.executable, "-m", "pytest", "--loop-close", "--loop-close-json=report.json", *args]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TOX_"))
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONHASHSEED"] = seed
     environment["PYTEST_ADDOPTS"] = "--loop-close-history=off"  # each run as if it were the first
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -73,6 +60,16 @@ def assert_same_report(found, expected):
     assert_same(*(as_text(without_parts(each)) for each in (found, expected)))
 
 
+@pytest.fixture
+def project(tmp_path):
+    """A copy of one of tests/projects."""
+
+    def copy(name):
+        return shutil.copytree(PROJECTS / name, tmp_path / os.path.basename(name), ignore=LEFT_BEHIND)
+
+    return copy
+
+
 def test_every_family_is_there():
     folders = {path.name for path in (PROJECTS / "families").iterdir() if (path / "pytest.ini").exists()}
     assert folders == set(FAMILIES)
@@ -91,7 +88,7 @@ def test_family_has_as_many_root_causes_as_faults(run, pytester, family):
 def test_family_gives_the_same_bytes_on_workers(project, family):
     folder = project(f"families/{family}")
     # Workers go on after collection errors, which ends a serial run: there pytest itself does not do the same.
-    args = (*QUICK, "--continue-on-collection-errors")
+    args = (*LEFT_OUT, "-q", "--tb=no", "--continue-on-collection-errors")
     serial, report = finish(folder, *args, seed="1")
     spread, other = finish(folder, *args, "-n", "2", seed="2")
     assert_same(spread, serial)

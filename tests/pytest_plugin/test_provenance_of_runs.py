@@ -24,20 +24,3 @@ def test_a_shard_tells_its_number_and_what_was_collected(run, workers):
     assert report["incomplete"] == "shard 1 of 2 is missing"
     made = decode(base64.b64decode(report["parts"][0])).observation.provenance
     assert (made.shard, made.collected, made.digest) == ((2, 2), 4, digest_of(IDS))
-
-
-def test_a_run_of_ci_tells_the_run_and_the_commit(run, monkeypatch):
-    for name, value in {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_SHA": "abc"}.items():
-        monkeypatch.setenv(name, value)
-    made = run(FILES).report["run"]
-    assert (made["id"], made["commit"]) == ("7.1", "abc")
-    assert made["collected"]["digest"] == digest_of(IDS)
-
-
-def test_agents_that_take_turns_are_in_one_loop(run, monkeypatch):
-    monkeypatch.setenv("CLAUDECODE", "1")
-    run(FILES, remembers=True)
-    monkeypatch.delenv("CLAUDECODE")
-    monkeypatch.setenv("CODEX_THREAD_ID", "019a")
-    second = run({}, remembers=True).report
-    assert len(second["loop"]["steps"]) == 2

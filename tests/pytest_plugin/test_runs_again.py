@@ -1,10 +1,5 @@
 """Pytest run again and again on a project that is edited: what is recorded, whatever happens to a run."""
 
-import os
-import subprocess
-import sys
-import time
-
 import pytest
 
 from loop_close.store import Store, StoreError
@@ -44,28 +39,6 @@ def effect(done):
     """What the last run changed, by numbers of tests."""
     found = done.report["loop"]["steps"][-1]
     return {name: len(tests) for name, tests in found.items() if isinstance(tests, list)}
-
-
-@pytest.fixture
-def loop(run, pytester):
-    """Edit files (replace texts in them), then run pytest."""
-
-    def turn(*args, is_prompt=True, **edits):
-        for name, (old, new) in edits.items():
-            path = next(p for p in pytester.path.rglob("*.py") if p.stem == name)
-            text = path.read_text()
-            assert old in text
-            path.write_text(text.replace(old, new))
-        for name in ("shop", "test_shop", "test_renamed", "conftest"):
-            sys.modules.pop(name, None)
-        return run(
-            {} if (pytester.path / "pytest.ini").exists() else PROJECT,
-            *args,
-            remembers=True,
-            is_prompt=is_prompt,
-        )
-
-    return turn
 
 
 def test_a_loop_from_red_to_green(loop, pytester):
@@ -122,35 +95,6 @@ def test_a_run_that_cannot_be_recorded_costs_a_note(loop, monkeypatch, at):
     monkeypatch.undo()
     assert done.ret == 1
     assert done.says("assert 7 == 6", "this run is not recorded: database or disk is full")
-
-
-def test_a_killed_run_is_known_at_the_next(run, pytester):
-    pytester.makepyfile(
-        test_a="""
-        import os, pathlib, time
-
-        def test_a():
-            pathlib.Path("started").touch()
-            while os.environ.get("HANG"):
-                time.sleep(0.01)
-            assert 1 == 2
-        """
-    )
-    run({"pytest.ini": ""}, remembers=True)
-    (pytester.path / "started").unlink()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "--loop-close"],
-        env={**os.environ, "HANG": "1"},
-        stdout=subprocess.DEVNULL,
-    )
-    while not (pytester.path / "started").exists():
-        time.sleep(0.01)
-    assert (pytester.path / "nextprompt.md").read_text().startswith("# Tests are running")
-    process.kill()
-    process.wait()
-    done = run({}, remembers=True)
-    assert done.report["number"] == 3
-    assert [each.is_finished for each in rows(pytester.path)] == [True, False, True]
 
 
 @pytest.mark.slow

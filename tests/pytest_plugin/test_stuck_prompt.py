@@ -3,8 +3,6 @@
 import re
 from itertools import pairwise
 
-from test_runs_again import loop  # noqa: F401
-
 STEPS = "\n".join(f"            part{n} = items[{n % 3}] * {n}" for n in range(12))
 PROJECT = {
     "pytest.ini": "",
@@ -56,8 +54,8 @@ PROJECT = {
 }
 
 
-def test_a_stuck_prompt_has_the_experiment_the_question_and_the_attempts(run, loop):  # noqa: F811
-    run(PROJECT, remembers=True)
+def test_a_stuck_prompt_has_the_experiment_the_question_and_the_attempts(loop):
+    loop()
     texts = [f"part11 + {n}" for n in (1, 2, 3, 4, 5)]
     for old, new in pairwise(texts):
         done = loop(shop=(old, new))

@@ -1,11 +1,6 @@
 """What a person reads in the terminal: our lines come last, and are few."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -40,35 +35,12 @@ def test_a_green_run_has_one_line_and_it_is_the_last(run, options):
     assert done.stdout.splitlines()[-1] == done.summary[0]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")
-def test_after_a_real_signal(tmp_path):
-    (tmp_path / "pytest.ini").touch()
-    heeds = "import pathlib, signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    waits = "def test_a():\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
-    (tmp_path / "test_a.py").write_text(heeds + waits, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "--loop-close", "-p", "no:asyncio"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=60)
-    assert [line.partition(" ")[0] for line in stdout.splitlines()[-2:]] == ["loop-close:"] * 2
-
-
 @pytest.mark.parametrize(("files", "code", "number"), [(SHOP, 31, 2), (GREEN, 32, 1)], ids=["red", "green"])
 def test_lines_are_in_the_colours_of_pytest(run, files, code, number):
     done = run(files, "--color=yes")
     lines = done.stdout.splitlines()[-number:]
     assert all(line.startswith(f"\x1b[{code}mloop-close: ") and line.endswith("\x1b[0m") for line in lines)
     assert "\x1b" not in run(files, "--color=no").stdout
-
-
-def test_without_the_terminal_plugin_nothing_is_printed_and_the_prompt_is_there(run):
-    done = run(SHOP, "-p", "no:terminal")
-    assert (done.stdout, done.stderr) == ("", "")
-    assert done.says("# 2 tests fail, 1 passes: ")
 
 
 def test_lines_are_short_and_plain_whatever_a_test_is_called(run):

@@ -28,15 +28,11 @@ def failing_detector(body):
     """
 
 
-def test_detector_of_a_conftest_takes_part(run):
-    done = run({"conftest.py": DETECTOR, "test_a.py": FAILING})
+@pytest.mark.parametrize("folder", ["", "sub/"])
+def test_detector_of_a_conftest_takes_part(run, folder):
+    done = run({f"{folder}conftest.py": DETECTOR, f"{folder}test_a.py": FAILING})
     assert done.report["stall_reason"] == "1 broken house rule detected"
     assert done.says("1 broken house rule: Read the house rules.", "assert 1 == 2")
-    assert done.causes[0]["kind"] == "house-rule"
-
-
-def test_hooks_in_the_conftest_of_a_folder_take_part(run):
-    done = run({"sub/conftest.py": DETECTOR, "sub/test_a.py": FAILING})
     assert done.causes[0]["kind"] == "house-rule"
 
 
@@ -51,17 +47,10 @@ def test_detector_of_a_plugin_takes_part(run):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (
-            "raise ValueError('rule engine broke')",
-            "detector 'house-rule' raised ValueError: rule engine broke",
-        ),
+        ("raise ValueError('broke')", "detector 'house-rule' raised ValueError: broke"),
         ("yield 'not evidence'", "not loop_close.Evidence"),
         ("raise SystemExit(9)", "detector 'house-rule' raised SystemExit"),
-        ("return 5", "detector 'house-rule' raised TypeError"),
-        ("yield Evidence(kind='x')", "detector 'house-rule' raised TypeError"),
-        ("yield Evidence(kind='x', snippet='y', line=None)", "raised ValidationError: Expected"),
         ("yield Evidence(kind='x', snippet='y', file=5)", "raised ValidationError: Expected"),
-        ("yield Evidence(kind='x', snippet='y', failure='test_a')", "raised ValidationError: Expected"),
         ("raise ValueError('# EVIL ``` <!--')", "EVIL"),
     ],
 )
@@ -77,7 +66,6 @@ def test_detector_that_fails_is_named_and_the_run_goes_on(run, body, words):
     [
         ("def pytest_loop_close_detectors(): raise ValueError('hook broke')", "ValueError: hook broke"),
         ("def pytest_loop_close_detectors(): return ['no detector']", "gave str, not loop_close.Detector"),
-        ("def pytest_loop_close_detectors(): return 7", "TypeError"),
         ("def pytest_loop_close_detectors(): raise SystemExit(9)", "SystemExit"),
         (DETECTOR.replace('id="house-rule"', 'id="crash"'), "the detector id 'crash' is taken"),
         (DETECTOR.replace("priority=5", "priority=None"), "TypeError"),

@@ -28,15 +28,11 @@ def test_asks_for_a_shared_one(request): request.getfixturevalue("in_session")
 RAISES = "def {hook}:\n    raise KeyError('plugin broke')\n"
 HOOKS = [
     "pytest_sessionstart(session)",
-    "pytest_collection(session)",
-    "pytest_collection_modifyitems(items)",
     "pytest_runtestloop(session)",
     "pytest_runtest_protocol(item)",
     "pytest_runtest_logreport(report)",
-    "pytest_runtest_logfinish(nodeid)",
     "pytest_fixture_setup(fixturedef)",
     "pytest_sessionfinish(session)",
-    "pytest_terminal_summary(terminalreporter)",
     "pytest_configure(config)",
     "pytest_unconfigure(config)",
 ]
@@ -94,20 +90,3 @@ def test_internal_errors_show_no_frame_of_ours(folder, hook):
     assert frames(ours[1]) == []
     assert ours[0] == plain[0] != 0
     assert any("plugin broke" in line for line in ours[1])
-
-
-def test_error_of_a_conftest_shows_no_frame_of_ours(folder):
-    (folder / "conftest.py").write_text("raise KeyError('conftest broke')\n")
-    plain = output(folder)
-    ours = output(folder, "--loop-close")
-    assert frames(ours[1]) == []
-    assert ours == plain
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words", [("--no-such-option",), ("no_such_file.py",), ("-p", "no_such_plugin"), ("--tb=no",)]
-)
-def test_wrong_calls_end_as_without_us(folder, words):
-    (folder / "test_a.py").write_text("def test_a(): assert 1 == 2\n")
-    assert output(folder, *words, "--loop-close")[0] == output(folder, *words)[0]
