@@ -172,7 +172,7 @@ def test_edits_are_bounded_and_the_important_ones_are_kept():
         "README.md": "b",
     }
     edits = compared(before, after)
-    assert (len(edits.edits), edits.omitted) == (MAX_EDITS, 22)
+    assert (len(edits.edits), edits.omitted) == (MAX_EDITS, 21)
     assert {e.file[:4] for e in edits.edits} == {"src/"}
     assert [bool(e.diff) for e in edits.edits].count(True) == MAX_DIFFS
 

@@ -311,3 +311,19 @@ def test_another_environment_that_is_active_is_another_result(project: Project, 
     python.chmod(0o755)
     assert project.check(VIRTUAL_ENV=str(tmp_path / "env"))[0] == 1
     assert gate.state(project.root).verdict == "failing"
+
+
+def test_unit_tests_beside_a_pytest_that_does_not_run_them_are_objected_to_if_they_change(
+    project: Project,
+) -> None:
+    unit = (
+        "import unittest\nfrom calc import add\n\n\nclass Unit(unittest.TestCase):\n    def test_add(self):\n"
+    )
+    project.write("tests/test_calc.py", f"{unit}        assert add(1, 2) == 3\n")
+    project.write("smoke/test_it.py", "def test_it():\n    pass\n")
+    settings(project, 'checks.unit = "python -m unittest discover tests"\nchecks.smoke = "pytest smoke"')
+    assert project.check(PYTHONPATH=".")[0] == 0
+    project.write("calc.py", WRONG)
+    project.write("tests/test_calc.py", f"{unit}        assert add(1, 2)\n")
+    code, output = project.check(PYTHONPATH=".")
+    assert (code, "pytest did not report in this check" in output) == (4, True)

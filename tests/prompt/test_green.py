@@ -17,12 +17,12 @@ def test_nothing_to_say(functions):
 @pytest.mark.parametrize(
     ("number", "functions", "words"),
     [
-        (1, ["f"], "The edited function was not run by any test: f (a.py)."),
-        (5, ["f", "g"], "2 of 5 edited functions were not run by any test: f (a.py), g (a.py)."),
+        (1, ["f"], "No test was seen to run the edited function: f (a.py)."),
+        (5, ["f", "g"], "No test was seen to run 2 of 5 edited functions: f (a.py), g (a.py)."),
         (
             10,
             "abcdefg",
-            "7 of 10 edited functions were not run by any test:"
+            "No test was seen to run 7 of 10 edited functions:"
             " a (a.py), b (a.py), c (a.py), d (a.py), e (a.py) and 2 more.",
         ),
     ],
@@ -33,6 +33,6 @@ def test_words(number, functions, words):
 
 def test_names_are_code_in_the_prompt_and_stay_in_the_line():
     line = edits_not_run(edited(2, "C.f"), span)
-    assert line == "1 of 2 edited functions was not run by any test: `C.f` (`a.py`)."
+    assert line == "No test was seen to run 1 of 2 edited functions: `C.f` (`a.py`)."
     text = edits_not_run(edited(1, "\x1b[31mf\u202e", file="a\n# b`.py"), span)
     assert not {"\n", "\x1b", "\u202e"} & {*text}

@@ -94,7 +94,7 @@ def test_option_without_failing_tests_runs_all_and_says_so(run):
     done = run({"test_a.py": "def test_a(): pass\n"}, asked=("--loop-close-failed",))
     assert done.summary == [
         "loop-close: the tests pass: 1 passed",
-        "loop-close: no failing test is recorded: --loop-close-failed chose none",
+        "loop-close: no failing test is recorded: all run",
     ]
 
 
@@ -171,5 +171,5 @@ def test_notes_on_the_selection_come_from_workers_too(run):
     assert done.summary.count("loop-close: failed before and has no test now: test_a.py::test_c") == 1
     (done.folder / "test_a.py").unlink()
     done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
-    said = "loop-close: none of the tests that failed was found: --loop-close-failed chose none"
+    said = "loop-close: none of the tests that failed was found: all run"
     assert done.summary.count(said) == 1

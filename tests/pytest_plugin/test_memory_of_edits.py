@@ -45,7 +45,7 @@ def test_edited_functions_that_no_test_ran(loop):
     assert not_run(loop(**ours)) == (None, [])
     done = loop(shop=(*MORE, "return sum(items)\n", "return sum(items) + 0\n"), **ours)
     assert not_run(done) == (2, ["rest"])
-    assert done.says("1 of 2 edited functions was not run by any test: `rest` (`shop.py`).")
+    assert done.says("No test was seen to run 1 of 2 edited functions: `rest` (`shop.py`).")
     assert not_run(loop(**ours)) == (0, [])  # nothing was edited since
     assert not_run(loop(shop=("sum(items) + 0", "sum(items)"), **ours)) == (1, [])
 
