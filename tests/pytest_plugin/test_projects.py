@@ -16,6 +16,8 @@ SIXTEEN = json.loads((PROJECTS / "sixteen" / "causes.json").read_text(encoding="
 # Among them collection errors, one cause over many modules, chains, groups, and parameters.
 SPREAD = ["setup_and_call"]
 SPREAD_TOO = ["circular_import", "fixture_forty", "import_error_src", "shared_check_messages"]
+#: The statement that fails does not name the function at fault.
+JOINED_BY_CALLS = {"tmp_paths"}
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
 LEFT_OUT = [f"-pno:{name}" for name in ("asyncio", "hypothesispytest", "rerunfailures", "timeout")]
 
@@ -77,6 +79,8 @@ def test_every_family_is_there():
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_family_has_as_many_root_causes_as_faults(run, pytester, family):
+    if family in JOINED_BY_CALLS and not hasattr(sys, "monitoring"):
+        pytest.skip("its failures are one cause by what their tests ran, which is known from Python 3.12 on")
     shutil.copytree(PROJECTS / "families" / family, pytester.path, ignore=LEFT_BEHIND, dirs_exist_ok=True)
     done = run({}, "-q", "--tb=no")
     assert len(done.causes) == FAMILIES[family], done.prompt
