@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from records import failure, frame, in_test, raised
 
+from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import sides
 from loop_close.judge import judged
 from loop_close.merge import join
-from loop_close.model import Counts, Observation, Provenance
+from loop_close.model import Counts, Evidence, Observation, Provenance
 from loop_close.parts import Part, decode, encode
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -170,3 +171,16 @@ def test_without_a_source_that_is_expected_it_is_not_green():
 def test_an_alone_part_is_judged_as_its_run():
     alone = part(failing=TESTS[:1])
     assert join([alone]) == judged(alone.observation)
+
+
+def test_detectors_of_others_look_at_shards_too():
+    own = Detector(
+        id="own",
+        label="own",
+        priority=55,
+        description="own",
+        hint="",
+        detect=lambda seen: [Evidence(kind="own", snippet="x")],
+    )
+    found = join(shards(), detectors=(*DEFAULT_DETECTORS, own), faults=["a hook broke"])
+    assert {each.kind for each in found.evidence} >= {"own", "detector-error"}

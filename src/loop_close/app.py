@@ -221,7 +221,7 @@ def _report_over(parts: Sequence[Part], detectors: Sequence[Detector], faults: S
         return judged(parts[0].observation, detectors=detectors, faults=faults)
     from loop_close.merge import join  # late: most runs have one part
 
-    return join(parts)
+    return join(parts, detectors=detectors, faults=faults)
 
 
 def _recorded(

@@ -6,13 +6,15 @@ What is missing or does not belong together makes the report incomplete, never g
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
+from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_order, passing_tests
 from loop_close.judge import judged
 from loop_close.model import Counts, Failure, Observation, Provenance, Report, RootCause, SourceResult
@@ -26,12 +28,19 @@ _NAMED = 3
 _NO_TESTS = 5
 
 
-def join(parts: Iterable[Part], *, expected: Iterable[str] = ()) -> Report:
+def join(
+    parts: Iterable[Part],
+    *,
+    expected: Iterable[str] = (),
+    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
+    faults: Sequence[str] = (),
+) -> Report:
     """The parts as one report: root causes once over all sources, each source with its verdict and causes.
 
     :param parts: at least one.
     :param expected: names or patterns of sources, or names of environments: without a part for each of them the
         report is incomplete.
+    :param faults: as in :func:`loop_close.judge.judged`.
     """
     known: dict[str, Part] = {}
     for part in sorted(parts, key=lambda each: (each.name, _key(each))):
@@ -40,7 +49,8 @@ def join(parts: Iterable[Part], *, expected: Iterable[str] = ()) -> Report:
     names = {each for name, run in runs.items() for each in (name, run.source, run.provenance.environment)}
     lacks = [each for each in dict.fromkeys(expected) if not any(fnmatchcase(n, each) for n in names)]
     missing = [f"no report is of {', '.join(lacks)}"] if lacks else []
-    return _report(runs, [*_several([*known.values()]), *missing])
+    judge = partial(judged, detectors=detectors, faults=faults)
+    return _report(runs, [*_several([*known.values()]), *missing], judge)
 
 
 def _key(part: Part) -> str:
@@ -143,21 +153,23 @@ def _missing(seen: Sequence[Observation]) -> Iterator[str]:
 # --- sources as one report
 
 
-def _report(runs: Mapping[str, Observation], missing: Sequence[str]) -> Report:
+def _report(
+    runs: Mapping[str, Observation], missing: Sequence[str], judge: Callable[[Observation], Report]
+) -> Report:
     """The report over all sources.
 
     :param missing: what the inputs lack, in a few words each.
     """
     if len(runs) == 1:
         (run,) = runs.values()
-        return judged(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
-    reports = {name: judged(replace(run, calls=None)) for name, run in runs.items()}
+        return judge(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
+    reports = {name: judge(replace(run, calls=None)) for name, run in runs.items()}
     wrong = [
         f"{name}: {runs[name].incomplete or each.stall_reason}"
         for name, each in reports.items()
         if runs[name].incomplete or each.verdict == "error"
     ]
-    report = judged(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
+    report = judge(replace(_over_sources([*runs.values()]), incomplete="; ".join([*wrong, *missing])))
     results = tuple(_result(name, runs[name], each, report.causes) for name, each in reports.items())
     if not missing and all(each.verdict == "green" for each in results):
         report = replace(report, verdict="green", stall_reason="no-stall-detected")

@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -112,8 +113,8 @@ def running(root: Path) -> Work | None:
     return now if now is not None and now.lines is None else Work()  # otherwise it is the one before
 
 
-def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Work | None:
-    """Wait for the end of a worker, and pass on what it prints. Ctrl-C stops the worker, and is waited for.
+def follow(root: Path, name: str, show: Callable[[bytes], object], *, is_ours: bool) -> Work | None:
+    """Wait for the end of a worker, and pass on what it prints. Ctrl-C stops one of ours, and is waited for.
 
     :returns: None if it was killed.
     """
@@ -135,6 +136,8 @@ def follow(root: Path, name: str, show: Callable[[bytes], object]) -> Work | Non
                     return None
                 time.sleep(POLL)
             except KeyboardInterrupt:
+                if not is_ours:
+                    raise
                 now = running(root)
                 if now is not None and now.id == name:
                     with contextlib.suppress(OSError):
@@ -226,9 +229,8 @@ class _Worker:
         before = gate.take_tree(self._targets)
         store.keep_files(root, before)
         remove_stale_bytecode(root, before)
-        folder = self._folder / f"parts-{check}"
-        folder.mkdir()
-        environ = {**variables(root, os.environ), VARIABLE: str(folder)}
+        folder = tempfile.mkdtemp(prefix="parts-", dir=self._folder)
+        environ = {**variables(root, os.environ), VARIABLE: folder}
         words = words_of(command, environ)
         run = Run(id=uuid.uuid4().hex, check=check, command=words, began=time.time(), tree=before.digest)
         run = msgspec.structs.replace(run, number=store.begin(run))
@@ -238,7 +240,7 @@ class _Worker:
         exit_code = self._exit_code(words, environ, stop)
         after = gate.take_tree(self._targets)
         store.keep_files(root, after)
-        parts, lost = app.reported_in(folder)
+        parts, lost = app.reported_in(Path(folder))
         if exit_code is not None:
             parts += app.printed([_end_of(output, begin)], exit_code, parts, root, check)
         run = msgspec.structs.replace(

@@ -313,6 +313,11 @@ def test_another_environment_that_is_active_is_another_result(project: Project, 
     assert gate.state(project.root).verdict == "failing"
 
 
+def test_the_name_of_a_check_may_be_any(project: Project) -> None:
+    settings(project, 'checks."unit/fast one" = "pytest"')
+    assert project.check()[0] == 0
+
+
 def test_unit_tests_beside_a_pytest_that_does_not_run_them_are_objected_to_if_they_change(
     project: Project,
 ) -> None:

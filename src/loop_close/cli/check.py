@@ -78,7 +78,9 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
                 "a check is running; this is its output" if has_run else "waiting for the check that runs"
             )
         if name:
-            answer = worker.follow(root, name, len if is_quiet else _shown_on(streams))
+            answer = worker.follow(
+                root, name, len if is_quiet else _shown_on(streams), is_ours=at_work is None
+            )
     state = gate.state(root)
     if answer is not None and answer.fault:
         streams.complain(f"internal error of loop-close: {answer.fault}")
