@@ -318,7 +318,8 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
         if entry is not unlisted or not is_complete:  # else a test printed the heading
             is_last = ruler is run.parts[-1][1] and run.final is None and run.end == len(run.text)
             yield _failure(entry, phase, body, root, is_cut=is_last)
-    yield from (failure_of_entry(entry, root) for left in waiting.values() for entry in reversed(left))
+    unread = {id(entry) for entries in waiting.values() for entry in entries}
+    yield from (failure_of_entry(entry, root) for entry in listed if id(entry) in unread)
 
 
 def _with_colons(name: str) -> str:
