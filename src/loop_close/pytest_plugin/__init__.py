@@ -118,11 +118,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def is_worker(options: Any) -> bool:
     """Whether this pytest is a worker of xdist, before its configuration says so.
 
-    A worker has the options of its controller and is called by a module that execnet gives this name. The variables of
-    a worker are those of each program, too, that a test in it starts.
+    A worker has the options of its controller, and is called by a module that execnet gives this name. Its variable is
+    there, too, in each program that a test in it starts.
     """
     has_workers = getattr(options, "numprocesses", None) or getattr(options, "tx", None)
-    frame = sys._getframe() if has_workers else None
+    frame = sys._getframe() if has_workers and "PYTEST_XDIST_WORKER" in os.environ else None
     while frame is not None and frame.f_globals.get("__name__") != "__channelexec__":
         frame = frame.f_back
     return frame is not None
