@@ -9,7 +9,7 @@ from records import SRC, TEST, failure, raised, verdict
 from loop_close import app, files, places
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
-from loop_close.judge import report_of
+from loop_close.judge import judged, report_of
 from loop_close.model import Counts, Evidence, Observation, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
@@ -84,7 +84,7 @@ def test_reason_is_the_first_kind_with_a_cause():
 
 
 def test_faults_of_extensions_are_evidence_and_no_cause():
-    report = report_of(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
+    report = judged(Observation(exit_code=0, counts=PASSED), faults=["hook x: it broke"])
     assert report.verdict == "green"
     assert [(e.kind, e.snippet) for e in report.evidence] == [("detector-error", "hook x: it broke")]
 

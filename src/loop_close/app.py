@@ -91,7 +91,7 @@ class SaveResult:
 
     :ivar report: with the source code that the prompt shows.
     :ivar prompt: the next prompt's text.
-    :ivar shown: the same where it is to be shown, as the prompt of a red run could not be written; else empty.
+    :ivar shown: the same if it has to be shown, as the prompt of a red run could not be written; else empty.
     :ivar problems: what could not be written, in a line each.
     """
 
@@ -204,7 +204,7 @@ def conclude(
 
     :param store: None where nothing is remembered.
     :param state: what the gate says with these runs; None to ask it, where the runs are green.
-    :param faults: as in :func:`loop_close.judge.report_of`.
+    :param faults: as in :func:`loop_close.judge.judged`.
     """
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):

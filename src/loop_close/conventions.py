@@ -5,6 +5,8 @@ from __future__ import annotations
 #: Extensions of Python files.
 PYTHON = (".py", ".pyi")
 TEST_FOLDERS = frozenset(("test", "tests", "testing"))
+#: The names of pytest's command.
+PYTEST = ("pytest", "py.test")
 #: Files that configure pytest and nothing else.
 OF_PYTEST = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
 #: Files in which pytest has a table beside those of other tools.

@@ -133,7 +133,7 @@ def _is_timeout(failure: Failure) -> bool:
     return by_plugin or any(_TIMEOUT_TYPE.search(name) for name in (raised.type, *raised.bases))
 
 
-#: Warnings of pytest that stand for an exception, and the category of text from asyncio's log.
+#: Warnings in which pytest reports an exception, and the category of text from asyncio's log.
 _CATEGORIES = (
     *("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning"),
     *("PytestUnhandledCoroutineWarning", "asyncio"),
@@ -369,7 +369,7 @@ DETECTOR_ERROR = Detector(
     id="detector-error",
     label="failed extension",
     priority=1000,
-    description="a detector, section or hook of a third party raised an exception",
+    description="a detector or hook of a third party raised an exception",
     hint="An extension failed; what it would have added is not in this prompt.",
     detect=lambda observation: (),
 )

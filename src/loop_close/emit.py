@@ -81,7 +81,7 @@ class Source(Record, frozen=True):
 
 
 class Document(Record, frozen=True):
-    """A report; ``summary`` is what it came to, in a line."""
+    """A report; ``summary`` is the result in a line."""
 
     summary: str
     verdict: str

@@ -35,7 +35,7 @@ PARTIAL = re.compile(
     r"|(?P<submodule>cannot access submodule ')"
 )
 #: The message of pytest-xdist (xdist/report.py) where the order or the ids of tests differ between workers.
-COLLECTIONS_DIFFER = re.compile(r"Different tests were collected between ")
+COLLECTIONS_DIFFER = "Different tests were collected between "
 
 
 def is_a(raised: Raised | None, *names: str) -> bool:
@@ -114,12 +114,12 @@ _RAISE = re.compile(r"(?:^|[:;]\s*)raise\b")
 
 def is_raising(frame: Frame) -> bool:
     """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
-    return is_raise(frame) or _line_of(frame).startswith("assert ")
+    return is_raise(frame) or running_line(frame).startswith("assert ")
 
 
 def is_raise(frame: Frame) -> bool:
     """Whether the line that ran has a ``raise`` statement."""
-    return _RAISE.search(_line_of(frame)) is not None
+    return _RAISE.search(running_line(frame)) is not None
 
 
 def raise_line(raised: Raised) -> str:
@@ -128,11 +128,12 @@ def raise_line(raised: Raised) -> str:
     Empty if it was made elsewhere, or if the statement has several lines.
     """
     frame = innermost(raised)
-    line = _line_of(frame) if frame is not None and is_raise(frame) else ""
+    line = running_line(frame) if frame is not None and is_raise(frame) else ""
     return "" if line.endswith(("(", ",")) else line
 
 
-def _line_of(frame: Frame) -> str:
+def running_line(frame: Frame) -> str:
+    """The line of source that ran, stripped; empty where the source is not known."""
     source = frame.source
     if source is None or frame.line not in source.numbers:
         return ""

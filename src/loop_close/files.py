@@ -155,15 +155,12 @@ def state_folder(root: Path) -> Path:
 
 
 def outside(root: Path, name: str) -> Path | None:
-    """A file for what is kept of a project outside of it: in the user's state folder, not made yet.
+    """A folder in the user's state folder, outside of the project; not made yet.
 
-    :returns: None if that folder lies in the project.
+    :returns: None if the state folder lies in the project.
     """
-    from loop_close.text import digest
-
-    real = os.path.realpath(root)
-    folder = Path(os.path.realpath(_state_home())) / "loop-close"
-    return None if folder.is_relative_to(real) else folder / f"{name}-{digest(real, size=12)}.json"
+    folder = Path(os.path.realpath(_state_home())) / "loop-close" / name
+    return None if folder.is_relative_to(os.path.realpath(root)) else folder
 
 
 def _state_home() -> Path:

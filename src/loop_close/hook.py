@@ -249,8 +249,8 @@ def prompt_of(root: Path) -> str:
 
 def session_file(root: Path, key: str) -> Path | None:
     """Where a session is kept; None if the user's state folder lies in the project."""
-    beside = files.outside(root, "sessions")
-    return None if beside is None else beside.with_name("sessions") / f"{key}.json"
+    folder = files.outside(root, "sessions")
+    return None if folder is None else folder / f"{key}.json"
 
 
 def session_at(path: Path | None) -> Session | None:

@@ -20,17 +20,9 @@ _MEANINGS = {
 }
 
 
-def report_of(
-    observation: Observation,
-    *,
-    detectors: Sequence[Detector] = DEFAULT_DETECTORS,
-    faults: Sequence[str] = (),
-) -> Report:
-    """The report of an observation with its suspects, and no loop. Pure: the same observation gives the same report.
-
-    :param faults: as in :func:`judged`.
-    """
-    return with_suspects(judged(observation, detectors=detectors, faults=faults))
+def report_of(observation: Observation, *, detectors: Sequence[Detector] = DEFAULT_DETECTORS) -> Report:
+    """The report of an observation with its suspects, and no loop. Pure: the same observation gives the same report."""
+    return with_suspects(judged(observation, detectors=detectors))
 
 
 def judged(

@@ -230,7 +230,7 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     not; neither does a failed assertion.
     """
     raised = failure.raised
-    if (kind in _KINDS and not _is_made(raised)) or COLLECTIONS_DIFFER.match(failure.message) is not None:
+    if (kind in _KINDS and not _is_made(raised)) or failure.message.startswith(COLLECTIONS_DIFFER):
         return True
     return not is_a(raised, "AssertionError") and any(map(_is_infrastructure_error, links(raised)))
 

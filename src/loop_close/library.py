@@ -28,8 +28,8 @@ from loop_close.prompt.compose import Section, compose
 from loop_close.prompt.place import probable_place, representative
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
-from loop_close.readers.logs import XML
-from loop_close.readers.streams import MAX_STREAM, observe, observe_texts
+from loop_close.readers.logs import MAX_LOG, XML
+from loop_close.readers.streams import observe, observe_texts
 from loop_close.records import Record
 from loop_close.settings import DEFAULT_BUDGET, check_setting
 from loop_close.text import decoded, listed, one_line
@@ -124,7 +124,7 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
     whole = text if isinstance(text, str) else decoded(text)
     if not whole.strip():
         return unread_log(name, "empty", "unknown")
-    is_cut = len(whole) > MAX_STREAM and not XML.match(whole)
+    is_cut = len(whole) > MAX_LOG and not XML.match(whole)
     return _summary(name, report_of(observe_texts([whole], root=_root(whole, root))), is_cut=is_cut)
 
 
@@ -146,7 +146,7 @@ def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:
         return LogSummary(red=1, causes={cause.id: _cause(shown, cause) for cause in report.causes})
     reason = report.observation.incomplete or report.stall_reason
     if reason == "no-patterns-matched":
-        reason = f"only its last {MAX_STREAM:,} characters were read" if is_cut else "it shows no result"
+        reason = f"only its last {MAX_LOG:,} characters were read" if is_cut else "it shows no result"
     return unread_log(name, reason, "unknown")
 
 
@@ -461,7 +461,7 @@ def _report(
     advice = [d.hint for e in evidence[:1] for d in detectors if d.kind == e.kind][:1]
     if advice and advice[0] not in prompt:
         lines = [one_line(safe(advice[0]), _MAX_MESSAGE)]
-        fix = Section(id="fix-by", position=55, title="Fix by", render=lambda report, tokens: lines)
+        fix = Section(id="fix-by", position=55, title="Fix by", render=lambda report: lines)
         prompt = compose(report, (*sections, fix), budget=budget)
     return LoopClosureReport(
         stall_reason=report.stall_reason,
@@ -472,7 +472,7 @@ def _report(
     )
 
 
-def _files_touched(report: Report, tokens: int) -> Iterator[str]:
+def _files_touched(report: Report) -> Iterator[str]:
     """The files of the evidence, sorted; before them the first pieces of evidence, where there are many."""
     places = [span(f"{e.file}:{e.line}") for e in report.evidence if e.file]
     if len(places) > _MOST_EVIDENCE:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
-from loop_close.readers.logs import XML
-from loop_close.readers.streams import MAX_STREAM
+from loop_close.readers.logs import MAX_LOG, MAX_XML, XML
 from loop_close.text import WIDE, decoded, fault_text
 
 if TYPE_CHECKING:
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 #: A character takes at most four bytes in UTF-8: enough for the characters of a stream that are read.
 TAIL = 4_000_000
 #: A character more than is read, so that the reader sees that the text is cut.
-MAX_TEXT = MAX_STREAM + 1
+MAX_TEXT = MAX_LOG + 1
 _CHUNK = 1_000_000
-#: JUnit XML is read whole, so a larger file is not read; in bytes.
-MAX_XML = 64_000_000
 _ENOUGH = 200
 #: How much of a file is read to find what it is, in bytes.
 _HEAD = 8_192

@@ -1,6 +1,6 @@
 """``loop-close mcp``: the server that hosts of agents speak to, on standard input and output.
 
-Each tool is a function: its name, docstring and parameters are what the host is told, and what a call is checked by.
+Each tool is a function: its name, docstring and parameters are what the host gets, and what a call is checked against.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from loop_close.baseline.objection import objection_to
 from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
 from loop_close.child import InterruptionError, Stop, code_of
 from loop_close.child import run as run_child
+from loop_close.conventions import PYTEST
 from loop_close.parts import Part
 from loop_close.process import OUR_CHECK, locked
 from loop_close.readers import sum_of
@@ -48,7 +49,6 @@ _WAIT = 1.0
 POLL = 0.05
 #: The end of a check's output that is read, in bytes.
 _MOST_OUTPUT = 4_000_000
-_PYTEST = ("pytest", "py.test")
 
 
 class Work(Record, frozen=True):
@@ -326,7 +326,7 @@ def _is_green(part: Part) -> bool:
 
 
 def _is_pytest(words: Sequence[str]) -> bool:
-    return os.path.basename(words[0]) in _PYTEST or tuple(words[1:3]) == ("-m", "pytest")
+    return os.path.basename(words[0]) in PYTEST or tuple(words[1:3]) == ("-m", "pytest")
 
 
 def _end_of(path: Path, begin: int) -> bytes:

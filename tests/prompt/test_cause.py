@@ -43,7 +43,7 @@ def block(*found, suspects=(), number=1, loop=None, sources=(), **fields):
     cause = cause_of(*found, suspects=suspects)
     report = report_of(observed(*found, **fields))
     report = replace(report, causes=(cause,) * number, loop=loop, sources=tuple(sources))
-    found = [each for each in root_causes(report, 0, {}) if each.cause < 2]
+    found = [each for each in root_causes(report, {}) if each.cause < 2]
     return [line for each in found for line in each.lines if line]
 
 
@@ -147,7 +147,7 @@ def test_what_a_checker_found_in_the_suspect_is_shown_with_it():
     )
     cause = replace(cause_of(WRONG, suspects=[TOTAL]), findings=found)
     report = replace(report_of(observed(WRONG)), causes=(cause,))
-    lines = [line for each in root_causes(report, 0, {}) for line in each.lines]
+    lines = [line for each in root_causes(report, {}) for line in each.lines]
     assert lines[1] == "`mypy` at `src/shop/cart.py:9`: `no attribute x`"
     assert "… and 2 more findings there." in lines
 

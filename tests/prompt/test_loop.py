@@ -32,14 +32,14 @@ def in_loop(*steps, report=RED, since=None, signals=(), **fields):
 
 
 def changed(*steps, base=7, **fields):
-    return list(since_done(in_loop(*steps, base=base, **fields), 400))
+    return list(since_done(in_loop(*steps, base=base, **fields)))
 
 
 SINCE = "since run 7, when no test was known to fail"
 
 
 def test_without_a_loop_or_after_a_green_run_nothing_is_said_of_changes():
-    assert list(since_done(RED, 400)) == []
+    assert list(since_done(RED)) == []
     assert changed(FIRST, LATER, report=GREEN, since=edited(diff="+1")) == []
 
 
@@ -79,7 +79,7 @@ def test_a_diff_cannot_end_its_fence(diff, function):
 
 
 def state(*steps, **fields):
-    return list(state_lines(in_loop(*steps, **fields), 400))
+    return list(state_lines(in_loop(*steps, **fields)))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_state_in_one_line(last, fields, expected):
 def test_stuck_goes_by_the_setting():
     def said(after):
         found = in_loop(LATER, step(5, edits=edited()), stalled=4, best=1)
-        return next(state_lines(replace(found, stuck_after=after), 400))
+        return next(state_lines(replace(found, stuck_after=after)))
 
     assert "Stuck: 4 attempts" in said(4)
     assert "Stuck" not in said(5)
@@ -169,7 +169,7 @@ HEAD = ["| run | edit | effect |", "|---|---|---|"]
 
 
 def table(*steps, **fields):
-    return [line for each in attempt_lines(in_loop(*steps, **fields), 400) for line in each.lines]
+    return [line for each in attempt_lines(in_loop(*steps, **fields)) for line in each.lines]
 
 
 def rows(*steps, **fields):
@@ -242,7 +242,7 @@ def objected(**fields):
     objection = Objection(files=("tests/test_a.py",), **fields)
     check = CheckState(name="tests", verdict="objected", objection=objection)
     report = replace(GREEN, state=State(verdict="objected", checks=(check,)))
-    return list(changed_tests(report, 700))
+    return list(changed_tests(report))
 
 
 def test_an_objection_lists_the_old_tests_and_the_diff():

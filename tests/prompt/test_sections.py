@@ -31,8 +31,8 @@ from loop_close.records import State
 BY_ID = {s.id: s for s in DEFAULT_SECTIONS}
 
 
-def rendered(section, report, tokens=200):
-    return [line for line in BY_ID[section].render(report, tokens) if line]
+def rendered(section, report):
+    return [line for line in BY_ID[section].render(report) if line]
 
 
 # The title
@@ -250,7 +250,7 @@ def many(number, message="no price"):
 
 
 def lines_of(report, advisers=None):
-    return [line for each in root_causes(report, 0, advisers or {}) for line in each.lines]
+    return [line for each in root_causes(report, advisers or {}) for line in each.lines]
 
 
 def headings(lines):

@@ -27,7 +27,7 @@ def attempt(**fields):
 
 
 def lines(found):
-    return [*shared_lines(found, 300)]
+    return [*shared_lines(found)]
 
 
 def test_nothing_is_said_without_a_shared_history():

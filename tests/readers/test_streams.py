@@ -6,7 +6,8 @@ from records import failure, raised
 from loop_close.judge import report_of
 from loop_close.model import Counts, Observation
 from loop_close.readers.junit_xml import JunitReading
-from loop_close.readers.streams import MAX_STREAM, observe, observe_texts, with_junit
+from loop_close.readers.logs import MAX_LOG
+from loop_close.readers.streams import observe, observe_texts, with_junit
 
 MYPY = 'a.py:3: error: Name "x" is not defined  [name-defined]\n'
 SUMMARY = "Found 1 error in 1 file (checked 1 source file)\n"
@@ -28,7 +29,7 @@ def test_line_counts_whatever_the_exit_code(around, code):
 
 
 def test_partial_first_line_of_a_cut_stream_is_dropped():
-    text = MYPY.rjust(MAX_STREAM + 5, "x").replace("xa.py", "x a.py")
+    text = MYPY.rjust(MAX_LOG + 5, "x").replace("xa.py", "x a.py")
     assert observe(text, exit_code=1).failures == ()
     assert places(observe("x" * 10 + "\n" + MYPY, exit_code=1)) == [("a.py", 3)]
 

@@ -21,6 +21,7 @@ from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS, is_test_modu
 from loop_close.facts import file_of, test_function
 from loop_close.process import locked
 from loop_close.records import Record, Run
+from loop_close.text import digest as digest_of
 from loop_close.tree import LOADED, Tree, content_digest
 from loop_close.tree import take as take_tree
 
@@ -147,7 +148,7 @@ def _at(table: object, *keys: str) -> Mapping[str, Any]:
 
 
 def _patterns(texts: Iterable[str]) -> tuple[str, ...]:
-    """How pytest is told that test modules are named, in INI or TOML; not a pattern that matches every module."""
+    """The name patterns of test modules in pytest's settings, INI or TOML; not one that matches every module."""
     found = [word for text in texts for match in _FILES.finditer(text) for word in _PATTERN.findall(match[1])]
     return tuple(dict.fromkeys(each for each in found if each != "*.py"))
 
@@ -278,18 +279,18 @@ def of_tree(root: Path, tree: Tree) -> Baseline:
 
 def folder_of(root: Path) -> Path:
     """The folder in the user's state folder; where that cannot be written, below the root."""
-    outside = files.outside(root, "baseline")
+    outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
         above = next((each for each in outside.parents if each.exists()), None)
         if above is not None and above.is_dir() and os.access(above, os.W_OK):
-            return outside.with_suffix("")
+            return outside
     return root / files.STATE_FOLDER / "baseline"
 
 
 def load(root: Path) -> Baseline | None:
     """The project's baseline; None if there is none.
 
-    :raises OSError: when it cannot be read, or is damaged: nobody knows then what the tests were.
+    :raises OSError: when it cannot be read, or is damaged: then the earlier tests are unknown.
     """
     path = folder_of(root) / _INDEX
     try:
@@ -304,8 +305,7 @@ def load(root: Path) -> Baseline | None:
 
 def old_content(root: Path, baseline: Baseline, path: str) -> bytes | None:
     """What a file of the baseline held; None for a file that it does not have, or whose content is not kept."""
-    digest = baseline.files.get(path)
-    if digest is None:
+    if (digest := baseline.files.get(path)) is None:
         return None
     with contextlib.suppress(OSError):
         content = (folder_of(root) / _name(digest)).read_bytes()

@@ -63,7 +63,7 @@ def run_copy(
     :param functions: the test functions and modules to run; None for all.
     :returns: by node id the outcome and why, of a module that could not be collected by its path; ``missing`` for a
         test that was to run and did not.
-    :raises CannotIsolateError: when the run says nothing, or the copy was left.
+    :raises CannotIsolateError: when pytest did not report its end, or a file outside of the copy was loaded.
     """
     top = Path(os.path.realpath(root))
     # The name stays: the root may be a package.

@@ -134,7 +134,7 @@ def global_names(frame: FrameType) -> Mapping[str, Any]:
 
 
 class Names:
-    """The names that the code of a frame sees, and what expressions made of them stand for."""
+    """The names that the code of a frame sees, and the values of expressions made of them."""
 
     def __init__(self, frame: FrameType) -> None:
         self._namespaces = (local_names(frame), global_names(frame), vars(builtins))

@@ -78,8 +78,8 @@ def is_plain(value: Any) -> bool:
         return False
     zone = value.tzinfo if type(value) in (datetime.datetime, datetime.time) else None
     # Not imported, which takes 4 ms: a zone was made by a module that is there.
-    names = getattr(sys.modules.get("zoneinfo"), "ZoneInfo", datetime.timezone)
-    return zone is None or type(zone) in (datetime.timezone, names)
+    zone_info = getattr(sys.modules.get("zoneinfo"), "ZoneInfo", datetime.timezone)
+    return zone is None or type(zone) in (datetime.timezone, zone_info)
 
 
 def class_name(cls: type) -> str:

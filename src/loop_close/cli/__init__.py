@@ -57,7 +57,7 @@ def _hook(name: str, streams: Streams, *, is_process: bool) -> int:
     """Answer a host at once: it waits, and to make the parsers of all commands takes a while."""
     if is_process:
         gc.disable()  # it is over before there is anything to collect
-        os.environ[INSIDE] = "hook"  # for what an exit strategy starts
+        os.environ[INSIDE] = "hook"  # for what the hook starts
     # By its name: the hook is built on the commands, and no command is built on the hook.
     code: int = import_module("loop_close.hook").asked(name, streams)
     if is_process:
@@ -113,7 +113,7 @@ class Streams(Record, frozen=True, kw_only=True):
         self.put(f"{text}\n")
 
     def put(self, text: str) -> None:
-        """Print a part of the result. A reader that goes away is no error, and changes no exit code.
+        """Print a part of the result. A closed pipe is no error, and changes no exit code.
 
         :raises OutputError: when it cannot be written.
         """

@@ -73,7 +73,7 @@ def _edit(
     options: argparse.Namespace,
     streams: Streams,
 ) -> bool:
-    """Change the text of a file, and show the difference; None stands for no file.
+    """Change the text of a file, and show the difference; None means that there is no file.
 
     :returns: whether it had to be changed.
     :raises UsageError: when that cannot be done; the file is then as it was.

@@ -13,6 +13,7 @@ from loop_close.facts import (
     file_of,
     is_shown,
     is_syntax_error,
+    running_line,
     sides,
     test_function,
 )
@@ -57,7 +58,7 @@ _MAX_NAMED = 3
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 
 
-def root_causes(report: Report, tokens: int, advisers: Mapping[str, Detector]) -> Iterator[Paragraph]:
+def root_causes(report: Report, advisers: Mapping[str, Detector]) -> Iterator[Paragraph]:
     """The paragraphs of all root causes, each below its heading; of a single one the title says what a heading does.
 
     :param advisers: by kind of evidence, the detectors whose advice is worth its words.
@@ -283,15 +284,11 @@ def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
     if not frames or all((f.file, f.function) == (at.file, at.function) for f in frames):
         return
     first, *callers = (f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames)
-    text = f": {span(_text_of(frames[0]))}" if _text_of(frames[0]) else ""
+    line = running_line(frames[0])
+    text = f": {span(line)}" if line else ""
     more = ["…"] * (len(callers) > _MAX_CALLERS)
     called = f"; called from {', '.join([*callers[:_MAX_CALLERS], *more])}" if callers else ""
     yield f"Traceback: {first}{text}{called}."
-
-
-def _text_of(frame: Frame) -> str:
-    source = frame.source
-    return source.lines[frame.line - source.start].strip() if source and frame.line in source.numbers else ""
 
 
 def _missing(raised: Raised) -> list[str]:

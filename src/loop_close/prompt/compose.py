@@ -60,8 +60,8 @@ class Section(Record, frozen=True, kw_only=True):
 
     :ivar id: unique name.
     :ivar position: the smaller, the earlier; the built-in ones have multiples of 10.
-    :ivar render: lines of markdown for a report, given how many tokens they may cost. None if it has nothing
-        to say. Text from outside has to pass :mod:`loop_close.prompt`.
+    :ivar render: lines of markdown for a report; none if it has nothing to say. Text from outside has to pass
+        :mod:`loop_close.prompt`.
     :ivar title: its heading, empty for none.
     :ivar tokens: the most it may cost; more is cut.
     :ivar rank: how useful its lines are, which are one paragraph. A section may also give paragraphs of its own.
@@ -69,7 +69,7 @@ class Section(Record, frozen=True, kw_only=True):
 
     id: str
     position: int
-    render: Callable[[Report, int], Iterable[str | Paragraph]]
+    render: Callable[[Report], Iterable[str | Paragraph]]
     title: str = ""
     tokens: int = 200
     rank: Rank = Rank.FINDINGS
@@ -116,7 +116,7 @@ def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
     heading = [f"## {section.title}", ""] if section.title else []
     lines: list[str] = []
     try:
-        for each in section.render(report, section.tokens):
+        for each in section.render(report):
             if isinstance(each, Paragraph):
                 yield replace(each, lines=(*heading, *each.lines))
                 heading = []

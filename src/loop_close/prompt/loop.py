@@ -56,7 +56,7 @@ EXPERIMENTS = {
 }
 
 
-def since_done(report: Report, tokens: int) -> Iterator[str]:
+def since_done(report: Report) -> Iterator[str]:
     """What was edited since no test was known to fail, with its diff."""
     loop, edits = report.loop, report.since
     if report.verdict == "green" or loop is None or edits is None or not loop.base:
@@ -99,7 +99,7 @@ def _diff(edits: Sequence[Edit]) -> list[str]:
 # --- where the loop stands
 
 
-def state_lines(report: Report, tokens: int) -> Iterator[str]:
+def state_lines(report: Report) -> Iterator[str]:
     """The state of the loop in one line; then each signal, an experiment, and a question for a person."""
     loop = report.loop
     if loop is None or not loop.steps:
@@ -179,7 +179,7 @@ def _values(test: FailingTest) -> str:
 # --- what was tried
 
 
-def attempt_lines(report: Report, tokens: int) -> Iterator[Paragraph]:
+def attempt_lines(report: Report) -> Iterator[Paragraph]:
     """A table of the attempts of the loop: what was edited before each, and its effect."""
     loop = report.loop
     if loop is None or not loop.failing:
@@ -230,7 +230,7 @@ def objected(report: Report) -> list[CheckState]:
     return [each for each in checks if each.objection is not None]
 
 
-def changed_tests(report: Report, tokens: int) -> Iterator[str]:
+def changed_tests(report: Report) -> Iterator[str]:
     """What each check objects to."""
     for check in objected(report):
         assert check.objection is not None
@@ -298,7 +298,7 @@ def _oldest(tests: Sequence[FailingTest]) -> FailingTest:
 # --- what only a shared history can tell
 
 
-def shared_lines(report: Report, tokens: int) -> Iterator[str]:
+def shared_lines(report: Report) -> Iterator[str]:
     """The section of the prompt: what other agents tried for each root cause, a line each."""
     for number, cause in enumerate(report.causes, 1):
         which = f"{number}. " if len(report.causes) > 1 else ""

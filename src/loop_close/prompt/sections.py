@@ -56,7 +56,7 @@ _NOTHING = {
 }
 
 
-def title(report: Report, tokens: int) -> Iterator[str]:
+def title(report: Report) -> Iterator[str]:
     """What fails, what passes, and where to look first, in words."""
     code = report.observation.exit_code
     known = _exit(code)
@@ -153,7 +153,7 @@ def _first_place(report: Report) -> str:
     return f"; look first at {where}: {said}" if at.file else f": {said}"
 
 
-def facts(report: Report, tokens: int) -> Iterator[str]:
+def facts(report: Report) -> Iterator[str]:
     """Facts about the run as a whole: whether it was finished, edited functions that did not run, missing call data."""
     observation = report.observation
     yield edits_not_run(report.edited, lambda text: span(text, 100))
@@ -177,7 +177,7 @@ def facts(report: Report, tokens: int) -> Iterator[str]:
     yield from (f"Note: {span(note, 300)}" for note in report.notes)
 
 
-def sources(report: Report, tokens: int) -> Iterator[str]:
+def sources(report: Report) -> Iterator[str]:
     """The result of each source in a report of several: one line for each that is not green, one for all others."""
     for each in report.sources:
         if each.verdict != "green":
@@ -192,7 +192,7 @@ def alone(source: SourceResult) -> Report:
     return Report(observation=source.observation, verdict=source.verdict, stall_reason="not green")
 
 
-def other_findings(report: Report, tokens: int, labels: Mapping[str, Detector]) -> Iterator[str]:
+def other_findings(report: Report, labels: Mapping[str, Detector]) -> Iterator[str]:
     """What was found beside the root causes, counted by kind with the first places."""
     kinds: defaultdict[str, list[Evidence]] = defaultdict(list)
     with_causes = {id(evidence) for cause in report.causes for evidence in cause.findings}
@@ -213,7 +213,7 @@ def _finding(evidence: Evidence) -> str:
     return f"{span(evidence.snippet, 110)}{at}"
 
 
-def next_step(report: Report, tokens: int) -> Iterator[str]:
+def next_step(report: Report) -> Iterator[str]:
     """The command that runs just what failed once more, and the one that says whether the work is done."""
     state, seen = report.state, [each.observation for each in report.sources] or [report.observation]
     if report.verdict != "green":
@@ -252,14 +252,14 @@ def built_in(detectors: tuple[Detector, ...]) -> tuple[Section, ...]:
         Section(id="sources", position=28, render=sources, rank=Rank.LOOP),
         Section(id="loop", position=30, render=state_lines, tokens=600, rank=Rank.LOOP),
         Section(id="facts", position=40, render=facts, tokens=220, rank=Rank.LOOP),
-        Section(id="root-causes", position=50, render=lambda r, t: root_causes(r, t, advisers)),
+        Section(id="root-causes", position=50, render=lambda report: root_causes(report, advisers)),
         Section(id="shared", position=60, title="Other agents", render=shared_lines, tokens=300),
         Section(id="attempts", position=70, title="Earlier attempts", render=attempt_lines, rank=Rank.LOOP),
         Section(
             id="other-findings",
             position=80,
             title="Other findings",
-            render=lambda r, t: other_findings(r, t, labels),
+            render=lambda report: other_findings(report, labels),
         ),
         Section(id="next-step", position=100, render=next_step, tokens=300, rank=Rank.ANSWER),
     )

@@ -69,7 +69,7 @@ def packed(calls: CallRecorder | CallMerger) -> tuple[bytes, str]:
 
 
 class CallMerger:
-    """Adds up what the workers of xdist counted; also stands where nothing is counted.
+    """Adds up what the workers of xdist counted; also used if nothing is counted.
 
     :param why_not: why nothing is.
     :ivar workers: how many there are.

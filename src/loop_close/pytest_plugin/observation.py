@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from loop_close.capture import ProjectCode
+from loop_close.conventions import PYTEST
 from loop_close.detectors import is_unhandled_exception
 from loop_close.model import Counts, Failure, Observation, Raised, Warned
 from loop_close.parts import Part, PytestContext
@@ -25,7 +26,6 @@ from loop_close.records import Outcome
 if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
-_PYTEST = ("pytest", "py.test")
 _TESTS_FAILED, _INTERNAL_ERROR = 1, 3
 _FAILED_SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 #: The outcome of a test by the count that it is in.
@@ -190,7 +190,7 @@ def _context_of(config: pytest.Config) -> PytestContext:
     args = tuple(str(word) for word in config.invocation_params.args)
     words = tuple(sys.orig_argv[1 : len(sys.orig_argv) - len(args)])
     is_plain = (
-        tuple(sys.orig_argv[1:]) == words + args and os.path.basename(words[-1] if words else "") in _PYTEST
+        tuple(sys.orig_argv[1:]) == words + args and os.path.basename(words[-1] if words else "") in PYTEST
     )
     return PytestContext(
         executable=sys.executable,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
 from loop_close.readers import once, project_path
-from loop_close.readers.logs import failures_in
+from loop_close.readers.logs import MAX_XML, failures_in
 from loop_close.readers.printed import HEADER, raised_in
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JunitReading", "merge_junit", "read_junit", "test_of_case"]
 
-#: A larger file is not read; in bytes.
-MAX_XML = 64_000_000
 _MAX_FAILURES = 20_000
 _MAX_RESULTS = 100
 _MAX_NAME = 2_000

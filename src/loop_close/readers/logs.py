@@ -14,6 +14,8 @@ from loop_close.text import parsed_json, sanitize
 
 #: Characters of each text that are read, from its end: what went wrong is said last.
 MAX_LOG = 1_000_000
+#: JUnit XML is read whole, so a larger file is not read; in bytes.
+MAX_XML = 64_000_000
 #: The start of a text that is JUnit XML.
 XML = re.compile(
     r"\A\ufeff?\s*+(?>(?:<\?xml[^>]{0,200}\?>\s*+)?)(?>(?:<!--(?>.{0,2000}?-->)\s*+){0,5})<testsuites?[\s/>]",

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
+from loop_close.facts import COLLECTIONS_DIFFER
 from loop_close.model import Failure, Raised
 from loop_close.readers import PHASES
 from loop_close.text.redact import clean
 
 _MAX_WORDS = 16_000
-_DIFFERENT = "Different tests were collected between "
 
 
 def read_report(report: Any, raised: Raised | None, root: str = "") -> Failure:
@@ -31,7 +31,7 @@ def read_report(report: Any, raised: Raised | None, root: str = "") -> Failure:
         raised = read_doctest(text, nodeid.rpartition("::")[2], root) or read_traceback(text, root)
     message = raised.message if raised is not None else words
     file, line, _ = getattr(report, "location", None) or ("", None, "")
-    if message.startswith(_DIFFERENT):
+    if message.startswith(COLLECTIONS_DIFFER):
         file = nodeid = ""  # xdist has the name of a worker there
     return Failure(
         nodeid=nodeid,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from loop_close.readers.junit_xml import JunitReading
 
 
-#: Characters of each stream that are read, from its end.
-MAX_STREAM = MAX_LOG
 #: A signal's number below zero (POSIX), an unsigned number of 32 bits above (Windows).
 _EXIT_CODES = range(-(2**31), 2**32)
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
@@ -69,7 +67,7 @@ def observe_texts(
     red = next(filter(None, map(red_line, rests)), "")
     if red and code in (0, None) and not failures:
         failures = (Failure(nodeid="", phase="process", message=red),)
-    is_good = not (failures or found.incomplete or red) and all(len(text) <= MAX_STREAM for text in given)
+    is_good = not (failures or found.incomplete or red) and all(len(text) <= MAX_LOG for text in given)
     is_good = is_good and any(map(is_green, rests)) and not any(map(is_doubtful, rests))
     observation = Observation(
         exit_code=code,

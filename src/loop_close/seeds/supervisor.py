@@ -139,7 +139,7 @@ def _json(value: Any) -> str:
         return json.dumps(
             {} if value is None else value, sort_keys=True, default=lambda other: stabilize(repr(other))
         )
-    except (TypeError, ValueError, RecursionError):  # keys that are no text; long numbers; nesting
+    except (TypeError, ValueError, RecursionError):  # keys that are not text; long numbers; nesting
         return f"a {type(value).__name__} that JSON cannot hold"
 
 

@@ -15,7 +15,7 @@ from loop_close.syntax import definitions, first_line
 MODULE = "<module>"
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-# Stands for a definition inside of another: no name begins so.
+# In place of a definition inside of another: no name begins so.
 _PLACEHOLDER = re.compile(r"Expr\(value=Name\(id='<([^']*)', ctx=Load\(\)\)\), ")
 # An example in a docstring is a test. It extends to the next blank line, as in doctest.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)

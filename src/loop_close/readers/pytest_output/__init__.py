@@ -75,7 +75,7 @@ _SHOWN = (*_BLOCKS, "PASSES", "XPASSES", "XFAILURES")
 _WARNED = ("warnings summary", "warnings summary (final)")
 _START = "test session starts"
 _TITLES = (*_SHOWN, *_WARNED, _SUMMARY, "rerun test summary info")
-# Titles that begin a part of a run wherever they stand: what tests print may look like any other one.
+# Titles that begin a part of a run anywhere; a line that a test printed may look like any of the others.
 _KNOWN = re.compile(
     rf"(?:{'|'.join(map(re.escape, _TITLES))}|tests coverage|slowest (?:\d{{1,9}} )?(?:test )?durations"
     r"|(?:[\w.]{1,100}\.)?KeyboardInterrupt|stopping after \d+ failures)\Z"
