@@ -74,8 +74,8 @@ def test_value_that_cannot_be_is_refused_by_name_and_told_what_it_takes(key, val
 def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
-        match=r"unknown setting; known settings: budget, checks, ci, file, history, json, outputs, strategy,"
-        r" stuck_after, suspects$",
+        match=r"unknown setting; known settings: budget, checks, ci, file, history, json, outputs, second_look,"
+        r" strategy, stuck_after, suspects$",
     ):
         parse_settings({key: 1})
 

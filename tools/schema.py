@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from loop_close.model import SecondLook
 from loop_close.records import Edits, Loop, Signal, State
 
 PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-1.json"
@@ -15,7 +16,9 @@ PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-
 
 def definitions() -> dict[str, dict]:
     """Make the definition of each record, by name; Python before 3.13 leaves the indent of a docstring in."""
-    _, records = msgspec.json.schema_components((Loop, Signal, State, Edits), ref_template="#/$defs/{name}")
+    _, records = msgspec.json.schema_components(
+        (Loop, Signal, State, Edits, SecondLook), ref_template="#/$defs/{name}"
+    )
     for each in records.values():
         if "description" in each:
             each["description"] = inspect.cleandoc(each["description"])

@@ -121,6 +121,38 @@ class Raised(Record, frozen=True, kw_only=True):
     omitted_members: int = 0
 
 
+class SeenCall(Record, frozen=True, kw_only=True):
+    """One call of a suspected function, or of one that led to it, in a test that ran once more.
+
+    :ivar depth: in how many of the calls that are kept it was made.
+    :ivar arguments: as ``name=text``, joined by commas; bounded and redacted, as is ``result``.
+    :ivar result: how it ended: ``= text``, ``yielded text, text`` or ``raised text``.
+    :ivar changed: arguments that had another text when it ended, as ``name=text``.
+    :ivar is_known: a passing test that ran once more, too, made the same call, and it ended in the same way.
+    """
+
+    function: str
+    depth: int
+    arguments: str
+    result: str
+    changed: str = ""
+    is_known: bool = False
+
+
+class SecondLook(Record, frozen=True, kw_only=True):
+    """What was seen of a failing test when it ran once more, alone in a copy of the process.
+
+    :ivar outcome: ``passed``, ``failed``, or another outcome of pytest; empty if it did not end.
+    :ivar exception, message: of the failure; empty if it passed.
+    :ivar calls: in the order in which they began.
+    """
+
+    outcome: str
+    exception: str = ""
+    message: str = ""
+    calls: tuple[SeenCall, ...] = ()
+
+
 class Failure(Record, frozen=True, kw_only=True):
     """One failing phase of one test, one collection error, or one fault of the whole session.
 
@@ -132,6 +164,7 @@ class Failure(Record, frozen=True, kw_only=True):
     :ivar file: the file of the test; ``line`` is its first line.
     :ivar message: the exception's message, or pytest's own text if there is no exception to read.
     :ivar number: how many failures it represents: more than one if the output only counts them.
+    :ivar again: what a second look at its test saw; None without one.
     """
 
     nodeid: str
@@ -144,6 +177,7 @@ class Failure(Record, frozen=True, kw_only=True):
     tool: str = ""
     code: str = ""
     number: int = 1
+    again: SecondLook | None = None
 
     @property
     def exception(self) -> str:

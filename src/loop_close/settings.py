@@ -126,6 +126,12 @@ class Settings:
         "record what each test calls; auto: within a share of the time, on: whatever it costs",
         metavar="auto|on|off",
     )
+    second_look: str = _setting(
+        AUTO,
+        *_one_of(AUTO, ON, OFF),
+        "run failing tests once more, to show values; auto: if they took under 1 s",
+        metavar="auto|on|off",
+    )
     ci: str = _setting(
         AUTO,
         *_one_of(AUTO, GITHUB, GITLAB, OFF),

@@ -114,6 +114,7 @@ def _parts(
         yield source_rank, "source", _source(source, cause, at, report)
     missing = _missing(failure.raised) if failure.raised is not None else ()
     yield rank, "failing statements", [*_proof(failure), *missing]
+    yield rank, "second look", _again(failure)
     yield more, "values", value_lines(failure)
     others = [each for each in cause.suspects[1:] if each.score >= LEAST_SHOWN]
     yield rank, "other places", _others(others)
@@ -256,6 +257,26 @@ def _proof(failure: Failure) -> Iterator[str]:
     statement = statement_rows(test.source, test.line) if test is not None and test.source is not None else []
     rows = [*statement, *(f"E  {row}" for row in said)] if statement else said
     yield from fence("\n".join(rows), "python" if statement else "text")
+
+
+def _again(failure: Failure) -> Iterator[str]:
+    """What a second look saw: another outcome of the test, and the calls that led to the failure with their values."""
+    look = failure.again
+    if look is None:
+        return
+    if look.outcome != "failed":
+        yield f"When it ran again, by itself, it {look.outcome or 'did not end'}."
+    elif look.exception != failure.exception:
+        yield f"When it ran again, by itself, it failed with {span(f'{look.exception}: {look.message}', 200)}."
+    if look.calls:
+        passing = "  # also in a passing test"
+        rows = [
+            f"{'  ' * each.depth}{each.function}({each.arguments}) {each.result}"
+            f"{f', then {each.changed}' if each.changed else ''}{passing if each.is_known else ''}"
+            for each in look.calls
+        ]
+        yield "Calls in it:"
+        yield from fence("\n".join(rows), "text")
 
 
 def _test_frame(raised: Raised | None) -> Frame | None:

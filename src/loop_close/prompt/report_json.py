@@ -163,6 +163,8 @@ def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
         found["chain"] = [_link(link) for link in links(failure.raised)]
         found["differences"] = [asdict(each) for each in differences(failure)]
         found["values"] = [{"name": name, "value": value} for name, value in values(failure)]
+        if failure.again is not None:
+            found["again"] = _values(failure.again)
     return found
 
 

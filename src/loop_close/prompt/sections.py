@@ -165,13 +165,14 @@ def facts(report: Report) -> Iterator[str]:
         yield f"This run is incomplete ({span(observation.incomplete, 160)}){left}."
     if not (report.causes or observation.expects_tests or observation.rerun or report.state):
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    if observation.why_no_calls and report.causes:
-        yield f"Lines that tests ran are not known: {span(observation.why_no_calls, 160)}."
-    calls = observation.calls or Calls()
-    if calls.omitted or calls.passed_over:
+    calls, why_not = observation.calls or Calls(), observation.why_no_calls if report.causes else ""
+    if why_not and not calls.failed:
+        yield f"Lines that tests ran are not known: {span(why_not, 160)}."
+    elif why_not or calls.omitted or calls.passed_over:
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
-        yield f"Lines were recorded in {known}; `--loop-close-suspects on` records all."
+        rest = span(why_not, 160) if why_not else "`--loop-close-suspects on` records all"
+        yield f"Lines were recorded in {known}; {rest}."
     if calls.remembered:
         yield "Passing tests that ran a function were counted in an earlier run."
     yield from (f"Note: {span(note, 300)}" for note in report.notes)

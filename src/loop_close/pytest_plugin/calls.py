@@ -1,16 +1,10 @@
-"""The monitor in a session: it starts before conftests are imported, and gets tests and fixtures.
-
-Failing tests that were not tracked, to save time, run once more at the end: each alone, in a copy of the process.
-"""
+"""The monitor in a session: it starts before conftests are imported, and gets tests and fixtures."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
-from time import monotonic
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,14 +16,7 @@ from loop_close.settings import OFF, ON
 from loop_close.trace.counts import decode, encode, merge_calls
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from loop_close.trace.session import Monitor
-
-#: Seconds for all tests that run once more.
-LIMIT = 5.0
-#: Options that end the run at a failure, or stop in it.
-_STOPS = ("maxfail", "usepdb", "trace")
 
 
 def start_monitor(config: pytest.Config, setting: str) -> CallRecorder | CallMerger:
@@ -125,16 +112,10 @@ class CallRecorder:
 
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
-        self._again: list[Calls] = []
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and an empty text; None with the reason where the monitor failed."""
-        calls = self._monitor.calls()
-        if calls is not None and self._again:
-            number = len(self._again)
-            own = calls._replace(omitted=calls.omitted - number, passed_over=calls.passed_over - number)
-            calls = merge_calls([own, *self._again])
-        return calls, self._monitor.why_off
+        return self._monitor.calls(), self._monitor.why_off
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -185,23 +166,8 @@ class CallRecorder:
         self._monitor.torn_down(fixturedef, is_shared=fixturedef.scope != "function")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if self._monitor.untracked:
-            with contextlib.suppress(Exception):
-                self._run_again(session, exitstatus)
+    def pytest_sessionfinish(self) -> None:
         self._monitor.stop()  # the tests are over, and much is imported from here on
-
-    def _run_again(self, session: pytest.Session, exitstatus: int) -> None:
-        if _may_run_again(session, exitstatus):
-            items = {item.nodeid: item for item in session.items}
-            untracked = [items[nodeid] for nodeid in self._monitor.untracked if nodeid in items]
-            found = map(decode, _each_alone(untracked, self._calls_in_copy))
-            self._again += [each for each in found if each.failed]  # and does not pass when it is alone
-
-    def _calls_in_copy(self, item: pytest.Item) -> bytes:
-        self._monitor.start_over()
-        _run_quietly(item, self._monitor.saw)
-        return encode(self._monitor.calls() or Calls())
 
 
 def without_own_frame(error: BaseException) -> None:
@@ -229,98 +195,3 @@ def fixtures_of(item: Any, request: Any) -> Iterator[tuple[Any, bool]]:
     for name in getattr(item, "fixturenames", ()):
         if name not in got:
             yield from ((each, False) for each in visible.get(name, ())[-1:])
-
-
-# --- run a test once more
-
-
-def _may_run_again(session: pytest.Session, exitstatus: int) -> bool:
-    """Whether tests may run again: the run was not ended early, is of this process, and can be copied."""
-    is_over = int(exitstatus) == pytest.ExitCode.TESTS_FAILED and not (
-        session.shouldfail or session.shouldstop
-    )
-    is_own = not hasattr(session.config, "workerinput") and hasattr(os, "fork")
-    return is_over and is_own and not any(getattr(session.config.option, name, None) for name in _STOPS)
-
-
-def _each_alone(items: Iterable[pytest.Item], work: Callable[[pytest.Item], object]) -> Iterator[Any]:
-    """The results of the function, called for each item in a copy of the process, which nothing comes out of.
-
-    It ends at the limit, or at Ctrl-C: then what still runs is killed, with the processes that it started.
-    """
-    from multiprocessing import get_context  # late: most runs have no use for it
-
-    fork, end = get_context("fork"), monotonic() + LIMIT
-    for item in items:
-        if (left := end - monotonic()) <= 0:
-            return
-        receiver, sender = fork.Pipe(duplex=False)
-        process = fork.Process(target=_run, args=(sender, work, item))
-        with warnings.catch_warnings():
-            # A copy has one thread. Where it waits for another, the limit ends it.
-            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-            process.start()
-        sender.close()
-        try:
-            if receiver.poll(left):
-                yield receiver.recv()
-        except EOFError:  # the test ended its process
-            continue
-        except KeyboardInterrupt:  # the run itself is over
-            return
-        finally:
-            with contextlib.suppress(OSError):
-                os.killpg(process.pid or 0, signal.SIGKILL)
-            process.kill()
-            process.join()
-            receiver.close()
-
-
-def _run(sender: Connection, work: Callable[[pytest.Item], object], item: pytest.Item) -> None:
-    """In the copy: no exit handler of the program or of pytest runs in it."""
-    try:
-        os.setpgid(0, 0)
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(null, number)
-        sender.send(work(item))
-    finally:
-        os._exit(0)
-
-
-def _run_quietly(item: pytest.Item, saw: Callable[[object], None]) -> None:
-    """Run a test once; no other plugin that reports tests, or runs them again, hears of it.
-
-    :param saw: takes each of its reports.
-    """
-    manager = item.config.pluginmanager
-    capture: Any = manager.get_plugin("capturemanager")
-    if capture is not None:  # its temporary files are those of the run
-        manager.unregister(capture)
-        capture = type(capture)("no")
-        capture.start_global_capturing()
-        manager.register(capture, "capturemanager")
-    logs: Any = manager.get_plugin("logging-plugin")
-    if logs is not None:
-        logs.log_file_handler.setStream(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    manager.register(_Quietly(manager.get_plugin("runner"), saw), "loop-close-again")
-    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
-
-
-class _Quietly:
-    """Takes the place of what runs a test; the wrappers of others, such as for warnings, stay."""
-
-    def __init__(self, runner: Any, saw: Callable[[object], None]) -> None:
-        self._runner = runner
-        self._saw = saw
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
-        self._runner.runtestprotocol(item, log=False, nextitem=None)
-        return True
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Iterator[None]:
-        report = yield
-        self._saw(report)
-        return report

@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.provenance import ci_system
-from loop_close.settings import GITHUB, GITLAB
+from loop_close.settings import GITHUB, GITLAB, OFF
 
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
     from loop_close.detectors import Detector
     from loop_close.emit import Document
+    from loop_close.parts import Part
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
@@ -55,7 +57,7 @@ def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
     from loop_close.pytest_plugin.observation import part_of
 
     config, targets = recorder.config, recorder.targets
-    part = part_of(recorder, exit_code)
+    part = looked_at(recorder, part_of(recorder, exit_code))
     if recorder.begun_file:
         from loop_close.parts import write
 
@@ -73,6 +75,20 @@ def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
         [part], scope=part.observation.selection, detectors=detectors, faults=faults
     )
     return _summary(recorder.saved, recorder)
+
+
+def looked_at(recorder: Recorder, part: Part) -> Part:
+    """The part with what a second look at failing tests saw, unless it is off."""
+    setting, seen = recorder.targets.settings.second_look, part.observation
+    if setting == OFF or not seen.failures:
+        return part
+    try:
+        from loop_close.pytest_plugin.second_look import second_look  # late: a green run does without
+
+        return replace(part, observation=second_look(recorder, seen, setting))
+    except (Exception, KeyboardInterrupt) as fault:  # what the first run said is worth more
+        recorder.notes.append(f"no second look: {type(fault).__name__}: {fault}")
+        return part
 
 
 def _says_nothing(recorder: Recorder, exit_code: int) -> bool:

@@ -52,6 +52,7 @@ class Recorder:
     :ivar warnings: as plain values, because the message may hold what it warns of.
     :ivar collected: how many tests there were before any were left out, and a digest of their node ids.
     :ivar chosen: the tests that the workers of xdist run.
+    :ivar longest_setup: in seconds; that of a fixture of wider scope counts for the test that used it first.
     :ivar interrupted: what ended the run early.
     :ivar error: what escaped from pytest's own code; ``is_crashed``: Python ends with it.
     :ivar begun_file: where ``loop-close check``, tox or nox waits for the report; empty for a plain run.
@@ -77,6 +78,7 @@ class Recorder:
         self.collected: tuple[int, str] = (0, "")
         self.chosen: list[str] = []
         self.deselected = 0
+        self.longest_setup = 0.0
         self.interrupted = ""
         self.error: BaseException | None = None
         self.is_crashed = False
@@ -139,7 +141,9 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # Called three times for each test. A setup or teardown that passes does not matter.
+        # Called three times for each test. A setup or teardown that passes does not matter, but for its time.
+        if report.when == "setup" and report.duration > self.longest_setup:
+            self.longest_setup = report.duration
         if report.outcome != "passed":
             self.reports.append((report, exception_of(report)))
         elif report.when == "call":

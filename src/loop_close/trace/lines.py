@@ -90,7 +90,7 @@ class LineTracker:
         """
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
-            return "run with Python 3.12 or newer to get the function named"
+            return "Python 3.12 or newer records all"
         free = [tool for tool in FREE_IDS if monitoring.get_tool(tool) is None]
         if not free:
             return "the tool ids of sys.monitoring that loop-close may use (5 and 4) are in use"
@@ -173,21 +173,26 @@ class LineTracker:
                 self._follow(inner, self._ownership.place_of(owner), owner)
 
     def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
-        number, events, own = _ID(code), self._monitoring.events, lines_of(code)
+        number, own = _ID(code), lines_of(code)
         if min(own, default=owner.co_firstlineno) < owner.co_firstlineno:
             return  # made by hand or by a template: its lines are not those of the file
         self._codes[number] = code
         function = self._places.setdefault(place, _ID(owner))
         self._owners[number] = function, owner.co_firstlineno
         self.functions.setdefault(function, owner)
+        self._watch(code, own)
+
+    def _watch(self, code: CodeType, own: set[int]) -> None:
+        """Have the lines of a code object reported."""
+        events = self._monitoring.events
         ends = events.PY_RETURN | events.PY_YIELD
         if len(code.co_linetable) > _LONGEST_TABLE:
-            self._events[number] = ends
+            self._events[_ID(code)] = ends
         elif _HIDES_LINES and len(own) == 1:
-            self._events[number] = ends | events.LINE
+            self._events[_ID(code)] = ends | events.LINE
         else:
-            self._events[number] = events.LINE
-        self._monitoring.set_local_events(self._tool, code, self._events[number])
+            self._events[_ID(code)] = events.LINE
+        self._monitoring.set_local_events(self._tool, code, self._events[_ID(code)])
 
     # --- what ran
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from time import process_time
 from typing import Any, Concatenate, ParamSpec
 
 from loop_close.calls import Calls, sample_key
+from loop_close.facts import Name
 from loop_close.trace.code import Ownership
 from loop_close.trace.counts import Counts
 from loop_close.trace.lines import LineTracker, Ran, is_program_exception, merge
+from loop_close.trace.traced import TracedCall, TracedLines
 
 # --- the budget
 
@@ -82,6 +84,8 @@ class Budget:
 
 # --- the lines of each test
 
+#: For a second look: the text of a value by its name, and the functions whose calls are kept, by file and name.
+Watched = tuple[Callable[[Any, str], str], Collection[Name]]
 _P = ParamSpec("_P")
 _NOT_SHARED: tuple[Ran, bool] = {}, False
 
@@ -130,14 +134,24 @@ class Monitor:
     :param root: absolute path of the project's root.
     :param likely: node ids of tests that are likely to fail: these are always tracked.
     :param is_whole: track all tests, regardless of the cost.
+    :param watched: trace, on every Python, and keep the calls of these; None for lines by ``sys.monitoring``.
     :ivar why_off: why tracking is off, empty while it works.
     """
 
-    def __init__(self, root: str, likely: Collection[str] = (), *, is_whole: bool = False) -> None:
+    def __init__(
+        self,
+        root: str,
+        likely: Collection[str] = (),
+        *,
+        is_whole: bool = False,
+        watched: Watched | None = None,
+    ) -> None:
         self.why_off = ""
         self._ownership = Ownership(root)
         self._budget = Budget(likely, is_unlimited=is_whole)
         self._tracker = LineTracker(self._ownership, self._budget.spend)
+        if watched is not None:
+            self._tracker = TracedLines(self._ownership, self._budget.spend, *watched)
         self._counts = Counts(self._tracker.functions)
         self._test: _Test | None = None
         # Of the fixtures of wider scope that are being set up, the innermost last.
@@ -292,11 +306,10 @@ class Monitor:
         """The failing tests that were not tracked, in an order that depends on nothing else; none if it is off."""
         return [] if self.why_off else sorted(self._counts.untracked, key=sample_key)
 
-    @_guarded
-    def start_over(self) -> None:
-        """In a copy of the process: track every test from now on, and count nothing that ran before."""
-        self._counts = Counts(self._tracker.functions)
-        self._budget.is_unlimited = True
+    @property
+    def traced(self) -> Mapping[int, TracedCall]:
+        """The calls of watched functions, by their number."""
+        return self._tracker.calls if isinstance(self._tracker, TracedLines) else {}
 
     def calls(self) -> Calls | None:
         """The counts as a record; None if tracking failed (see :attr:`why_off`)."""

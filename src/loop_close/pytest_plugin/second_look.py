@@ -1,0 +1,386 @@
+"""The second look: a few failing tests run once more, each alone in a copy of the process, watched closely.
+
+With them run passing tests that ran the first suspects. Nothing comes out of a copy but what was seen in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from loop_close.calls import Calls, sample_key
+from loop_close.capture import ProjectCode
+from loop_close.capture.values import MAX_TEXT, Texts
+from loop_close.facts import Name, base_name, file_of
+from loop_close.judge import report_of
+from loop_close.model import Failure, Observation, RootCause, SecondLook, SeenCall
+from loop_close.pytest_plugin.calls import CallRecorder
+from loop_close.pytest_plugin.recording import exception_of
+from loop_close.readers.pytest_reports import read_report
+from loop_close.settings import AUTO
+from loop_close.text import one_line
+from loop_close.trace.counts import merge_calls
+from loop_close.trace.session import Monitor
+from loop_close.trace.traced import TracedCall
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from loop_close.pytest_plugin.session import Recorder
+
+#: Seconds of wall time for all tests that run once more.
+LIMIT = 5.0
+#: So much longer the copy of xdist's controller has, which ends the copies of itself, in seconds.
+_GRACE = 0.5
+#: With the setting ``auto`` they run if they took no longer than this together, in seconds.
+QUICK = 1.0
+#: So long a look is told of, in seconds.
+_TOLD = 1.0
+#: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
+_CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
+#: If it is not known what passing tests ran, so many of the files of the failing tests run.
+_SAMPLE = 20
+#: So many calls are kept of a test.
+_KEPT = 8
+#: Options that stop in a failing test.
+_STOPS = ("usepdb", "trace")
+#: The variable that tells a program that a test runs for a second look.
+VARIABLE = "LOOP_CLOSE_SECOND_LOOK"
+
+
+class _Seen(NamedTuple):
+    """What a copy sends: the lines that the test ran, the calls of watched functions, and what became of it."""
+
+    calls: Calls
+    traced: Mapping[int, TracedCall]
+    outcome: str
+    exception: str = ""
+    message: str = ""
+
+
+def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observation:
+    """What was observed, with what a second look saw.
+
+    Failing tests whose lines were not recorded run first: which functions to watch depends on them.
+
+    :param setting: ``auto`` or ``on``.
+    """
+    began, session = monotonic(), recorder.session
+    if session is None or recorder.interrupted or not _may_run_again(session):
+        return seen
+    look = _Look(recorder, session, began + LIMIT, most=QUICK if setting == AUTO else LIMIT)
+    failing = {failure.nodeid for failure in seen.failures} & look.tests
+    known = {*seen.calls.failed} if seen.calls is not None else set()
+    unknown = sorted(failing - known, key=sample_key)
+    found: dict[str, _Seen] = {}
+    if seen.calls is not None:
+        found = look.run(unknown, ())
+        seen = replace(seen, calls=_with_lines(seen.calls, found))
+    elif unknown:
+        chosen = _simplest(report_of(seen).causes, failing)
+        found = look.run([*chosen, *_sample(recorder, unknown)], ())
+        calls = _counted(found, failing)
+        if calls is not None:
+            others = seen.counts.passed - calls.passed
+            calls = calls._replace(omitted=len(failing) - len(calls.failed), passed_over=max(0, others))
+        seen = replace(seen, calls=calls)
+    causes = report_of(seen).causes[:_CAUSES]
+    watched = dict.fromkeys(
+        (each.file, base_name(each.function)) for cause in causes for each in cause.suspects
+    )
+    chosen = _simplest(causes, failing) if watched else []
+    passing = _guards(causes, look.tests)
+    found |= look.run([*chosen, *passing], watched)
+    same = {_ending(call) for test in passing if test in found for call in found[test].traced.values()}
+    failures = tuple(_with_look(each, found.get(each.nodeid), watched, same) for each in seen.failures)
+    if (took := monotonic() - began) >= _TOLD:
+        recorder.notes.append(f"the second look took {took:.1f} s")
+    return replace(seen, failures=failures)
+
+
+class _Look:
+    """Runs tests once more, while there is time.
+
+    :param end: when it has to be over, by the clock of :func:`time.monotonic`.
+    :param most: what tests may have taken together, with the longest setup of any, in seconds.
+    :ivar tests: the node ids of those that can run.
+    """
+
+    def __init__(self, recorder: Recorder, session: pytest.Session, end: float, *, most: float) -> None:
+        self.tests = {item.nodeid for item in session.items} | {*recorder.chosen}
+        self._session = session
+        self._times = {each.nodeid: getattr(each, "duration", 0.0) for each, _ in recorder.reports}
+        self._setup = recorder.longest_setup
+        self._end = end
+        self._most = most
+
+    def run(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
+        """What was seen of each test that ended; of none if they took too long before."""
+        took = self._setup + sum(self._times.get(test, 0.0) for test in tests)
+        if not tests or took > self._most:
+            return {}
+        if self._session.items:
+            return self._each(self._session.items, tests, watched)
+        # The controller of xdist collects no test: a copy of it does, and makes copies of itself.
+        data = _in_copy(lambda: self._collected(tests, watched), self._end + _GRACE)
+        return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
+
+    def _collected(self, tests: Sequence[str], watched: Collection[Name]) -> bytes:
+        return msgspec.msgpack.encode(self._each(self._session.perform_collect(tests), tests, watched))
+
+    def _each(
+        self, items: Iterable[pytest.Item], tests: Sequence[str], watched: Collection[Name]
+    ) -> dict[str, _Seen]:
+        found, by_name = {}, {item.nodeid: item for item in items}
+        for item in (by_name[test] for test in tests if test in by_name):
+            data = _in_copy(partial(_watch, watched, item), self._end)
+            if data:
+                found[item.nodeid] = msgspec.msgpack.decode(data, type=_Seen)
+        return found
+
+
+def _simplest(causes: Sequence[RootCause], failing: Collection[str]) -> list[str]:
+    """Of each of the first root causes the failing tests to show first."""
+    chosen: list[str] = []
+    tests = [
+        [*dict.fromkeys(e.failure.nodeid for e in cause.evidence if e.failure is not None)]
+        for cause in causes
+    ]
+    for number in range(_OF_CAUSE):
+        chosen += [each[number] for each in tests[:_CAUSES] if len(each) > number and each[number] in failing]
+    return chosen[:_FAILING]
+
+
+def _guards(causes: Sequence[RootCause], tests: Collection[str]) -> list[str]:
+    """Passing tests that ran the first suspects."""
+    chosen: dict[str, None] = {}
+    for cause in causes:
+        guards = dict.fromkeys(guard for suspect in cause.suspects for guard in suspect.guards)
+        chosen |= dict.fromkeys([guard for guard in guards if guard in tests][:_PASSING])
+    return [*chosen]
+
+
+def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
+    """Passing tests of the files of the failing ones."""
+    files = {file_of(test) for test in failing}
+    passed = {r.nodeid for r, _ in recorder.reports if r.when == "call" and r.outcome == "passed"}
+    return sorted((test for test in passed if file_of(test) in files), key=sample_key)[:_SAMPLE]
+
+
+def _counted(found: Mapping[str, _Seen], failing: Collection[str]) -> Calls | None:
+    """What the tests called; None if no failing test is among them. One that now passes counts neither way."""
+    calls = [each.calls for test, each in found.items() if each.calls.failed or test not in failing]
+    return merge_calls(calls) if any(each.failed for each in calls) else None
+
+
+def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
+    """The calls with those of failing tests whose lines were not recorded; of one that passes alone they are not."""
+    again = [each.calls for each in found.values() if each.calls.failed]
+    left = (max(0, number - len(again)) for number in (calls.omitted, calls.passed_over))
+    omitted, passed_over = left
+    own = calls._replace(omitted=omitted, passed_over=passed_over)
+    return merge_calls([own, *again]) if again else calls
+
+
+def _with_look(
+    failure: Failure, seen: _Seen | None, watched: Iterable[Name], known: Collection[object]
+) -> Failure:
+    if seen is None:
+        return failure
+    look = SecondLook(
+        outcome=seen.outcome,
+        exception=seen.exception,
+        message=seen.message,
+        calls=tuple(_telling(seen.traced, _line_in_test(failure), watched, known)),
+    )
+    return replace(failure, again=look)
+
+
+def _line_in_test(failure: Failure) -> int:
+    """The running line of the test code nearest to the exception; 0 if there is none."""
+    frames = failure.raised.frames if failure.raised is not None else ()
+    return next((frame.line for frame in reversed(frames) if frame.is_test), 0)
+
+
+def _ending(call: TracedCall) -> object:
+    """What is equal of two calls that were made and ended in the same way."""
+    return call.name, *map(tuple, map(sorted, (call.arguments.items(), call.changed.items()))), call.result
+
+
+def _telling(
+    calls: Mapping[int, TracedCall], line: int, watched: Iterable[Name], known: Collection[object]
+) -> Iterator[SeenCall]:
+    """The calls that led to the failing statement: of each function the last that no passing test made, else the last.
+
+    :param line: of the failing statement in the test; if it makes no call itself, the last call before counts.
+    :param watched: the likeliest functions first.
+    """
+    outer = {number: [*_above(calls, number)][-1] for number in calls}
+    own = {number for number in outer.values() if calls[number].line == line} or {
+        max(outer.values(), default=-1)
+    }
+    kept: set[int] = set()
+    for name in watched:
+        made = [number for number, call in calls.items() if call.name == name and outer[number] in own]
+        new = [number for number in made if _ending(calls[number]) not in known]
+        chain = [*_above(calls, max(new or made))] if made else []
+        if len(kept | {*chain}) <= _KEPT:
+            kept |= {*chain}
+    for number in sorted(kept):
+        call = calls[number]
+        yield SeenCall(
+            function=call.name[1],
+            depth=sum(each in kept for each in _above(calls, number)) - 1,
+            arguments=_pairs(call.arguments),
+            result=call.result,
+            changed=_pairs(call.changed),
+            is_known=_ending(call) in known,
+        )
+
+
+def _above(calls: Mapping[int, TracedCall], number: int) -> Iterator[int]:
+    """The number of a call, then of those that it was made in, the innermost first."""
+    while number in calls:
+        yield number
+        number = calls[number].parent
+
+
+def _pairs(texts: Mapping[str, str]) -> str:
+    return one_line(", ".join(f"{name}={text}" for name, text in texts.items()), 2 * MAX_TEXT)
+
+
+# --- in the copy
+
+
+def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
+    """Run a test in the copy of the process, and tell what was seen."""
+    os.environ[VARIABLE] = "1"
+    root = str(item.config.rootpath)
+    texts = Texts(ProjectCode(root))
+
+    def text_of(value: Any, name: str) -> str:
+        return one_line(texts.of(value, name) if name else texts.of(value), MAX_TEXT)
+
+    monitor = Monitor(root, is_whole=True, watched=(text_of, watched))
+    manager = item.config.pluginmanager
+    manager.unregister(name="loop-close-calls")
+    manager.register(CallRecorder(monitor), "loop-close-calls")
+    reports: list[Any] = []
+
+    def saw(report: Any) -> None:
+        monitor.saw(report)
+        reports.append(report)
+
+    _run_quietly(item, saw)
+    monitor.stop()
+    seen = _Seen(monitor.calls() or Calls(), monitor.traced, _outcome(reports))
+    for failed in [each for each in reports if each.outcome == "failed"][:1]:
+        failure = read_report(failed, exception_of(failed), root)
+        seen = seen._replace(exception=failure.exception, message=one_line(failure.message, MAX_TEXT))
+    return msgspec.msgpack.encode(seen)
+
+
+def _outcome(reports: Sequence[Any]) -> str:
+    """The outcome of a test by the reports of its phases and subtests."""
+    outcomes = {"xfailed" if hasattr(each, "wasxfail") else str(each.outcome) for each in reports}
+    return next((each for each in ("failed", "xfailed", "skipped") if each in outcomes), "passed")
+
+
+# --- run a test once more
+
+
+def _may_run_again(session: pytest.Session) -> bool:
+    """Whether tests may run again: the run ended by itself, is of this process, and can be copied."""
+    is_over = int(session.exitstatus) == pytest.ExitCode.TESTS_FAILED
+    is_own = not hasattr(session.config, "workerinput") and hasattr(os, "fork")
+    return is_over and is_own and not any(getattr(session.config.option, name, None) for name in _STOPS)
+
+
+def _in_copy(work: Callable[[], bytes], end: float) -> bytes:
+    """The result of the function, called in a copy of the process, which nothing else comes out of.
+
+    :param end: then, and at Ctrl-C, what still runs is killed, with the processes that it started.
+    :returns: empty if it did not end in time, or a test ended its process.
+    """
+    from multiprocessing import get_context  # late: most runs have no use for it
+
+    if (seconds := end - monotonic()) <= 0:
+        return b""
+    fork = get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+    process = fork.Process(target=_run, args=(sender, work))
+    with warnings.catch_warnings():
+        # A copy has one thread. Where it waits for another, the limit ends it.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        process.start()
+    sender.close()
+    try:
+        return receiver.recv_bytes() if receiver.poll(seconds) else b""
+    except EOFError:
+        return b""
+    finally:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.kill()
+        process.join()
+        receiver.close()
+
+
+def _run(sender: Connection, work: Callable[[], bytes]) -> None:
+    """In the copy: no exit handler of the program or of pytest runs in it."""
+    try:
+        os.setpgid(0, 0)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        sender.send_bytes(work())
+    finally:
+        os._exit(0)
+
+
+def _run_quietly(item: pytest.Item, saw: Callable[[object], None]) -> None:
+    """Run a test once; no other plugin that reports tests, or runs them again, hears of it.
+
+    :param saw: takes each of its reports.
+    """
+    manager = item.config.pluginmanager
+    capture: Any = manager.get_plugin("capturemanager")
+    if capture is not None:  # its temporary files are those of the run
+        manager.unregister(capture)
+        capture = type(capture)("no")
+        capture.start_global_capturing()
+        manager.register(capture, "capturemanager")
+    logs: Any = manager.get_plugin("logging-plugin")
+    if logs is not None:
+        logs.log_file_handler.setStream(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    manager.register(_Quietly(manager.get_plugin("runner"), saw), "loop-close-again")
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+
+
+class _Quietly:
+    """Takes the place of what runs a test; the wrappers of others, such as for warnings, stay."""
+
+    def __init__(self, runner: Any, saw: Callable[[object], None]) -> None:
+        self._runner = runner
+        self._saw = saw
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
+        self._runner.runtestprotocol(item, log=False, nextitem=None)
+        return True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        report = yield
+        self._saw(report)
+        return report

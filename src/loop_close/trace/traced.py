@@ -1,0 +1,234 @@
+"""Lines that run, and calls with their values, by ``sys.settrace``: on every Python, but slow, so for a few tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dis import opmap
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from loop_close.conventions import is_test_file
+from loop_close.facts import Name, base_name
+from loop_close.trace.code import Ownership, codes_in
+from loop_close.trace.lines import LineTracker, Ran
+
+#: So many calls of a test are kept, and so many values of a generator.
+MOST_CALLS, _MOST_VALUES = 1_000, 10
+_RETURNS = frozenset(opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opmap)
+#: Python 3.13 is at the instruction after the one that yields.
+_YIELDS = frozenset((opmap["YIELD_VALUE"], opmap["RESUME"]))
+_YIELDING = CO_GENERATOR | CO_ASYNC_GENERATOR
+_PAUSING = _YIELDING | CO_COROUTINE
+_ID = id  # tests may patch it
+
+
+class TracedCall(NamedTuple):
+    """One call of a watched function.
+
+    :ivar parent: the number of the call that it was made in; -1 for none.
+    :ivar line: the running line of the test code that led to it; 0 if it has a parent.
+    :ivar arguments: their texts by name; ``changed``: those that were others when it ended.
+    :ivar result: how it ended, as in :attr:`loop_close.model.SeenCall.result`.
+    """
+
+    name: Name
+    parent: int
+    line: int
+    arguments: Mapping[str, str]
+    result: str
+    changed: Mapping[str, str] = {}
+
+
+class _Open:
+    """A call that has not ended.
+
+    :ivar values: what it yielded.
+    :ivar error: the exception that was raised in it last; ``is_raised``: just now; ``is_left``: it closed a generator.
+    """
+
+    __slots__ = ("arguments", "code", "error", "is_left", "is_raised", "line", "number", "parent", "values")
+
+    def __init__(self, code: CodeType, number: int, parent: int, line: int) -> None:
+        self.code = code
+        self.number = number
+        self.parent = parent
+        self.line = line
+        self.arguments: Mapping[str, str] = {}
+        self.values: list[str] = []
+        self.error = ""
+        self.is_raised = False
+        self.is_left = False
+
+
+class TracedLines(LineTracker):
+    """Tracks lines as its base does, in the thread that starts it, and keeps the calls of watched functions.
+
+    :param text_of: the text of a value that has a name, or an empty one; it runs no code of the program.
+    :param watched: file and qualified name of each function to watch.
+    :ivar calls: those that ended, by their number in the order in which they began.
+    """
+
+    def __init__(
+        self,
+        ownership: Ownership,
+        spend: Callable[[float], None],
+        text_of: Callable[[Any, str], str],
+        watched: Collection[Name],
+    ) -> None:
+        super().__init__(ownership, spend)
+        self.calls: dict[int, TracedCall] = {}
+        self._text_of = text_of
+        self._watched = frozenset(watched)
+        self._names: dict[int, Name | None] = {}
+        self._seen: set[tuple[int, int]] = set()
+        self._open: dict[int, _Open] = {}
+        self._starts: dict[int, int] = {}
+        self._number = 0
+
+    def start(self) -> str:
+        """Start tracing."""
+        sys.settrace(self._on_call)
+        return ""
+
+    def stop(self) -> None:
+        """Stop tracing; a generator that was left ends."""
+        sys.settrace(None)
+        for number, call in [*self._open.items()]:
+            self._leave(number, call)
+
+    def _leave(self, number: int, call: _Open) -> None:
+        """End a generator that nobody went on with."""
+        if call.values:
+            self._end(number, call, f"yielded {', '.join(call.values)}", {})
+
+    def cut(self, mark: int) -> Ran:
+        """What ran since this point; each line is reported again."""
+        self._seen.clear()
+        return super().cut(mark)
+
+    def _arm(self) -> None:
+        pass  # every line is reported
+
+    def _watch(self, code: CodeType, own: set[int]) -> None:
+        pass
+
+    # --- what Python reports
+
+    def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        try:
+            if _ID(code) in self._reprs:
+                self._marks[_ID(code)] = self.mark
+                return self._on_repr
+            if self._ownership.file_of(code.co_filename) is None or not self._is_tracked(code):
+                return None
+            if self._names[_ID(code)] is not None and not self._marks:
+                self._begin(frame)
+            return self._on_event
+        except RecursionError:  # the program has used up its stack
+            return None
+        except Exception as fault:
+            self._take_fault(fault)
+            return None
+
+    def _is_tracked(self, code: CodeType) -> bool:
+        """Whether it is a function; those inside of it are found with it."""
+        if _ID(code) not in self._names:
+            for inner, owner in list(codes_in(code)):
+                if owner is not None and _ID(inner) not in self._codes:
+                    self._follow(inner, self._ownership.place_of(owner), owner)
+            file, _, function = self._ownership.place_of(code)
+            name = file, base_name(function)
+            self._names[_ID(code)] = name if name in self._watched and code.co_name[0] != "<" else None
+        return _ID(code) in self._owners
+
+    def _on_repr(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """In a function that makes a repr for the message of a failure: what that runs counts for no test."""
+        if event == "return" and _ID(frame.f_code) in self._marks:
+            self.outside |= self.cut(self._marks.pop(_ID(frame.f_code))).keys()
+        return self._on_repr
+
+    def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        try:
+            if event == "line":
+                hit = _ID(frame.f_code), frame.f_lineno
+                if hit not in self._seen:
+                    self._seen.add(hit)
+                    self._hits.append((frame.f_code, frame.f_lineno))
+            if (call := self._open.get(_ID(frame))) is not None and call.code is frame.f_code:
+                if event == "return":
+                    self._pause_or_end(frame, call, argument)
+                call.is_raised = event == "exception"
+                if call.is_raised:
+                    kind, raised, _ = argument
+                    call.is_left = kind is GeneratorExit
+                    call.error = self._text_of(raised, "") if isinstance(raised, kind) else kind.__name__
+        except RecursionError:
+            pass
+        except Exception as fault:
+            self._take_fault(fault)
+        return self._on_event
+
+    # --- the calls
+
+    def _begin(self, frame: FrameType) -> None:
+        # Where the first call began: one that is further goes on. The ``id`` of a frame may be that of an earlier one.
+        if frame.f_lasti > self._starts.setdefault(_ID(frame.f_code), frame.f_lasti):
+            return
+        if self._number >= MOST_CALLS:
+            return
+        if (left := self._open.get(_ID(frame))) is not None:
+            self._leave(_ID(frame), left)
+        parent = self._around(frame.f_back)
+        line = self._test_line(frame) if parent is None else 0
+        call = _Open(frame.f_code, self._number, parent.number if parent is not None else -1, line)
+        call.arguments = dict(self._arguments(frame))
+        self._open[_ID(frame)] = call
+        self._number += 1
+
+    def _around(self, frame: FrameType | None) -> _Open | None:
+        """The innermost open call of a frame and those that called it."""
+        while frame is not None:
+            call = self._open.get(_ID(frame))
+            if call is not None and call.code is frame.f_code:
+                return call
+            frame = frame.f_back
+        return None
+
+    def _test_line(self, frame: FrameType | None) -> int:
+        """The running line of the nearest test code."""
+        while frame is not None:
+            file = self._ownership.relative(frame.f_code.co_filename)
+            if file is not None and is_test_file(file):
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    def _arguments(self, frame: FrameType) -> Iterator[tuple[str, str]]:
+        code = frame.f_code
+        number = code.co_argcount + code.co_kwonlyargcount
+        number += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+        held = frame.f_locals
+        return ((name, self._text_of(held[name], name)) for name in code.co_varnames[:number] if name in held)
+
+    def _pause_or_end(self, frame: FrameType, call: _Open, value: Any) -> None:
+        instruction = call.code.co_code[frame.f_lasti]
+        if call.code.co_flags & _PAUSING and instruction in _YIELDS and not call.is_raised:
+            if call.code.co_flags & _YIELDING and len(call.values) < _MOST_VALUES:
+                call.values.append(self._text_of(value, ""))
+            return
+        if instruction in _RETURNS and not call.code.co_flags & _YIELDING:
+            result = f"= {self._text_of(value, call.code.co_name)}"
+        elif instruction in _RETURNS or call.is_left:
+            result = f"yielded {', '.join(call.values) or 'nothing'}"
+        else:
+            result = f"raised {call.error}"
+        changed = {name: text for name, text in self._arguments(frame) if text != call.arguments.get(name)}
+        self._end(_ID(frame), call, result, changed)
+
+    def _end(self, number: int, call: _Open, result: str, changed: Mapping[str, str]) -> None:
+        name = self._names[_ID(call.code)] or ("", "")
+        self.calls[call.number] = TracedCall(name, call.parent, call.line, call.arguments, result, changed)
+        del self._open[number]
