@@ -106,7 +106,9 @@ class Run:
     @property
     def calls(self):
         """The lines of the calls in the prompt."""
-        return self.prompt.partition("Calls in it:\n```text\n")[2].partition("\n```")[0].split("\n")
+        return (
+            self.prompt.partition("Calls when it ran again:\n```text\n")[2].partition("\n```")[0].split("\n")
+        )
 
 
 # --- lines of failing tests that were not recorded

@@ -275,7 +275,7 @@ def _again(failure: Failure) -> Iterator[str]:
             f"{f', then {each.changed}' if each.changed else ''}{passing if each.is_known else ''}"
             for each in look.calls
         ]
-        yield "Calls in it:"
+        yield "Calls when it ran again:"
         yield from fence("\n".join(rows), "text")
 
 

@@ -79,13 +79,13 @@ def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
 
 def looked_at(recorder: Recorder, part: Part) -> Part:
     """The part with what a second look at failing tests saw, unless it is off."""
-    setting, seen = recorder.targets.settings.second_look, part.observation
-    if setting == OFF or not seen.failures:
+    settings, seen = recorder.targets.settings, part.observation
+    if OFF in (settings.second_look, settings.suspects) or not seen.failures:
         return part
     try:
         from loop_close.pytest_plugin.second_look import second_look  # late: a green run does without
 
-        return replace(part, observation=second_look(recorder, seen, setting))
+        return replace(part, observation=second_look(recorder, seen, settings.second_look))
     except (Exception, KeyboardInterrupt) as fault:  # what the first run said is worth more
         recorder.notes.append(f"no second look: {type(fault).__name__}: {fault}")
         return part

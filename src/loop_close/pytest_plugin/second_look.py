@@ -11,6 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate, islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,14 +82,14 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     look = _Look(recorder, session, began + LIMIT, most=QUICK if setting == AUTO else LIMIT)
     failing = {failure.nodeid for failure in seen.failures} & look.tests
     known = {*seen.calls.failed} if seen.calls is not None else set()
-    unknown = sorted(failing - known, key=sample_key)
+    unknown = failing - known
     found: dict[str, _Seen] = {}
+    first = _simplest(report_of(seen).causes, unknown) if unknown else []
     if seen.calls is not None:
-        found = look.run(unknown, ())
+        found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
         seen = replace(seen, calls=_with_lines(seen.calls, found))
     elif unknown:
-        chosen = _simplest(report_of(seen).causes, failing)
-        found = look.run([*chosen, *_sample(recorder, unknown)], ())
+        found = look.run([*first, *_sample(recorder, unknown)], ())
         calls = _counted(found, failing)
         if calls is not None:
             others = seen.counts.passed - calls.passed
@@ -125,9 +126,12 @@ class _Look:
         self._most = most
 
     def run(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
-        """What was seen of each test that ended; of none if they took too long before."""
-        took = self._setup + sum(self._times.get(test, 0.0) for test in tests)
-        if not tests or took > self._most:
+        """What was seen of each test that ended, of as many as there is time for by what they took before."""
+        took = accumulate((self._times.get(test, 0.0) for test in tests), initial=self._setup)
+        tests = [
+            test for test, seconds in zip(tests, islice(took, 1, None), strict=True) if seconds <= self._most
+        ]
+        if not tests:
             return {}
         if self._session.items:
             return self._each(self._session.items, tests, watched)
