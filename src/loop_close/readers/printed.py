@@ -130,7 +130,6 @@ class Printed:
 
     :ivar function: None if a syntax error points into a file, which no frame runs in.
     :ivar lines: the source lines below it that follow each other, without their margin.
-    :ivar markers: the marks below the first of them.
     :ivar source: what is shown of its function, where that is more.
     """
 
@@ -138,7 +137,6 @@ class Printed:
     line: int
     function: str | None
     lines: list[str] = field(default_factory=list)
-    markers: str = ""
     source: SourceLines | None = None
 
 
@@ -312,7 +310,7 @@ class _Scanner:
             elif not printed:
                 break
             elif printed[-1].lines and MARKERS.match(body):
-                printed[-1].markers = printed[-1].markers or body[4:]
+                pass  # below a line of source
             elif body.startswith("    "):
                 is_shown = is_shown and not _ELIDED.match(body) and len(printed[-1].lines) < _MAX_SOURCE
                 printed[-1].lines += [body[4:]] if is_shown else []

@@ -111,8 +111,7 @@ def syntax_place(found: re.Match[str]) -> Printed:
     """The place that a syntax error points to, from a match of :data:`SYNTAX`."""
     shown = [line[len(found["margin"]) + 4 :] for line in found["shown"].splitlines()]
     lines = [line for line in shown if not MARKERS.fullmatch(line)]
-    markers = next((line for line in shown if MARKERS.fullmatch(line)), "")
-    return Printed(found["file"], int(found["line"]), None, lines, markers)
+    return Printed(found["file"], int(found["line"]), None, lines)
 
 
 def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:

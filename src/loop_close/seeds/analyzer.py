@@ -20,14 +20,11 @@ from loop_close.text.normalize import mask
 class AnalysisContext(Record, frozen=True, kw_only=True):
     """What is known when a response is looked at.
 
-    :ivar iteration: the number of the turn, from 1; ``max_iterations`` the last one allowed, 0 for no limit.
     :ivar previous_responses: the oldest first.
     :ivar error_history: the errors of the turns so far, one text a turn, the oldest first.
     :ivar task_description: the agent's task.
     """
 
-    iteration: int = 1
-    max_iterations: int = 0
     previous_responses: tuple[str, ...] = ()
     error_history: tuple[str, ...] = ()
     task_description: str = ""

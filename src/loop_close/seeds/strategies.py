@@ -23,6 +23,7 @@ ENOUGH_SIGNALS = 40.0
 
 # --- the fix plan: the runs, or the boxes of the user's own plan, decide the state of a step, not the agent
 
+#: So often a step is tried before it is given up.
 MAX_ATTEMPTS = 3
 #: Later steps are left out of a plan.
 MAX_STEPS = 200
@@ -41,12 +42,11 @@ class FixStep(Record, frozen=True, kw_only=True):
     description: str = ""
     completed: bool = False
     attempts: Annotated[int, msgspec.Meta(ge=0)] = 0
-    max_attempts: Annotated[int, msgspec.Meta(ge=1)] = MAX_ATTEMPTS
 
     @property
     def is_exhausted(self) -> bool:
         """Whether the attempts are used up without success: then it is skipped."""
-        return not self.completed and self.attempts >= self.max_attempts
+        return not self.completed and self.attempts >= MAX_ATTEMPTS
 
 
 class FixPlan(Record, frozen=True, kw_only=True):
@@ -255,7 +255,7 @@ def _decide_fix_plan(standing: Standing) -> Decision:
     if not steps:
         reason = "the fix plan has no steps"
     elif at < len(steps):
-        tries = f"attempt {steps[at].attempts + 1} of {steps[at].max_attempts}"
+        tries = f"attempt {steps[at].attempts + 1} of {MAX_ATTEMPTS}"
         reason = f"step {at + 1} of {len(steps)}, {tries}: {names[at]}"
     elif not completed:
         action = "stuck"
