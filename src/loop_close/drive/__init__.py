@@ -54,14 +54,13 @@ class Saved(Record, frozen=True):
 
     :ivar given: its options by name, without what holds a credential.
     :ivar child: number and birth of the process that was running; 0 for none.
-    :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
+    :ivar ended: how the loop ended, empty while it has not.
     """
 
     given: Mapping[str, str | int | float]
     loop: LoopState
     child: tuple[int, str] = (0, "")
     ended: str = ""
-    reason: str = ""
 
 
 class AgentError(Exception):
@@ -93,7 +92,7 @@ class Driver:
         except InterruptionError as interrupted:
             ended, reason = "interrupted", str(interrupted)
         self._loop.limit(time.monotonic())  # which also counts the time that has passed
-        self._keep(ended, reason)
+        self._keep(ended)
         if ended == "done":
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
@@ -140,7 +139,7 @@ class Driver:
         self._state, loop = gate.state(root), gate.loop_of(self._plan.project.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
         self._attempts = _attempts(loop)
-        if steps := steps_now(self._plan.steps_file):  # one that was taken away leaves the plan as it was
+        if steps := steps_now(self._plan.given["plan"]):  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)
         decision = self._loop.tested(self._outcome)
         if decision.action == "done" and (why := self._why_not_done()):
@@ -206,7 +205,7 @@ class Driver:
 
     def _with_box(self, said: AgentOutput) -> AgentOutput:
         """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
-        box = task_box(self._plan.task_file)
+        box = task_box(self._plan.given["task"])
         is_said = any(BOX.match(line) for line in said.text.splitlines())
         is_checked = "[x]" in box[:10].lower()
         if not box or (is_said and not is_checked):
@@ -232,12 +231,10 @@ class Driver:
         self._child = (process.pid, birth_of(process.pid))
         self._keep()
 
-    def _keep(self, ended: str = "", reason: str = "") -> None:
+    def _keep(self, ended: str = "") -> None:
         given = {name: value for name, value in self._plan.given.items() if clean(str(value)) == str(value)}
         child = (0, "") if ended else self._child
-        saved = Saved(
-            given=given, loop=self._loop.state, child=child, ended=ended, reason=clean(reason, 2_000)
-        )
+        saved = Saved(given=given, loop=self._loop.state, child=child, ended=ended)
         try:
             files.state_folder(self._plan.root)
             files.write_bytes(self._plan.root / STATE, msgspec.json.encode(saved))

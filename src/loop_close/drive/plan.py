@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from loop_close.cli import UsageError, opened, project_at
 from loop_close.files import Targets
@@ -32,7 +33,7 @@ class Plan(Record, frozen=True, kw_only=True):
     :ivar project: with its settings at the start of the loop: the agent can edit them.
     :ivar agent: the words of the agent's command.
     :ivar agent_seconds: that a turn may take; ``test_seconds`` that the checks may; infinite for no limit.
-    :ivar given: what of it a loop that is gone on with goes on with.
+    :ivar given: the options by name, which a loop that is gone on with goes on with; ``task`` and ``plan`` are paths.
     """
 
     project: Targets
@@ -42,9 +43,7 @@ class Plan(Record, frozen=True, kw_only=True):
     limits: Limits
     agent_seconds: float
     test_seconds: float
-    given: Mapping[str, str | int | float]
-    task_file: str
-    steps_file: str
+    given: Mapping[str, Any]
 
     @property
     def root(self) -> Path:
@@ -52,7 +51,7 @@ class Plan(Record, frozen=True, kw_only=True):
         return self.project.root
 
 
-def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float]) -> Plan:
+def plan_of(options: argparse.Namespace, saved: Mapping[str, Any]) -> Plan:
     """The plan by the options, else by what was saved, else by the settings.
 
     :raises UsageError: for what cannot be done.
@@ -86,8 +85,6 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
         agent_seconds=given.get("agent_timeout", math.inf),
         test_seconds=given.get("test_timeout", math.inf),
         given=given,
-        task_file=given["task"],
-        steps_file=given["plan"],
     )
 
 
