@@ -17,7 +17,7 @@ from loop_close.prompt import safe
 from loop_close.prompt.place import ProbablePlace, percent
 from loop_close.prompt.report_json import SCHEMA
 from loop_close.records import Record
-from loop_close.text import code, digest, fence, listed
+from loop_close.text import code, digest, fence, listed, with_texts
 
 #: The largest number that every format holds.
 _LARGEST = 2**31 - 1
@@ -121,18 +121,14 @@ def document_of(document: Mapping[str, Any], folder: str = "") -> Document:
     :returns: paths are relative, with forward slashes and without dot segments.
     :raises ReportError: for a value that is missing or has another type.
     """
+
+    def cleaned(text: str, field: str) -> str:
+        return _path(safe(text), folder) if field == "file" else safe(text)
+
     try:
-        return msgspec.convert(_cleaned(document, folder), Document)
+        return msgspec.convert(with_texts(document, cleaned), Document)
     except msgspec.ValidationError as fault:
         raise ReportError(f"it does not fit: {fault}") from fault
-
-
-def _cleaned(value: Any, folder: str, name: str = "") -> Any:
-    if isinstance(value, str):
-        return _path(safe(value), folder) if name == "file" else safe(value)
-    if isinstance(value, Mapping):
-        return {key: _cleaned(inner, folder, key) for key, inner in value.items()}
-    return [_cleaned(item, folder, name) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _path(file: str, folder: str) -> str:
