@@ -17,7 +17,7 @@ from loop_close.prompt import safe
 from loop_close.prompt.place import ProbablePlace, percent
 from loop_close.prompt.report_json import SCHEMA
 from loop_close.records import Record
-from loop_close.text import code, digest, fence, listed, with_texts
+from loop_close.text import code, digest, fence, fields_of, listed, with_texts
 
 #: The largest number that every format holds.
 _LARGEST = 2**31 - 1
@@ -104,8 +104,8 @@ def parsed(text: str) -> dict[str, Any]:
         document = msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as fault:
         raise ReportError(f"it is not JSON, or cut off ({fault})") from fault
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
+    schema = str(fields_of(document).get("schema"))
+    if not schema.startswith("loop-close.report/"):
         raise ReportError("it is not a report of loop-close, as --loop-close-json and merge --json write it")
     if schema != SCHEMA:
         raise ReportError(
@@ -278,9 +278,9 @@ def _rule(kind: str) -> dict[str, Any]:
     label, about, hint = words.get(kind, (kind, kind, kind))
     return {
         "id": kind,
-        "shortDescription": {"text": label or kind},
-        "fullDescription": {"text": about or kind},
-        "help": {"text": hint or about or kind},
+        "shortDescription": {"text": label},
+        "fullDescription": {"text": about},
+        "help": {"text": hint},
         "defaultConfiguration": {"level": _level(kind)},
     }
 

@@ -195,7 +195,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
 def _informed(host: Host, payload: Payload, root: Path, session: Session, path: Path | None) -> str:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
     loop = _loop_at(root)
-    last = f"run {loop.steps[-1].run}" if loop.failing and loop.steps else ""
+    last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
     return host.inform(payload, prompt_of(root)) if is_news else ""
 

@@ -445,9 +445,10 @@ def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
     known = {d.id: d for d in DEFAULT_DETECTORS}
     chosen = []
     for one in detectors:
-        if isinstance(one, str) and one not in known:
+        found = known.get(one) if isinstance(one, str) else one
+        if found is None:
             raise ValueError(f"unknown detector {one!r}; known detectors: {', '.join(known)}")
-        chosen.append(known[one] if isinstance(one, str) else one)
+        chosen.append(found)
     return tuple(chosen)
 
 

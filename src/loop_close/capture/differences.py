@@ -210,10 +210,7 @@ class Comparisons:
         self, left: Any, right: Any, statements: Iterable[ast.stmt | None], *, is_equality: bool
     ) -> tuple[Difference, ...]:
         labels = [name for each in statements if each is not None for name in credentials_in(each)]
-        for value in (
-            left,
-            right,
-        ):  # numbers their credentials, which the message shows parts of without names
+        for value in (left, right):  # the message shows parts of their credentials without names: number them
             self.texts.of(value, *labels)
         return differences(left, right, self.texts, labels) if is_equality else ()
 

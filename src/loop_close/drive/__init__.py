@@ -27,7 +27,7 @@ from loop_close.hook import prompt_of
 from loop_close.process import OUR_CHECK, birth_of, environment, locked
 from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
-from loop_close.records import Loop, Record, State
+from loop_close.records import Loop, Record, State, Step
 from loop_close.seeds.analyzer import BOX
 from loop_close.seeds.loop import AgentLoop, LoopState, RunOutcome
 from loop_close.seeds.outputs import AgentOutput, read_output
@@ -250,18 +250,18 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
 
     :param stuck_after: as in the settings.
     """
-    last = loop.steps[-1] if loop.steps else None
+    last = loop.steps[-1] if loop.steps else Step(run=0)
     is_green = state.verdict in ("done", "objected")
     return RunOutcome(
         verdict="green" if is_green else "error" if state.verdict == "unknown" else "red",
         failing=len(loop.failing),
         is_complete=state.verdict != "unknown",
-        is_edited=last is not None and last.edits.kind == "effective",
-        has_advanced=last is not None and bool(last.advanced),
+        is_edited=last.edits.kind == "effective",
+        has_advanced=bool(last.advanced),
         objection=state.reason if state.verdict == "objected" else "",
         stuck=state.reason if state.verdict == "stuck" else "",
         causes={} if is_green else causes_in(root),
-        state=last.state if last is not None else "",
+        state=last.state,
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
         prompt=prompt_of(root) or f"# {state.reason}",
     )

@@ -190,10 +190,11 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
         details = {"path": file or last.file.replace("\\", "/"), "line": str(last.line)}
         details |= {"text": last.lines[0]} if last.lines else {}
         return replace(raised, details=details, site=Site(frame=_frame(last, file)) if file else None)
-    frame = innermost(raised)
-    lines = frame.source.lines if frame is not None and frame.source is not None else ()
-    site = Site(frame=frame, statement=" ".join(" ".join(lines).split())) if frame is not None else None
-    return replace(raised, details=_details(raised, root), site=site)
+    raised, frame = replace(raised, details=_details(raised, root)), innermost(raised)
+    if frame is None:
+        return raised
+    lines = frame.source.lines if frame.source is not None else ()
+    return replace(raised, site=Site(frame=frame, statement=" ".join(" ".join(lines).split())))
 
 
 def _details(raised: Raised, root: str) -> dict[str, str]:

@@ -176,8 +176,6 @@ def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) ->
         return {}
     if not loop.failing:
         return {OWN_KEY: False}
-    if not loop.steps:
-        return {}
     last = loop.steps[-1]
     is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran >= last.run)
     if not last.is_finished or (is_of_machine and not last.is_attempt):
