@@ -58,7 +58,7 @@ class Cause(Record, frozen=True):
     def said(self) -> str:
         """What was raised, on the lines of its message; an assertion needs no name."""
         message = self.message or self.kind
-        is_named = not self.exception or message.startswith(("assert ", self.exception))
+        is_named = message.startswith(("assert ", self.exception))  # as any text does with no exception
         return message if is_named else f"{self.exception}: {message}"
 
 

@@ -129,7 +129,7 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
 
 
 def _root(text: str, root: str) -> str:
-    return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
+    return root if f"{root}/" in text or f"{root}\\" in text else ""
 
 
 def unread_log(name: str, reason: str, status: Uncounted = "unread") -> LogSummary:

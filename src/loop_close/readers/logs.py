@@ -31,10 +31,8 @@ def read_log(text: str, root: str) -> tuple[list[Reading], str]:
     readings: list[Reading] = []
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
-        if reading.spans or reading.failures:
-            readings.append(reading)
-        if reading.spans:
-            text = _without(text, reading)
+        readings.append(reading)
+        text = _without(text, reading)
     return readings, text
 
 

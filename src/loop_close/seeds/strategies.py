@@ -198,8 +198,8 @@ def _decide_auto(standing: Standing) -> Decision:
     if stopped.action == "stuck":
         return stopped
     if analysis.stuck_signal.detected and not standing.has_advanced:
-        repeated = ", ".join(analysis.stuck_signal.repeated_patterns[:1])
-        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated or 'the same error'}")
+        repeated = analysis.stuck_signal.repeated_patterns[0]
+        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated}")
     why_not = _why_not(standing) or f"{said}, below {ENOUGH:g} %"
     return Decision(action="continue", reason=why_not)
 

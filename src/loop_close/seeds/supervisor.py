@@ -130,7 +130,7 @@ def content_text(content: Any) -> str:
 def _block_text(block: Any) -> str:
     if isinstance(block, Mapping) and block.get("type") == "text":
         block = block.get("text")
-    return block or "" if block is None or isinstance(block, str) else _json(block)
+    return "" if block is None else block if isinstance(block, str) else _json(block)
 
 
 def _json(value: Any) -> str:
