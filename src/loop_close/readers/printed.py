@@ -153,14 +153,14 @@ def assemble(said: str, printed: Sequence[Printed], root: str = "") -> Raised:
     :param printed: every frame, outermost first; at the end the place of a syntax error.
     """
     found = _EXCEPTION.match(said)
-    module, name = _split_name(found["name"] if found else "")
-    message = cut((found["message"] or "") if found else said)
+    dotted, message = (found["name"], found["message"] or "") if found else ("", said)
+    module, name = _split_name(dotted)
     own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
     kept = bounded(own)
     raised = Raised(
         type=name,
         module=module,
-        message=message,
+        message=cut(message),
         bases=bases_of(name, module),
         frames=tuple(_frame(one, file) for one, file in kept),
     )
@@ -246,8 +246,7 @@ class _Scanner:
     def tracebacks(self) -> Iterator[tuple[Raised, int, int]]:
         """Every traceback, with the offsets of its start and end."""
         starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        is_many = len(self.heads) > _MAX_FIRST + _MAX_LAST
-        for head in self.heads[:_MAX_FIRST] + self.heads[-_MAX_LAST:] if is_many else self.heads:
+        for head in self.heads[:_MAX_FIRST] + self.heads[_MAX_FIRST:][-_MAX_LAST:]:
             prefix, _, rest = self.lines[head].partition(HEADER)
             is_other = prefix.strip() in _QUOTES or rest.strip() or len(prefix) > _MAX_PREFIX
             if head < self.at or is_other or (not self.is_whole and is_transcript(self.text, starts[head])):

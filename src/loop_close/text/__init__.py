@@ -145,13 +145,13 @@ def fence(text: str, language: str = "text") -> list[str]:
 def open_fence(lines: Iterable[str]) -> str:
     """The marks of the fenced code block in which the lines end; empty outside of one."""
     opened = ""
-    for line in lines:
-        # CommonMark 0.31, section 4.5.
-        found = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match(line)
-        if found is not None and opened:
-            opened = "" if found["marks"].startswith(opened) and not found["rest"].strip() else opened
-        elif found is not None:
+    # CommonMark 0.31, section 4.5.
+    fence_of = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match
+    for found in filter(None, map(fence_of, lines)):
+        if not opened:
             opened = "" if "`" in found["marks"] and "`" in found["rest"] else found["marks"]
+        elif found["marks"].startswith(opened) and not found["rest"].strip():
+            opened = ""
     return opened
 
 

@@ -497,8 +497,8 @@ def _incomplete(run: _Run, numbers: Mapping[str, int]) -> str:
     end = run.final.start if run.final else run.start
     if found := _TOO_MANY_WARNINGS.search(run.text, max(0, end - 200), end):
         return found["why"]
-    stops = [ruler.title for _, ruler in run.parts if ruler.char == "!"]
-    why = _PREFIX.sub("", stops[-1]) if stops else ""  # xdist says it again, and better
+    stops = ["", *(ruler.title for _, ruler in run.parts if ruler.char == "!")]
+    why = _PREFIX.sub("", stops[-1])  # xdist says it again, and better
     return why.replace("KeyboardInterrupt", "interrupted by Ctrl-C").replace("Exit: ", "pytest.exit: ")
 
 
