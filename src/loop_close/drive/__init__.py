@@ -195,7 +195,7 @@ class Driver:
             error = f"the agent was stopped after {seconds:.0f} seconds"
         if error:
             self._streams.complain(f"the turn failed: {error}")
-        said = read_output(ended.output)
+        said = read_output(ended.outputs[0])
         self._loop.answered(self._with_box(said), error=error, now=time.monotonic())
         self._keep()
         if ended.is_late or not (error or said.is_error):
