@@ -177,7 +177,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if not session.is_used:
         keep(path, session)
         return "", ""
-    if not payload.is_stop:
+    if payload.event not in host.stops:
         return "" if payload.is_start else _informed(host, payload, root, session, path), ""
     state, facts = gate.look(root)
     is_again = bool(session.blocks if payload.is_again is None else payload.is_again)

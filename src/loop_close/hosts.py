@@ -36,9 +36,9 @@ class Payload(Record, frozen=True):
     """The payload of a hook call.
 
     :ivar session: id of the conversation; never empty. A subagent has its own, because each is sent back separately.
-    :ivar event: the host's name for the event, such as ``Stop``.
+    :ivar event: the host's name for the event, such as ``Stop``. One that is none of :attr:`Host.stops` says that the
+        agent has just used a tool, or that the session begins.
     :ivar cwd: the agent's working directory; empty if unknown.
-    :ivar is_stop: the agent is about to stop; otherwise it has just used a tool, or the session begins.
     :ivar is_start: a new session begins; there is no agent to answer yet.
     :ivar is_again: the agent continues because a hook sent it back; None if the host does not always report this.
     :ivar is_left_alone: a person or an error ended the turn, or background work will resume the agent.
@@ -47,7 +47,6 @@ class Payload(Record, frozen=True):
     session: str
     event: str
     cwd: str = ""
-    is_stop: bool = False
     is_start: bool = False
     is_again: bool | None = None
     is_left_alone: bool = False
@@ -112,13 +111,13 @@ class Host(Record, frozen=True):
         event, known = _event(sent), (*self.stops, *self.others)
         if event not in known:
             raise PayloadError(f"the event is {ascii(event)[:60]}; handled are {', '.join(known)}")
-        return _payload(sent, event, is_stop=event in self.stops)
+        return _payload(sent, event)
 
 
 # --- what hosts send: a key that is missing, or has another value than it should, counts as not there
 
 
-def _payload(sent: Mapping[str, Any], event: str, *, is_stop: bool) -> Payload:
+def _payload(sent: Mapping[str, Any], event: str) -> Payload:
     session = _text(sent, "conversation_id", "session_id", "sessionId", "taskId")
     if not session:
         raise PayloadError("the input names no session")
@@ -140,7 +139,6 @@ def _payload(sent: Mapping[str, Any], event: str, *, is_stop: bool) -> Payload:
         session=_readable(f"{session} {agent}".rstrip()),
         event=event,
         cwd=next((each for each in roots if isinstance(each, str)), "") or _text(sent, "cwd", "working_dir"),
-        is_stop=is_stop,
         # Hosts send the same event when a session is resumed, or its context was shortened.
         is_start=event == START and sent.get("source") not in ("resume", "compact"),
         is_again=again if isinstance(again, bool) else None,
