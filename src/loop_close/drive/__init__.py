@@ -310,12 +310,12 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
 
 def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Stop) -> Driver:
     saved = _last(root)
-    if options.resume and (saved is None or saved.ended == "done"):
+    if options.resume and saved.ended == "done":
         raise UsageError(f"no loop to resume: {STATE} is missing, damaged, or of a loop that is done")
-    plan = plan_of(options, saved.given if options.resume and saved is not None else {})
-    if saved is not None and end_leftover(*saved.child):
+    plan = plan_of(options, saved.given if options.resume else {})
+    if end_leftover(*saved.child):
         streams.complain("stopped a process that the last loop left running")
-    state = saved.loop if options.resume and saved is not None else None
+    state = saved.loop if options.resume else None
     loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=state)
     if state is None:
         # In an agent's shell it would be the agent that says which tests count.
@@ -324,11 +324,11 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     return Driver(plan, loop, streams, stop)
 
 
-def _last(root: Path) -> Saved | None:
-    """The loop before; None if there is none, or it cannot be read."""
+def _last(root: Path) -> Saved:
+    """The loop before; one that is done if there is none, or it cannot be read."""
     with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
         return msgspec.json.decode((root / STATE).read_bytes(), type=Saved)
-    return None
+    return Saved(given={}, loop=LoopState(), ended="done")
 
 
 @contextlib.contextmanager
