@@ -193,7 +193,8 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
     raised, frame = replace(raised, details=_details(raised, root)), innermost(raised)
     if frame is None:
         return raised
-    lines = frame.source.lines if frame.source is not None else ()
+    shown = frame.source
+    lines = shown.lines[frame.line - shown.start :] if shown is not None else ()
     return replace(raised, site=Site(frame=frame, statement=" ".join(" ".join(lines).split())))
 
 
