@@ -16,7 +16,7 @@ import msgspec
 
 from loop_close import baseline, files, gate
 from loop_close.checks import is_ours, root_of
-from loop_close.cli import OutputError, Streams, UsageError, project_at
+from loop_close.cli import OutputError, Streams, UsageError, as_usage_error, project_at
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.text import digest, fault_text, listed, one_line
@@ -126,10 +126,8 @@ def asked(name: str, streams: Streams) -> int:
 
     :raises UsageError: when there is none of that name.
     """
-    try:
+    with as_usage_error(ValueError):
         host = host_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     # An agent is never held up for longer than this.
     found = [("", _TOO_LONG)]
     thread = threading.Thread(target=lambda: found.append(_safely(host, streams.input.read)), daemon=True)
@@ -187,8 +185,6 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
-    if reply.kind == "nothing":
-        return "", ""
     return (host.end if reply.kind == "end" else host.go_on)(payload, reply.text), ""
 
 

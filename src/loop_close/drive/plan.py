@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from loop_close.cli import UsageError, opened, project_at
+from loop_close.cli import UsageError, as_usage_error, opened, project_at
 from loop_close.files import Targets
 from loop_close.records import Record
 from loop_close.seeds.analyzer import BOX
@@ -76,23 +76,19 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, Any]) -> Plan:
         raise UsageError(
             f"the plan {given['plan']} has no step: write each as a list item, such as: - [ ] Fix the parser"
         )
+    agent, task = _agent_words(given["agent"]), _text_of(given["task"])
+    with as_usage_error(ValueError):
+        strategy = parse_strategy(given["strategy"])
     return Plan(
         project=place,
-        agent=_agent_words(given["agent"]),
-        task=_text_of(given["task"]),
-        strategy=_strategy_of(given["strategy"]),
+        agent=agent,
+        task=task,
+        strategy=strategy,
         limits=Limits(**{name: given[name] for name in _LIMITS if name in given}),
         agent_seconds=given.get("agent_timeout", math.inf),
         test_seconds=given.get("test_timeout", math.inf),
         given=given,
     )
-
-
-def _strategy_of(name: str) -> ExitStrategy:
-    try:
-        return parse_strategy(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _agent_words(command: str) -> list[str]:
