@@ -39,26 +39,14 @@ _SWEEP_SECONDS = 1.0
 class Ended(Record, frozen=True, kw_only=True):
     """A command that has ended.
 
-    :ivar returncode: as :class:`subprocess.Popen` has it: negative for a signal.
+    :ivar exit_code: as a shell shows it: 128 and the number of the signal that ended the command.
     :ivar outputs: the end of what it wrote to each channel.
     :ivar is_late: it was ended at its time limit.
-    :ivar problems: why output could not be passed on, a line each.
     """
 
-    returncode: int
+    exit_code: int
     outputs: tuple[str, ...] = ()
     is_late: bool = False
-    problems: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """As a shell shows it: 128 and the number of the signal that ended the command."""
-        return _SHELL_OFFSET - self.returncode if self.returncode < 0 else self.returncode
-
-    @property
-    def output(self) -> str:
-        """The end of its standard output; empty if it printed to our own streams."""
-        return self.outputs[0] if self.outputs else ""
 
 
 def code_of(error: OSError) -> int:
@@ -134,11 +122,11 @@ def run(
     for thread in threads:
         thread.join(max(0.0, due - time.monotonic()))
     stop.check()
+    code = process.returncode  # negative for a signal
     return Ended(
-        returncode=process.returncode,
+        exit_code=_SHELL_OFFSET - code if code < 0 else code,
         outputs=tuple(channel.tail.text() for channel in channels),
         is_late=is_late,
-        problems=tuple(channel.problem for channel in channels if channel.problem),
     )
 
 

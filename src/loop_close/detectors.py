@@ -211,13 +211,13 @@ def _frames(observation: Observation) -> Iterator[Evidence]:
     for failure in observation.failures:
         if failure.phase == "process":
             yield claim("stack-trace", failure)
-    ran = (f for f in observation.failures if f.phase != "check" and f.raised is not None and f.raised.frames)
-    first = next(ran, None) if observation.exit_code else None
-    if first is not None and first.raised is not None:
-        is_claimed = first.phase == "process"  # and with it its innermost frame
-        for frame in first.raised.frames[: -_MAX_FRAMES - 1 : -1][is_claimed:]:
-            name = frame.function
-            yield Evidence(kind="stack-trace", snippet=name, label=name, file=frame.file, line=frame.line)
+    raised = ((f.phase, f.raised.frames) for f in observation.failures if f.raised is not None)
+    ran = ((phase, frames) for phase, frames in raised if frames and phase != "check")
+    phase, frames = next(ran, ("", ())) if observation.exit_code else ("", ())
+    is_claimed = phase == "process"  # and with it its innermost frame
+    for frame in frames[: -_MAX_FRAMES - 1 : -1][is_claimed:]:
+        name = frame.function
+        yield Evidence(kind="stack-trace", snippet=name, label=name, file=frame.file, line=frame.line)
 
 
 # --- the table of the built-in detectors

@@ -17,7 +17,7 @@ from loop_close.prompt import safe
 from loop_close.prompt.place import ProbablePlace, percent
 from loop_close.prompt.report_json import SCHEMA
 from loop_close.records import Record
-from loop_close.text import code, digest, fence, listed
+from loop_close.text import code, digest, fence, fields_of, listed, with_texts
 
 #: The largest number that every format holds.
 _LARGEST = 2**31 - 1
@@ -58,7 +58,7 @@ class Cause(Record, frozen=True):
     def said(self) -> str:
         """What was raised, on the lines of its message; an assertion needs no name."""
         message = self.message or self.kind
-        is_named = not self.exception or message.startswith(("assert ", self.exception))
+        is_named = message.startswith(("assert ", self.exception))  # as any text does with no exception
         return message if is_named else f"{self.exception}: {message}"
 
 
@@ -104,8 +104,8 @@ def parsed(text: str) -> dict[str, Any]:
         document = msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as fault:
         raise ReportError(f"it is not JSON, or cut off ({fault})") from fault
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if not isinstance(schema, str) or not schema.startswith("loop-close.report/"):
+    schema = str(fields_of(document).get("schema"))
+    if not schema.startswith("loop-close.report/"):
         raise ReportError("it is not a report of loop-close, as --loop-close-json and merge --json write it")
     if schema != SCHEMA:
         raise ReportError(
@@ -121,18 +121,14 @@ def document_of(document: Mapping[str, Any], folder: str = "") -> Document:
     :returns: paths are relative, with forward slashes and without dot segments.
     :raises ReportError: for a value that is missing or has another type.
     """
+
+    def cleaned(text: str, field: str) -> str:
+        return _path(safe(text), folder) if field == "file" else safe(text)
+
     try:
-        return msgspec.convert(_cleaned(document, folder), Document)
+        return msgspec.convert(with_texts(document, cleaned), Document)
     except msgspec.ValidationError as fault:
         raise ReportError(f"it does not fit: {fault}") from fault
-
-
-def _cleaned(value: Any, folder: str, name: str = "") -> Any:
-    if isinstance(value, str):
-        return _path(safe(value), folder) if name == "file" else safe(value)
-    if isinstance(value, Mapping):
-        return {key: _cleaned(inner, folder, key) for key, inner in value.items()}
-    return [_cleaned(item, folder, name) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _path(file: str, folder: str) -> str:
@@ -282,9 +278,9 @@ def _rule(kind: str) -> dict[str, Any]:
     label, about, hint = words.get(kind, (kind, kind, kind))
     return {
         "id": kind,
-        "shortDescription": {"text": label or kind},
-        "fullDescription": {"text": about or kind},
-        "help": {"text": hint or about or kind},
+        "shortDescription": {"text": label},
+        "fullDescription": {"text": about},
+        "help": {"text": hint},
         "defaultConfiguration": {"level": _level(kind)},
     }
 

@@ -16,7 +16,7 @@ import msgspec
 
 from loop_close import baseline, files, gate
 from loop_close.checks import is_ours, root_of
-from loop_close.cli import OutputError, Streams, UsageError, project_at
+from loop_close.cli import OutputError, Streams, UsageError, as_usage_error, project_at
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.text import digest, fault_text, listed, one_line
@@ -126,10 +126,8 @@ def asked(name: str, streams: Streams) -> int:
 
     :raises UsageError: when there is none of that name.
     """
-    try:
+    with as_usage_error(ValueError):
         host = host_named(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     # An agent is never held up for longer than this.
     found = [("", _TOO_LONG)]
     thread = threading.Thread(target=lambda: found.append(_safely(host, streams.input.read)), daemon=True)
@@ -177,7 +175,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if not session.is_used:
         keep(path, session)
         return "", ""
-    if not payload.is_stop:
+    if payload.event not in host.stops:
         return "" if payload.is_start else _informed(host, payload, root, session, path), ""
     state, facts = gate.look(root)
     is_again = bool(session.blocks if payload.is_again is None else payload.is_again)
@@ -187,15 +185,13 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
-    if reply.kind == "nothing":
-        return "", ""
     return (host.end if reply.kind == "end" else host.go_on)(payload, reply.text), ""
 
 
 def _informed(host: Host, payload: Payload, root: Path, session: Session, path: Path | None) -> str:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
     loop = _loop_at(root)
-    last = f"run {loop.steps[-1].run}" if loop.failing and loop.steps else ""
+    last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
     return host.inform(payload, prompt_of(root)) if is_news else ""
 

@@ -36,9 +36,9 @@ class Payload(Record, frozen=True):
     """The payload of a hook call.
 
     :ivar session: id of the conversation; never empty. A subagent has its own, because each is sent back separately.
-    :ivar event: the host's name for the event, such as ``Stop``.
+    :ivar event: the host's name for the event, such as ``Stop``. One that is none of :attr:`Host.stops` says that the
+        agent has just used a tool, or that the session begins.
     :ivar cwd: the agent's working directory; empty if unknown.
-    :ivar is_stop: the agent is about to stop; otherwise it has just used a tool, or the session begins.
     :ivar is_start: a new session begins; there is no agent to answer yet.
     :ivar is_again: the agent continues because a hook sent it back; None if the host does not always report this.
     :ivar is_left_alone: a person or an error ended the turn, or background work will resume the agent.
@@ -47,7 +47,6 @@ class Payload(Record, frozen=True):
     session: str
     event: str
     cwd: str = ""
-    is_stop: bool = False
     is_start: bool = False
     is_again: bool | None = None
     is_left_alone: bool = False
@@ -60,14 +59,13 @@ class Host(Record, frozen=True):
     lets the agent do what it was about to do.
 
     :ivar name: the value of ``--host``; ``title`` the name of the product.
-    :ivar stops: the events at the end of an agent; ``others``: those that are handled besides.
+    :ivar stops: the events at the end of an agent, the one to ask for first; ``others``: those handled besides.
     :ivar go_on: sends the agent back with the text as its next input. Empty for a blank text.
     :ivar inform: gives the text to the agent without sending it back; empty if the host cannot do that.
     :ivar end: ends the run and shows the text to the person; empty if the host cannot do that.
     :ivar file: the configuration file that makes it call the hook, from the root; ``user_file`` from the home folder,
         where it has another path there.
-    :ivar events: below ``hooks`` in a JSON file, the lists that get the entry.
-    :ivar entry: of such a list. ``beside``: what the host needs at the top level of the file.
+    :ivar entry: of the list of an event, in a JSON file. ``beside``: what the host needs at the top level of the file.
     :ivar script: the whole file, where it is a program and not JSON.
     :ivar home: the environment variable that moves the user's folder; empty if there is none.
     :ivar note: what a person still has to do; empty for nothing.
@@ -83,13 +81,17 @@ class Host(Record, frozen=True):
     inform: Callable[[Payload, str], str] = lambda payload, text: ""
     end: Callable[[Payload, str], str] = lambda payload, text: ""
     user_file: str = ""
-    events: tuple[str, ...] = ()
     entry: Mapping[str, Any] = {}
     beside: Mapping[str, Any] = {}
     script: str = ""
     home: str = ""
     note: str = ""
     check: Callable[[Mapping[str, Any]], None] = lambda document: None
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Those to ask for in a JSON file, below ``hooks``: the start of a session, and the end of an agent."""
+        return (START,) * (START in self.others) + self.stops[:1]
 
     def read(self, data: bytes) -> Payload:
         """The payload in the bytes of standard input: a JSON object, behind a byte-order mark or not.
@@ -109,13 +111,13 @@ class Host(Record, frozen=True):
         event, known = _event(sent), (*self.stops, *self.others)
         if event not in known:
             raise PayloadError(f"the event is {ascii(event)[:60]}; handled are {', '.join(known)}")
-        return _payload(sent, event, is_stop=event in self.stops)
+        return _payload(sent, event)
 
 
 # --- what hosts send: a key that is missing, or has another value than it should, counts as not there
 
 
-def _payload(sent: Mapping[str, Any], event: str, *, is_stop: bool) -> Payload:
+def _payload(sent: Mapping[str, Any], event: str) -> Payload:
     session = _text(sent, "conversation_id", "session_id", "sessionId", "taskId")
     if not session:
         raise PayloadError("the input names no session")
@@ -137,7 +139,6 @@ def _payload(sent: Mapping[str, Any], event: str, *, is_stop: bool) -> Payload:
         session=_readable(f"{session} {agent}".rstrip()),
         event=event,
         cwd=next((each for each in roots if isinstance(each, str)), "") or _text(sent, "cwd", "working_dir"),
-        is_stop=is_stop,
         # Hosts send the same event when a session is resumed, or its context was shortened.
         is_start=event == START and sent.get("source") not in ("resume", "compact"),
         is_again=again if isinstance(again, bool) else None,
@@ -280,7 +281,6 @@ HOSTS = (
         inform=_context,
         end=_end_run,
         file=".claude/settings.json",
-        events=(START, "Stop"),
         entry={"hooks": [_handler("claude")]},
         home="CLAUDE_CONFIG_DIR",
     ),
@@ -292,7 +292,6 @@ HOSTS = (
         go_on=_answer_with(_block),
         end=_end_run,
         file=".codex/hooks.json",
-        events=(START, "Stop"),
         entry={"hooks": [_handler("codex")]},
         home="CODEX_HOME",
         note="Codex silently skips hooks that you have not trusted: start codex, type /hooks, and trust these.",
@@ -305,7 +304,6 @@ HOSTS = (
         go_on=_answer_with(lambda text: {"decision": "deny", "reason": text}),
         end=_end_run,
         file=".gemini/settings.json",
-        events=(START, "AfterAgent"),
         entry={"hooks": [{"name": "loop-close", **_handler("gemini", timeout=10_000)}]},
     ),
     # https://docs.openhands.dev/openhands/usage/customization/hooks. ``block`` is none of its decisions, and a text is
@@ -316,7 +314,6 @@ HOSTS = (
         stops=("Stop",),
         go_on=_answer_with(lambda text: {"decision": "deny", "additionalContext": text}),
         file=".openhands/hooks.json",
-        events=(START, "Stop"),
         entry={"matcher": "*", "hooks": [_handler("openhands")]},
         check=_check_openhands,
     ),
@@ -330,7 +327,6 @@ HOSTS = (
         others=(),
         go_on=_answer_with(lambda text: {"followup_message": text}),
         file=".cursor/hooks.json",
-        events=("stop",),
         entry={"command": command_line("cursor"), "loop_limit": 5},
         beside={"version": 1},
         check=_check_cursor,
@@ -362,7 +358,6 @@ HOSTS = (
         end=_end_run,
         file=".github/hooks/loop-close.json",
         user_file=".copilot/hooks/loop-close.json",
-        events=(START, "Stop"),
         entry=_handler("copilot"),
         beside={"version": 1},
         home="COPILOT_HOME",

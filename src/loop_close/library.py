@@ -129,7 +129,7 @@ def summary_of_log(name: str, text: str | bytes, root: str = "") -> LogSummary:
 
 
 def _root(text: str, root: str) -> str:
-    return root if root and (f"{root}/" in text or f"{root}\\" in text) else ""
+    return root if f"{root}/" in text or f"{root}\\" in text else ""
 
 
 def unread_log(name: str, reason: str, status: Uncounted = "unread") -> LogSummary:
@@ -445,9 +445,10 @@ def _chosen(detectors: Iterable[str | Detector] | None) -> tuple[Detector, ...]:
     known = {d.id: d for d in DEFAULT_DETECTORS}
     chosen = []
     for one in detectors:
-        if isinstance(one, str) and one not in known:
+        found = known.get(one) if isinstance(one, str) else one
+        if found is None:
             raise ValueError(f"unknown detector {one!r}; known detectors: {', '.join(known)}")
-        chosen.append(known[one] if isinstance(one, str) else one)
+        chosen.append(found)
     return tuple(chosen)
 
 

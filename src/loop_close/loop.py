@@ -164,12 +164,7 @@ class _State:
         self.stalled = self.varied = 0
 
     def _append(
-        self,
-        run: Run,
-        groups: _Groups | dict[str, set[_Key]],
-        *,
-        is_attempt: bool = False,
-        advanced: Advance = "",
+        self, run: Run, groups: Mapping[str, set[_Key]], *, is_attempt: bool = False, advanced: Advance = ""
     ) -> None:
         failing = sorted(self._counted())
         shapes = chain.from_iterable((*key, self.known[key].record.shape) for key in failing)

@@ -23,7 +23,7 @@ from loop_close.calls import Calls
 from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, Record
-from loop_close.text import sanitize
+from loop_close.text import sanitize, with_texts
 from loop_close.text.redact import redact
 
 #: The end of the names of parts; their first bytes, with the version of what follows.
@@ -85,7 +85,7 @@ def encode(part: Part) -> bytes:
         if outcomes.get(key := _clean(test)) != "failed":
             outcomes[key] = outcome
     bare = replace(part, observation=replace(made, calls=None, outcomes=outcomes))
-    plain = _cleaned(msgspec.to_builtins(bare))
+    plain = with_texts(msgspec.to_builtins(bare), lambda text, field: _clean(text))
     if made.calls is not None:
         plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
     return _BEGIN + zlib.compress(msgspec.msgpack.encode(plain), 6)
@@ -123,14 +123,6 @@ def _clean(text: str) -> str:
     if _NAMES.fullmatch(text):
         return text
     return redact(sanitize(text).encode("utf-8", "backslashreplace").decode())
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return _clean(value)
-    if isinstance(value, dict):
-        return {key: _cleaned(each) for key, each in value.items()}
-    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _clean_calls(calls: Calls) -> Calls:

@@ -23,21 +23,25 @@ class _View(NamedTuple):
     """What the rules look at.
 
     :ivar runs: by number.
-    :ivar steps: those that ended; ``tried``: of these the first with a failure, and the attempts; ``recent``: of these
-        the last one that advanced, and those since.
     """
 
     loop: Loop
     runs: Mapping[int, Run]
     objections: Sequence[Objection]
-    steps: Sequence[Step]
-    tried: Sequence[Step]
-    recent: Sequence[Step]
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Those that ended."""
+        return [step for step in self.loop.steps if step.is_finished]
+
+    @property
+    def tried(self) -> Sequence[Step]:
+        """Of these the first with a failure, and the attempts."""
+        first = next((step for step in self.steps if step.failing), None)
+        return [step for step in self.steps if step.is_attempt or step.advanced or step is first]
 
 
 _Seen = dict[tuple[str, str], dict[int, FailureRecord]]
-
-
 #: What a rule found: the numbers of runs, the tests, and one clause.
 _Found = tuple[Iterable[int], Iterable[str], str]
 
@@ -50,12 +54,8 @@ def signals(loop: Loop, runs: Sequence[Run], objections: Sequence[Objection] = (
     :param runs: those that were folded.
     :param objections: what the old tests say of the present ones.
     """
-    steps = [step for step in loop.steps if step.is_finished]
-    first = next((step for step in steps if step.failing), None)
-    tried = [step for step in steps if step.is_attempt or step.advanced or step is first]
-    recent = tried[max((n for n, step in enumerate(tried) if step.advanced), default=0) :]
-    view = _View(loop, {run.number: run for run in runs}, objections, steps, tried, recent)
-    is_held = bool(steps) and not steps[-1].advanced and any(map(is_counted, loop.failing))
+    view = _View(loop, {run.number: run for run in runs}, objections)
+    is_held = bool(view.steps) and not view.steps[-1].advanced and any(map(is_counted, loop.failing))
     return tuple(
         Signal(
             kind=kind,
@@ -118,8 +118,12 @@ def _similar_failure(view: _View) -> Iterator[_Found]:
 
 
 def _seen(view: _View, is_same: Callable[[FailureRecord, FailureRecord], bool]) -> _Seen:
-    """The failing tests that count, with failures like the present one, by the run of the attempt."""
-    runs = [view.runs[step.run] for step in view.recent if step.run in view.runs]
+    """The failing tests that count, with failures like the present one, by the run of the attempt.
+
+    Of the attempts these are the last one that advanced, and those since.
+    """
+    recent = view.tried[max((n for n, step in enumerate(view.tried) if step.advanced), default=0) :]
+    runs = [view.runs[step.run] for step in recent if step.run in view.runs]
     now = {(each.source, each.test): each.record for each in filter(is_counted, view.loop.failing)}
     seen: _Seen = {test: {} for test in now}
     for run in runs:

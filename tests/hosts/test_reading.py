@@ -42,7 +42,7 @@ def is_read(host, data):
 @pytest.mark.parametrize(
     ("name", "payload"),
     [
-        ("cursor-stop", Payload(session="cdefee2d", cwd=SHOP, event="stop", is_stop=True, is_again=True)),
+        ("cursor-stop", Payload(session="cdefee2d", cwd=SHOP, event="stop", is_again=True)),
         ("cline-PostToolUse", Payload(session="1787414000000", cwd=SHOP, event="PostToolUse")),
     ],
 )
@@ -55,14 +55,14 @@ def test_what_was_not_recorded_is_read(name, payload):
 )
 def test_a_session_that_is_resumed_does_not_begin(source, is_start):
     payload = read("claude-Stop", hook_event_name="SessionStart", source=source)
-    assert (payload.event, payload.is_stop, payload.is_start) == ("SessionStart", False, is_start)
+    assert (payload.event, payload.is_start) == ("SessionStart", is_start)
 
 
 def test_stop_and_start_of_copilot_without_their_name():
     stop = read("copilot-SubagentStop", response=..., agentId=...)
     start = read("copilot-SubagentStop", response=..., stopReason=..., source="new")
-    assert (stop.event, stop.is_stop, stop.is_start, stop.is_left_alone) == ("Stop", True, False, False)
-    assert (start.event, start.is_stop, start.is_start) == ("SessionStart", False, True)
+    assert (stop.event, stop.is_start, stop.is_left_alone) == ("Stop", False, False)
+    assert (start.event, start.is_start) == ("SessionStart", True)
 
 
 @pytest.mark.parametrize(

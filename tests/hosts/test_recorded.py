@@ -19,7 +19,7 @@ COPILOT_SUBAGENT_STOPS = {"session": f"{SESSION} {COPILOT_SUBAGENT}", "event": "
 
 
 def stop(*, again=False, session=SESSION, event="Stop", **more):
-    return Payload(session=session, cwd=PROJECT, event=event, is_stop=True, is_again=again, **more)
+    return Payload(session=session, cwd=PROJECT, event=event, is_again=again, **more)
 
 
 def codex(again=False):
@@ -121,5 +121,5 @@ def text_in(answer):
 def test_answers_still_have_the_form_that_the_host_took(name):
     host, payload = host_of(name), READ[name]
     found = json.loads(answered(name))
-    say = host.end if "continue" in found else host.go_on if payload.is_stop else host.inform
+    say = host.end if "continue" in found else host.go_on if payload.event in host.stops else host.inform
     assert say(payload, text_in(found)) == answered(name)

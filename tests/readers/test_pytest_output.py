@@ -60,6 +60,14 @@ def test_parameters_may_hold_what_parts_a_line(name):
     assert (failure.nodeid, failure.message) == (f"tests/test_a.py::TestX::{name}", "a - b")
 
 
+def test_the_statement_is_what_is_marked_of_the_source():
+    shown = block("test_a").replace(
+        ">       check()", "        cart = 2\n>       check(\n            cart,\n        )"
+    )
+    (failure,) = read_pytest(run(FAILURES, shown, final="1 failed in 0.12s"), "").failures
+    assert failure.raised.site.statement == "check( cart, )"
+
+
 def test_the_table_of_the_coverage_is_left_to_its_reader():
     text = run(
         FAILURES,

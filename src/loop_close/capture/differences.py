@@ -99,9 +99,9 @@ def _read(value: Any) -> tuple[str, Any]:
         return base.__name__, dict(enumerate(islice(base.__iter__(value), _MOST)))
     if base is not None:
         keys = [*islice(base.__iter__(value), _MOST)]
-        content = dict.items(value) if base is dict else keys
-        kind = (dict if base is dict else set) if all(map(is_atom, keys)) else None
-        return (kind.__name__, kind(islice(content, _MOST))) if kind is not None else ("opaque", value)
+        if not all(map(is_atom, keys)):
+            return "opaque", value
+        return ("dict", dict(islice(dict.items(value), _MOST))) if base is dict else ("set", set(keys))
     made = class_attribute(cls, "__eq__")
     file = made.__code__.co_filename if type(made) is FunctionType else ""
     names = [name for name, (_, is_compared) in declared_fields(cls).items() if is_compared]
@@ -144,11 +144,11 @@ def differences(left: Any, right: Any, texts: Texts, labels: Sequence[str] = ())
 
 def _difference(path: str, left: Any, right: Any, texts: Texts, labels: Sequence[str]) -> Difference:
     sides = [left, right]
-    is_text = all(type(side) is str for side in sides)
-    start = max(0, first_difference(*sides) - _AROUND) if is_text else 0
-    parts = [side[start : start + 2 * _AROUND] for side in sides] if is_text else sides
+    if all(type(side) is str for side in sides):
+        start = max(0, first_difference(*sides) - _AROUND)
+        sides = [side[start : start + 2 * _AROUND] for side in sides]
     labels = [f"{label}{path}" for label in labels] or [path]
-    shown = ["" if side is MISSING else texts.of(side, *labels) for side in parts]
+    shown = ["" if side is MISSING else texts.of(side, *labels) for side in sides]
     one, two = cut_apart(shown, MAX_TEXT)
     return Difference(
         path=_shortened(path, _MAX_PATH), left=one, right=f"another {two}" if one == two else two
@@ -210,10 +210,7 @@ class Comparisons:
         self, left: Any, right: Any, statements: Iterable[ast.stmt | None], *, is_equality: bool
     ) -> tuple[Difference, ...]:
         labels = [name for each in statements if each is not None for name in credentials_in(each)]
-        for value in (
-            left,
-            right,
-        ):  # numbers their credentials, which the message shows parts of without names
+        for value in (left, right):  # the message shows parts of their credentials without names: number them
             self.texts.of(value, *labels)
         return differences(left, right, self.texts, labels) if is_equality else ()
 

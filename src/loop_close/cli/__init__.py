@@ -168,6 +168,15 @@ class UsageError(Exception):
 
 
 @contextlib.contextmanager
+def as_usage_error(*kinds: type[Exception]) -> Iterator[None]:
+    """Errors of these kinds say what was wrong with the command: raise them as :class:`UsageError`."""
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(str(error)) from None
+
+
+@contextlib.contextmanager
 def opened(name: str, streams: Streams | None = None) -> Iterator[BinaryIO]:
     """A file that the user named, to read.
 
@@ -212,7 +221,5 @@ def project_at(root: Path | None = None) -> Targets:
     from loop_close import gate  # late: it takes a while to load
     from loop_close.checks import root_of
 
-    try:
+    with as_usage_error(gate.UnknownError):
         return gate.targets_of(root or root_of(Path.cwd()))
-    except gate.UnknownError as error:
-        raise UsageError(str(error)) from None

@@ -14,7 +14,7 @@ from pathlib import Path
 from loop_close import baseline, files, gate
 from loop_close.baseline.objection import at_head, lines_of_pending, pending
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
-from loop_close.cli import FAULT, INSIDE, Streams, UsageError, project_at
+from loop_close.cli import FAULT, INSIDE, Streams, UsageError, as_usage_error, project_at
 from loop_close.files import Targets
 from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
@@ -151,10 +151,8 @@ def _names(root: Path, given: Sequence[str]) -> tuple[str, ...]:
 
     :raises UsageError: for one that does not exist.
     """
-    try:
+    with as_usage_error(UnknownError):
         known = [*checks_of(gate.targets_of(root).settings)]
-    except UnknownError as error:
-        raise UsageError(str(error)) from None
     for name in given:
         if name not in known:
             raise UsageError(f"there is no check {name!r}; the checks are: {', '.join(known)}")
@@ -213,7 +211,7 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
         _refuse_agents(options.files)
     _, facts = gate.look(root)
     runs = facts.results if facts is not None else []
-    try:
+    with as_usage_error(TreeError, OSError):
         tree = facts.tree if facts is not None else gate.take_tree(project)
         names, functions = pending(root, tree, runs)
         if not is_asked:
@@ -226,8 +224,6 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
             raise UsageError(f"{unknown[0]} does not differ from the baseline; these files do: {those}")
         accepted = baseline.accept(root, tree, options.files or names, runs)
         equal = at_head(root, names)
-    except (TreeError, OSError) as error:
-        raise UsageError(str(error)) from None
     many = "s" * (len(accepted) != 1)
     streams.say(f"accepted: {len(accepted)} file{many}; {equal} of those that differed equal HEAD")
     if command := gate.state(root).command:

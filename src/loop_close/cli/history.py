@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from loop_close import files, gate
-from loop_close.cli import NO_RUN, Streams, UsageError, check_target, project_at
+from loop_close.cli import NO_RUN, Streams, UsageError, as_usage_error, check_target, project_at
 from loop_close.files import Targets
 from loop_close.loop import fold
 from loop_close.records import Run, Signal
@@ -30,11 +30,8 @@ _T = TypeVar("_T")
 
 @contextlib.contextmanager
 def _opened(path: Path, *, readonly: bool) -> Iterator[Store]:
-    try:
-        with Store.open(path, readonly=readonly) as store:
-            yield store
-    except StoreError as error:
-        raise UsageError(str(error)) from None
+    with as_usage_error(StoreError), Store.open(path, readonly=readonly) as store:
+        yield store
 
 
 def read(project: Targets, work: Callable[[Store], _T]) -> _T:

@@ -19,7 +19,7 @@ import msgspec
 
 from loop_close import files
 from loop_close.checks import root_of
-from loop_close.cli import Streams, UsageError, project_at
+from loop_close.cli import Streams, UsageError, as_usage_error, project_at
 from loop_close.hosts import NAMES, ConfigError, Host, command_line, host_named
 from loop_close.provenance import agent_of
 from loop_close.text import code
@@ -57,10 +57,8 @@ def _asked_for(options: argparse.Namespace) -> tuple[Host | None, Path, str]:
         raise UsageError("--agents-md is for one project: leave --user out")
     if options.agents_md:
         return None, root_of(Path.cwd()), _AGENTS
-    try:
+    with as_usage_error(ValueError):
         host = host_named(options.host)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     if options.user:
         return host, Path(os.path.expanduser("~")), host.user_file or host.file
     return host, root_of(Path.cwd()), host.file

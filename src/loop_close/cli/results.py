@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from loop_close.cli import USAGE, Streams, UsageError, check_target, opened, project_at
+from loop_close.cli import USAGE, Streams, UsageError, as_usage_error, check_target, opened, project_at
 from loop_close.log_files import chunks, end_of
 
 if TYPE_CHECKING:
@@ -147,20 +147,16 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
         if path:
             check_target(path, option)
     written = [os.path.realpath(path) for path in (options.output, options.json) if path]
-    try:
+    with as_usage_error(RejectedError):
         parts = read_paths(options.paths, written)
-    except RejectedError as error:
-        raise UsageError(str(error)) from None
     report = join(parts, expected=options.expect)
     targets = project_at()
     if options.output:
         targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
     if options.json:
         targets = targets._replace(json=Path(os.path.abspath(options.json)))
-    try:
+    with as_usage_error(files.UnusablePathError):
         saved = app.write_report(report, targets, inputs=in_report(parts))
-    except files.UnusablePathError as error:
-        raise UsageError(str(error)) from None
     lacks = report.observation.incomplete
     for line in filter(None, (in_short(saved.report), lacks, *saved.report.notes, *saved.problems)):
         streams.complain(line)

@@ -53,12 +53,13 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
     :returns: one that cannot be started as a shell has it.
     """
     try:
+        channels = own_channels()
         with SignalForwarder() as signals:
             done = run_child(
                 words,
                 Stop(),
                 environment={**os.environ, VARIABLE: folder},
-                channels=own_channels(),
+                channels=channels,
                 is_foreground=True,
                 started=signals.attend,
             )
@@ -66,10 +67,10 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
         streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
         is_missing = isinstance(error, FileNotFoundError)
         said = f"sh: 1: {words[0]}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
-        return Ended(returncode=code_of(error), outputs=(said,))
+        return Ended(exit_code=code_of(error), outputs=(said,))
     if not f"\n{done.outputs[-1]}".endswith("\n"):
         streams.break_line()
-    for problem in done.problems:
+    for problem in filter(None, (channel.problem for channel in channels)):
         streams.complain(problem)
     return done
 

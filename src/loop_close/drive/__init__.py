@@ -27,7 +27,7 @@ from loop_close.hook import prompt_of
 from loop_close.process import OUR_CHECK, birth_of, environment, locked
 from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
-from loop_close.records import Loop, Record, State
+from loop_close.records import Loop, Record, State, Step
 from loop_close.seeds.analyzer import BOX
 from loop_close.seeds.loop import AgentLoop, LoopState, RunOutcome
 from loop_close.seeds.outputs import AgentOutput, read_output
@@ -54,14 +54,13 @@ class Saved(Record, frozen=True):
 
     :ivar given: its options by name, without what holds a credential.
     :ivar child: number and birth of the process that was running; 0 for none.
-    :ivar ended: how the loop ended, empty while it has not; ``reason`` why.
+    :ivar ended: how the loop ended, empty while it has not.
     """
 
     given: Mapping[str, str | int | float]
     loop: LoopState
     child: tuple[int, str] = (0, "")
     ended: str = ""
-    reason: str = ""
 
 
 class AgentError(Exception):
@@ -93,7 +92,7 @@ class Driver:
         except InterruptionError as interrupted:
             ended, reason = "interrupted", str(interrupted)
         self._loop.limit(time.monotonic())  # which also counts the time that has passed
-        self._keep(ended, reason)
+        self._keep(ended)
         if ended == "done":
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
@@ -140,7 +139,7 @@ class Driver:
         self._state, loop = gate.state(root), gate.loop_of(self._plan.project.history)
         self._outcome = outcome_of(self._state, loop, root, self._plan.project.settings.stuck_after)
         self._attempts = _attempts(loop)
-        if steps := steps_now(self._plan.steps_file):  # one that was taken away leaves the plan as it was
+        if steps := steps_now(self._plan.given["plan"]):  # one that was taken away leaves the plan as it was
             self._loop.follow(steps)
         decision = self._loop.tested(self._outcome)
         if decision.action == "done" and (why := self._why_not_done()):
@@ -196,7 +195,7 @@ class Driver:
             error = f"the agent was stopped after {seconds:.0f} seconds"
         if error:
             self._streams.complain(f"the turn failed: {error}")
-        said = read_output(ended.output)
+        said = read_output(ended.outputs[0])
         self._loop.answered(self._with_box(said), error=error, now=time.monotonic())
         self._keep()
         if ended.is_late or not (error or said.is_error):
@@ -206,7 +205,7 @@ class Driver:
 
     def _with_box(self, said: AgentOutput) -> AgentOutput:
         """What the agent said, with the box of its task's file: an agent may tick it there instead of saying so."""
-        box = task_box(self._plan.task_file)
+        box = task_box(self._plan.given["task"])
         is_said = any(BOX.match(line) for line in said.text.splitlines())
         is_checked = "[x]" in box[:10].lower()
         if not box or (is_said and not is_checked):
@@ -232,12 +231,10 @@ class Driver:
         self._child = (process.pid, birth_of(process.pid))
         self._keep()
 
-    def _keep(self, ended: str = "", reason: str = "") -> None:
+    def _keep(self, ended: str = "") -> None:
         given = {name: value for name, value in self._plan.given.items() if clean(str(value)) == str(value)}
         child = (0, "") if ended else self._child
-        saved = Saved(
-            given=given, loop=self._loop.state, child=child, ended=ended, reason=clean(reason, 2_000)
-        )
+        saved = Saved(given=given, loop=self._loop.state, child=child, ended=ended)
         try:
             files.state_folder(self._plan.root)
             files.write_bytes(self._plan.root / STATE, msgspec.json.encode(saved))
@@ -253,18 +250,18 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
 
     :param stuck_after: as in the settings.
     """
-    last = loop.steps[-1] if loop.steps else None
+    last = loop.steps[-1] if loop.steps else Step(run=0)
     is_green = state.verdict in ("done", "objected")
     return RunOutcome(
         verdict="green" if is_green else "error" if state.verdict == "unknown" else "red",
         failing=len(loop.failing),
         is_complete=state.verdict != "unknown",
-        is_edited=last is not None and last.edits.kind == "effective",
-        has_advanced=last is not None and bool(last.advanced),
+        is_edited=last.edits.kind == "effective",
+        has_advanced=bool(last.advanced),
         objection=state.reason if state.verdict == "objected" else "",
         stuck=state.reason if state.verdict == "stuck" else "",
         causes={} if is_green else causes_in(root),
-        state=last.state if last is not None else "",
+        state=last.state,
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
         prompt=prompt_of(root) or f"# {state.reason}",
     )
@@ -313,12 +310,12 @@ def drive(options: argparse.Namespace, streams: Streams) -> int:
 
 def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Stop) -> Driver:
     saved = _last(root)
-    if options.resume and (saved is None or saved.ended == "done"):
+    if options.resume and saved.ended == "done":
         raise UsageError(f"no loop to resume: {STATE} is missing, damaged, or of a loop that is done")
-    plan = plan_of(options, saved.given if options.resume and saved is not None else {})
-    if saved is not None and end_leftover(*saved.child):
+    plan = plan_of(options, saved.given if options.resume else {})
+    if end_leftover(*saved.child):
         streams.complain("stopped a process that the last loop left running")
-    state = saved.loop if options.resume and saved is not None else None
+    state = saved.loop if options.resume else None
     loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=state)
     if state is None:
         # In an agent's shell it would be the agent that says which tests count.
@@ -327,11 +324,11 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     return Driver(plan, loop, streams, stop)
 
 
-def _last(root: Path) -> Saved | None:
-    """The loop before; None if there is none, or it cannot be read."""
+def _last(root: Path) -> Saved:
+    """The loop before; one that is done if there is none, or it cannot be read."""
     with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
         return msgspec.json.decode((root / STATE).read_bytes(), type=Saved)
-    return None
+    return Saved(given={}, loop=LoopState(), ended="done")
 
 
 @contextlib.contextmanager

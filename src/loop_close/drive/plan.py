@@ -10,8 +10,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from loop_close.cli import UsageError, opened, project_at
+from loop_close.cli import UsageError, as_usage_error, opened, project_at
 from loop_close.files import Targets
 from loop_close.records import Record
 from loop_close.seeds.analyzer import BOX
@@ -32,7 +33,7 @@ class Plan(Record, frozen=True, kw_only=True):
     :ivar project: with its settings at the start of the loop: the agent can edit them.
     :ivar agent: the words of the agent's command.
     :ivar agent_seconds: that a turn may take; ``test_seconds`` that the checks may; infinite for no limit.
-    :ivar given: what of it a loop that is gone on with goes on with.
+    :ivar given: the options by name, which a loop that is gone on with goes on with; ``task`` and ``plan`` are paths.
     """
 
     project: Targets
@@ -42,9 +43,7 @@ class Plan(Record, frozen=True, kw_only=True):
     limits: Limits
     agent_seconds: float
     test_seconds: float
-    given: Mapping[str, str | int | float]
-    task_file: str
-    steps_file: str
+    given: Mapping[str, Any]
 
     @property
     def root(self) -> Path:
@@ -52,7 +51,7 @@ class Plan(Record, frozen=True, kw_only=True):
         return self.project.root
 
 
-def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float]) -> Plan:
+def plan_of(options: argparse.Namespace, saved: Mapping[str, Any]) -> Plan:
     """The plan by the options, else by what was saved, else by the settings.
 
     :raises UsageError: for what cannot be done.
@@ -77,25 +76,19 @@ def plan_of(options: argparse.Namespace, saved: Mapping[str, str | int | float])
         raise UsageError(
             f"the plan {given['plan']} has no step: write each as a list item, such as: - [ ] Fix the parser"
         )
+    agent, task = _agent_words(given["agent"]), _text_of(given["task"])
+    with as_usage_error(ValueError):
+        strategy = parse_strategy(given["strategy"])
     return Plan(
         project=place,
-        agent=_agent_words(given["agent"]),
-        task=_text_of(given["task"]),
-        strategy=_strategy_of(given["strategy"]),
+        agent=agent,
+        task=task,
+        strategy=strategy,
         limits=Limits(**{name: given[name] for name in _LIMITS if name in given}),
         agent_seconds=given.get("agent_timeout", math.inf),
         test_seconds=given.get("test_timeout", math.inf),
         given=given,
-        task_file=given["task"],
-        steps_file=given["plan"],
     )
-
-
-def _strategy_of(name: str) -> ExitStrategy:
-    try:
-        return parse_strategy(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _agent_words(command: str) -> list[str]:

@@ -49,12 +49,12 @@ def line_end(text: str, at: int) -> int:
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans of a text in order, those that overlap or touch as one."""
+    """Spans of a text in order, those that overlap or touch as one. None is empty."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:
             found[-1] = found[-1][0], max(found[-1][1], end)
-        elif end > start:
+        else:
             found.append((start, end))
     return tuple(found)
 

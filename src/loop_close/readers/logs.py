@@ -31,10 +31,8 @@ def read_log(text: str, root: str) -> tuple[list[Reading], str]:
     readings: list[Reading] = []
     for reader in DEFAULT_READERS:
         reading = reader.read(text, root)
-        if reading.spans or reading.failures:
-            readings.append(reading)
-        if reading.spans:
-            text = _without(text, reading)
+        readings.append(reading)
+        text = _without(text, reading)
     return readings, text
 
 
@@ -278,10 +276,10 @@ def read_cut_off(text: str, root: str) -> Reading:
     named = [*islice(_ENTRY.finditer(text), _MAX_FAILURES)]
     failures: list[Failure] = []
     if named:
-        from loop_close.readers.pytest_output import Entry, failure_of_entry  # late: most texts have none
+        from loop_close.readers.pytest_output import by_its_line, of_line  # late: most texts have none
 
-        entries = [Entry(line["word"], line["id"], line["words"] or "") for line in named]
-        failures = [failure_of_entry(entry, root) for entry in entries]
+        lines = (of_line(line["word"], line["id"], line["words"] or "") for line in named)
+        failures = [by_its_line(line, root) for line in lines]
     end = unfinished(text)
     return Reading(
         failures=tuple(failures),

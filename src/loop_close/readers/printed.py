@@ -130,7 +130,6 @@ class Printed:
 
     :ivar function: None if a syntax error points into a file, which no frame runs in.
     :ivar lines: the source lines below it that follow each other, without their margin.
-    :ivar markers: the marks below the first of them.
     :ivar source: what is shown of its function, where that is more.
     """
 
@@ -138,7 +137,6 @@ class Printed:
     line: int
     function: str | None
     lines: list[str] = field(default_factory=list)
-    markers: str = ""
     source: SourceLines | None = None
 
 
@@ -155,14 +153,14 @@ def assemble(said: str, printed: Sequence[Printed], root: str = "") -> Raised:
     :param printed: every frame, outermost first; at the end the place of a syntax error.
     """
     found = _EXCEPTION.match(said)
-    module, name = _split_name(found["name"] if found else "")
-    message = cut((found["message"] or "") if found else said)
+    dotted, message = (found["name"], found["message"] or "") if found else ("", said)
+    module, name = _split_name(dotted)
     own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
     kept = bounded(own)
     raised = Raised(
         type=name,
         module=module,
-        message=message,
+        message=cut(message),
         bases=bases_of(name, module),
         frames=tuple(_frame(one, file) for one, file in kept),
     )
@@ -192,10 +190,12 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
         details = {"path": file or last.file.replace("\\", "/"), "line": str(last.line)}
         details |= {"text": last.lines[0]} if last.lines else {}
         return replace(raised, details=details, site=Site(frame=_frame(last, file)) if file else None)
-    frame = innermost(raised)
-    lines = frame.source.lines if frame is not None and frame.source is not None else ()
-    site = Site(frame=frame, statement=" ".join(" ".join(lines).split())) if frame is not None else None
-    return replace(raised, details=_details(raised, root), site=site)
+    raised, frame = replace(raised, details=_details(raised, root)), innermost(raised)
+    if frame is None:
+        return raised
+    shown = frame.source
+    lines = shown.lines[frame.line - shown.start :] if shown is not None else ()
+    return replace(raised, site=Site(frame=frame, statement=" ".join(" ".join(lines).split())))
 
 
 def _details(raised: Raised, root: str) -> dict[str, str]:
@@ -247,8 +247,7 @@ class _Scanner:
     def tracebacks(self) -> Iterator[tuple[Raised, int, int]]:
         """Every traceback, with the offsets of its start and end."""
         starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        is_many = len(self.heads) > _MAX_FIRST + _MAX_LAST
-        for head in self.heads[:_MAX_FIRST] + self.heads[-_MAX_LAST:] if is_many else self.heads:
+        for head in self.heads[:_MAX_FIRST] + self.heads[_MAX_FIRST:][-_MAX_LAST:]:
             prefix, _, rest = self.lines[head].partition(HEADER)
             is_other = prefix.strip() in _QUOTES or rest.strip() or len(prefix) > _MAX_PREFIX
             if head < self.at or is_other or (not self.is_whole and is_transcript(self.text, starts[head])):
@@ -312,7 +311,7 @@ class _Scanner:
             elif not printed:
                 break
             elif printed[-1].lines and MARKERS.match(body):
-                printed[-1].markers = printed[-1].markers or body[4:]
+                pass  # below a line of source
             elif body.startswith("    "):
                 is_shown = is_shown and not _ELIDED.match(body) and len(printed[-1].lines) < _MAX_SOURCE
                 printed[-1].lines += [body[4:]] if is_shown else []

@@ -96,8 +96,7 @@ def _others(text: str, root: str) -> Iterator[_Found[Raised]]:
             if found["type"] in _SYNTAX_ERRORS and project_path(found["file"], root):
                 yield *found.span(), assemble(found["said"], [syntax_place(found)], root=root)
         for line in _LAST_LINE.finditer(text):
-            if (raised := raised_in_line(line["said"], root)) is not None:
-                yield *line.span(), raised
+            yield *line.span(), assemble(line["said"], (), root=root)
     for found in _NO_MODULE.finditer(text) if "python" in text else ():
         message = found["message"] or found["why"]
         name = (found["name"] or found["wanted"]).rstrip(".")
@@ -111,8 +110,7 @@ def syntax_place(found: re.Match[str]) -> Printed:
     """The place that a syntax error points to, from a match of :data:`SYNTAX`."""
     shown = [line[len(found["margin"]) + 4 :] for line in found["shown"].splitlines()]
     lines = [line for line in shown if not MARKERS.fullmatch(line)]
-    markers = next((line for line in shown if MARKERS.fullmatch(line)), "")
-    return Printed(found["file"], int(found["line"]), None, lines, markers)
+    return Printed(found["file"], int(found["line"]), None, lines)
 
 
 def _built_in(name: str, message: str, details: dict[str, str]) -> Raised:

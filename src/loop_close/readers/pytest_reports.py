@@ -62,12 +62,12 @@ def words_of(report: Any) -> str:
 
 def subtest_of(report: Any) -> str:
     """``[message] (name=value)`` of a subtest's report, by pytest 9 or pytest-subtests; else empty."""
-    context = getattr(report, "context", None)
-    if context is None or not hasattr(context, "kwargs"):
+    context: Any = getattr(report, "context", None)
+    if not hasattr(context, "kwargs"):
         return ""
     values = ", ".join(f"{key}={value}" for key, value in context.kwargs.items())
     parts = [f"[{context.msg}]" if context.msg is not None else "", f"({values})" if values else ""]
-    return " ".join(p for p in parts if p) or "(<subtest>)"
+    return " ".join(filter(None, parts)) or "(<subtest>)"
 
 
 # --- exceptions as text, which a worker process sends to the controller

@@ -59,7 +59,7 @@ def observe_texts(
     """
     given = [_decoded(text) for text in texts]
     xml = [text for text in given if XML.match(text)]
-    logs = [read_log(text, root or "") for text in distinct(logs_in(given))]
+    logs = [read_log(text, root) for text in distinct(logs_in(given))]
     rests = [rest for _, rest in logs]
     found = joined(reading for readings, _ in logs for reading in readings)
     code = _exit_code(exit_code)
@@ -87,7 +87,7 @@ def observe_texts(
 
     # the encoding that a text declares is that of the file it came from
     raw = [_DECLARATION.sub("", text).encode("utf-8", "replace") for text in xml]
-    return with_junit(observation, merge_junit(read_junit("XML", [each], root or "") for each in raw))
+    return with_junit(observation, merge_junit(read_junit("XML", [each], root) for each in raw))
 
 
 def _decoded(stream: object) -> str:

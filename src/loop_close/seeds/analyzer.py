@@ -20,14 +20,11 @@ from loop_close.text.normalize import mask
 class AnalysisContext(Record, frozen=True, kw_only=True):
     """What is known when a response is looked at.
 
-    :ivar iteration: the number of the turn, from 1; ``max_iterations`` the last one allowed, 0 for no limit.
     :ivar previous_responses: the oldest first.
     :ivar error_history: the errors of the turns so far, one text a turn, the oldest first.
     :ivar task_description: the agent's task.
     """
 
-    iteration: int = 1
-    max_iterations: int = 0
     previous_responses: tuple[str, ...] = ()
     error_history: tuple[str, ...] = ()
     task_description: str = ""
@@ -270,6 +267,7 @@ def _counts(result: str) -> tuple[int, int]:
 
 
 def _is_green(result: str) -> bool:
+    """Whether no test failed by that line; also without one."""
     return not _counts(result)[1] and not _RED.search(result)
 
 
@@ -284,16 +282,14 @@ def _signal_of(response: Response, task: str) -> CompletionSignal:
     markers, denied = _markers(response.lines)
     points |= markers
     qualifiers = [*denied, *(sentence[:_SHOWN] for sentence in response.sentences if _is_open(sentence))]
-    is_red = bool(response.result) and not _is_green(response.result)
-    is_doubted = bool(qualifiers or is_red) or any(
-        _DOUBT.search(each) and not _OVER.search(each) for each in response.sentences
-    )
+    is_doubted = any(_DOUBT.search(each) and not _OVER.search(each) for each in response.sentences)
+    is_denied = is_doubted or bool(qualifiers) or not _is_green(response.result)
     passes = bool(response.result) or any(_PASSING.search(sentence) for sentence in response.sentences)
     strength = sum(points.values()) + (passes and "all tests passing" not in points) if points else 0
     return CompletionSignal(
         keywords=tuple(points),
         test_only=response.is_test_only,
-        confidence=0.0 if is_doubted else min(100.0, strength * A_SIGNAL),
+        confidence=0.0 if is_denied else min(100.0, strength * A_SIGNAL),
         qualifiers=tuple(dict.fromkeys(qualifiers))[:_MAX_QUALIFIERS],
     )
 
@@ -306,9 +302,12 @@ def _claims(sentence: str, task: str, *, is_of_work: bool) -> list[tuple[str, in
     if _NO_CLAIM.search(sentence) or _DOUBT.search(sentence):
         return []
     is_of_work = is_of_work or bool(_WORK.search(sentence))
-    rows = ((name, count, re.search(pattern, sentence)) for name, (count, pattern) in KEYWORDS.items())
-    found = [row for row in rows if row[2] and (row[1] > 1 or is_of_work)]
-    return [(name, count) for name, count, match in found if match and not _is_echo(sentence, match, task)]
+    return [
+        (name, count)
+        for name, (count, pattern) in KEYWORDS.items()
+        if count > 1 or is_of_work
+        if (match := re.search(pattern, sentence)) and not _is_echo(sentence, match, task)
+    ]
 
 
 def _is_echo(sentence: str, match: re.Match[str], task: str) -> bool:
@@ -466,7 +465,7 @@ class ResponseAnalyzer:
         """
         turns = [error_patterns(text) for text in error_history[-_TURNS:]]
         frequency = Counter(pattern for turn in turns for pattern in turn)
-        last, before = turns[-1] if turns else frozenset(), turns[-2] if len(turns) > 1 else frozenset()
+        before, last = [frozenset(), frozenset(), *turns][-2:]
         # Where some of several errors are gone, and no other came, the agent gets somewhere.
         repeated = [] if last < before else [pattern for pattern in last if frequency[pattern] >= REPEATS]
         return StuckSignal(

@@ -109,11 +109,10 @@ class AgentLoop:
         self._task = task
         self._supervisor = Supervisor(self.state.tools)
         self._has_turned = False
-        if state is not None:
-            self.guard.spent.failures = 0
-            self._supervisor.forget(TESTS)
-            if state.responses:
-                self._analyze(state.responses.pop())
+        self.guard.spent.failures = 0
+        self._supervisor.forget(TESTS)
+        if self.state.responses:
+            self._analyze(self.state.responses.pop())
 
     @property
     def turns(self) -> int:
@@ -130,10 +129,10 @@ class AgentLoop:
 
         :param now: seconds of a monotonic clock.
         """
-        reached, error = self.guard.check(now), self.state.error
-        if reached is None or reached.limit != "failures" or not error:
+        reached = self.guard.check(now)
+        if reached is None or reached.limit != "failures":
             return reached
-        return replace(reached, reason=f"{reached.reason}; the last turn failed: {error}")
+        return replace(reached, reason=f"{reached.reason}; the last turn failed: {self.state.error}")
 
     def follow(self, steps: Sequence[tuple[str, bool]]) -> None:
         """Update the user's own plan.

@@ -36,7 +36,7 @@ class Event(NamedTuple):
     :ivar answer: path of the final answer, or of the reason if the turn failed.
     :ivar error: path of the reason why the turn failed.
     :ivar fails: patterns as in ``when``, any of which means that the turn failed; none: it did not. None says nothing.
-    :ivar cost: path of what the ``session`` (a path) cost so far; ``step_cost`` of what one step cost.
+    :ivar cost: path of what the session of the event cost so far; ``step_cost`` of what one step cost.
     """
 
     when: Mapping[str, str]
@@ -46,7 +46,6 @@ class Event(NamedTuple):
     error: str = ""
     fails: Mapping[str, str] | None = None
     cost: str = ""
-    session: str = ""
     step_cost: str = ""
 
 
@@ -68,7 +67,6 @@ FORMATS: tuple[tuple[Mapping[str, str], tuple[Event, ...]], ...] = (
                 error="errors|terminal_reason|subtype",
                 fails={"is_error": "true", "subtype": "error.*", "terminal_reason": "api_error|max_turns"},
                 cost="total_cost_usd|cost_usd",
-                session="session_id",
             ),
         ),
     ),
@@ -190,7 +188,7 @@ def _answer(events: Iterable[Mapping[str, Any]], kinds: tuple[Event, ...]) -> Ag
         error = _text(event, kind.error) or error
         if kind.fails is not None:
             is_error = any(_matches(event, path, pattern) for path, pattern in kind.fails.items())
-        session = _text(event, kind.session)
+        session = _text(event, "session_id")
         costs[session] = max(costs.get(session, 0.0), _amount(event, kind.cost)) + _amount(
             event, kind.step_cost
         )

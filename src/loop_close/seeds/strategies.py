@@ -23,6 +23,7 @@ ENOUGH_SIGNALS = 40.0
 
 # --- the fix plan: the runs, or the boxes of the user's own plan, decide the state of a step, not the agent
 
+#: So often a step is tried before it is given up.
 MAX_ATTEMPTS = 3
 #: Later steps are left out of a plan.
 MAX_STEPS = 200
@@ -41,12 +42,11 @@ class FixStep(Record, frozen=True, kw_only=True):
     description: str = ""
     completed: bool = False
     attempts: Annotated[int, msgspec.Meta(ge=0)] = 0
-    max_attempts: Annotated[int, msgspec.Meta(ge=1)] = MAX_ATTEMPTS
 
     @property
     def is_exhausted(self) -> bool:
         """Whether the attempts are used up without success: then it is skipped."""
-        return not self.completed and self.attempts >= self.max_attempts
+        return not self.completed and self.attempts >= MAX_ATTEMPTS
 
 
 class FixPlan(Record, frozen=True, kw_only=True):
@@ -198,8 +198,8 @@ def _decide_auto(standing: Standing) -> Decision:
     if stopped.action == "stuck":
         return stopped
     if analysis.stuck_signal.detected and not standing.has_advanced:
-        repeated = ", ".join(analysis.stuck_signal.repeated_patterns[:1])
-        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated or 'the same error'}")
+        repeated = analysis.stuck_signal.repeated_patterns[0]
+        return Decision(action="stuck", reason=f"the agent repeats itself: {repeated}")
     why_not = _why_not(standing) or f"{said}, below {ENOUGH:g} %"
     return Decision(action="continue", reason=why_not)
 
@@ -255,7 +255,7 @@ def _decide_fix_plan(standing: Standing) -> Decision:
     if not steps:
         reason = "the fix plan has no steps"
     elif at < len(steps):
-        tries = f"attempt {steps[at].attempts + 1} of {steps[at].max_attempts}"
+        tries = f"attempt {steps[at].attempts + 1} of {MAX_ATTEMPTS}"
         reason = f"step {at + 1} of {len(steps)}, {tries}: {names[at]}"
     elif not completed:
         action = "stuck"

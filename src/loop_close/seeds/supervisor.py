@@ -130,7 +130,7 @@ def content_text(content: Any) -> str:
 def _block_text(block: Any) -> str:
     if isinstance(block, Mapping) and block.get("type") == "text":
         block = block.get("text")
-    return block or "" if block is None or isinstance(block, str) else _json(block)
+    return "" if block is None else block if isinstance(block, str) else _json(block)
 
 
 def _json(value: Any) -> str:
@@ -176,8 +176,6 @@ def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) ->
         return {}
     if not loop.failing:
         return {OWN_KEY: False}
-    if not loop.steps:
-        return {}
     last = loop.steps[-1]
     is_of_machine = any(each.record.is_infrastructure for each in loop.failing if each.ran >= last.run)
     if not last.is_finished or (is_of_machine and not last.is_attempt):

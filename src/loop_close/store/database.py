@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from loop_close.process import locked
+from loop_close.text import with_texts
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -375,15 +376,8 @@ def encode(value: Any) -> bytes:
     try:
         return msgspec.msgpack.encode(value, enc_hook=dict)  # for read-only mappings
     except UnicodeEncodeError:  # lone surrogates, as in names of files that are not UTF-8
-        return msgspec.msgpack.encode(_spelled(msgspec.to_builtins(value, enc_hook=dict)))
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, dict):
-        return {_spelled(key): _spelled(each) for key, each in value.items()}
-    return [_spelled(each) for each in value] if isinstance(value, list | tuple) else value
+        spelled = with_texts(msgspec.to_builtins(value, enc_hook=dict), lambda text, field: plain(text))
+        return msgspec.msgpack.encode(spelled)
 
 
 def plain(text: str) -> str:

@@ -116,11 +116,15 @@ def checked_expressions(statement: ast.stmt) -> list[ast.expr]:
         case ast.With() | ast.AsyncWith():
             inner = [e for s in statement.body for e in checked_expressions(s)]
             return inner + [item.context_expr for item in statement.items]
-        case ast.Assert(test=checked) | ast.If(test=checked) | ast.While(test=checked):
-            return [checked]
-        case ast.For(iter=checked) | ast.AsyncFor(iter=checked):
-            return [checked]
-        case ast.Assign(value=checked) | ast.AugAssign(value=checked):
+        case (
+            ast.Assert(test=checked)
+            | ast.If(test=checked)
+            | ast.While(test=checked)
+            | ast.For(iter=checked)
+            | ast.AsyncFor(iter=checked)
+            | ast.Assign(value=checked)
+            | ast.AugAssign(value=checked)
+        ):
             return [checked]
         case ast.Raise():
             return []  # the exception is the failure itself, not a value with an origin
@@ -147,11 +151,10 @@ def _values(scope: ast.AST) -> dict[str, list[ast.expr]]:
             case (
                 ast.AnnAssign(target=target, value=ast.expr() as value)
                 | ast.NamedExpr(target=target, value=value)
+                | ast.For(target=target, iter=value)
+                | ast.AsyncFor(target=target, iter=value)
+                | ast.withitem(context_expr=value, optional_vars=ast.expr() as target)
             ):
-                names = [target]
-            case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-                names = [target]
-            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
                 names = [target]
             case _:
                 continue

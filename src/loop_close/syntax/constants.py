@@ -131,14 +131,14 @@ class _Finder:
     def _global(self, file: str, name: str) -> list[_Statement]:
         """What a name of a module is bound to, there or in the module that it is imported from."""
         source, original = self._imports(file).get(name, ("", ""))
-        return self._bound(file, "", name) or (self._bound(source, "", original) if original else [])
+        return self._bound(file, "", name) or self._bound(source, "", original)
 
     def _attribute(self, file: str, base: str, name: str) -> list[_Statement]:
         """An attribute of a class or module that a name refers to."""
         source, original = self._imports(file).get(base, ("", ""))
         if source and not original:
             return self._bound(source, "", name)
-        return self._bound(file, base, name) or (self._bound(source, original, name) if source else [])
+        return self._bound(file, base, name) or self._bound(source, original, name)
 
     def _tree(self, file: str) -> ast.Module:
         """The tree of a file of the project; an empty one for any other."""

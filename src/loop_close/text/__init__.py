@@ -145,13 +145,13 @@ def fence(text: str, language: str = "text") -> list[str]:
 def open_fence(lines: Iterable[str]) -> str:
     """The marks of the fenced code block in which the lines end; empty outside of one."""
     opened = ""
-    for line in lines:
-        # CommonMark 0.31, section 4.5.
-        found = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match(line)
-        if found is not None and opened:
-            opened = "" if found["marks"].startswith(opened) and not found["rest"].strip() else opened
-        elif found is not None:
+    # CommonMark 0.31, section 4.5.
+    fence_of = compiled(r" {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<rest>.*)").match
+    for found in filter(None, map(fence_of, lines)):
+        if not opened:
             opened = "" if "`" in found["marks"] and "`" in found["rest"] else found["marks"]
+        elif found["marks"].startswith(opened) and not found["rest"].strip():
+            opened = ""
     return opened
 
 
@@ -223,14 +223,11 @@ def cut_apart(texts: Sequence[str], limit: int) -> list[str]:
     :param texts: without credentials, as half of one no longer looks like one. Texts cut before may be cut again.
     :param limit: the most characters of each; ``…`` for what is left out counts.
     """
-    return [
-        text
-        if len(text) <= limit
-        else _cut_at(
-            text, max((first_difference(text, each) for each in texts if each != text), default=0), limit
-        )
-        for text in texts
-    ]
+    shown = []
+    for text in texts:
+        apart = (first_difference(text, each) for each in texts if each != text)
+        shown.append(text if len(text) <= limit else _cut_at(text, max(apart, default=0), limit))
+    return shown
 
 
 def first_difference(left: str | bytes, right: str | bytes) -> int:
@@ -279,6 +276,15 @@ def objects_of(value: object) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
+def with_texts(value: Any, change: Callable[[str, str], str], field: str = "") -> Any:
+    """A value of JSON, each text in it as ``change`` makes it of the text and the name of the field that it is in."""
+    if isinstance(value, str):
+        return change(value, field)
+    if isinstance(value, Mapping):
+        return {name: with_texts(each, change, name) for name, each in value.items()}
+    return [with_texts(each, change, field) for each in value] if isinstance(value, list | tuple) else value
+
+
 def listed(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = str) -> str:
     """``a, b and 3 more``: at most so many items, each as it is shown."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
@@ -302,16 +308,13 @@ def rows(name: str) -> dict[str, list[list[str]]]:
     ``{NAME}`` in a row is what the section ``macros`` has for it. Lines that begin with ``#`` are comments.
     """
     sections: dict[str, list[list[str]]] = {}
-    macros: dict[str, str] = {}
     # By the loader, as a program under test may have replaced "open".
     for line in (pkgutil.get_data("loop_close.text", name) or b"").decode().splitlines():
         if re.fullmatch(r"\[\w+\]", line):
             section = sections.setdefault(line[1:-1], [])
         elif line and not line.startswith("#"):
-            row = re.split("  +", re.sub("{([A-Z]+)}", lambda found: macros[found[1]], line))
-            section.append(row)
-            if section is sections["macros"]:
-                macros[row[0]] = row[1]
+            whole = re.sub("{([A-Z]+)}", lambda found: dict(sections["macros"])[found[1]], line)
+            section.append(re.split("  +", whole))
     return sections
 
 

@@ -92,10 +92,9 @@ def relativize(text: str, roots: Sequence[tuple[str, str]]) -> str:
 
 
 def _renamed(name: str, match: re.Match[str]) -> str:
-    separator = match["separator"]
-    if separator is None:
+    if match["separator"] is None:
         return name or "."
-    return name + separator if name else ""
+    return name + match["separator"] if name else ""
 
 
 @lru_cache(maxsize=32)

@@ -370,17 +370,15 @@ def _named_spans(text: str, folded: str) -> Iterator[tuple[int, int]]:
         kind = _kinds()[word[0].replace("_", "").replace("-", "")]
         if tail is None or not (kind in _WITHIN_WORDS or _starts(text, word.start())):
             continue
-        position = word.end()
+        position, begin = word.end(), max(0, word.start() - _BEFORE_NAME)
         if any(compiled(pattern).search(tail[0]) for (pattern,) in rows("secrets.txt")["harmless"]):
             continue
         for form in _values().get(kind if _is_same(tail[0]) else "like", ()):
             after = compiled(form.pattern).match(text, tail.end())
-            before = after and compiled(form.before).search(
-                text, max(0, word.start() - _BEFORE_NAME), tail.end()
-            )
-            found = after if after and "secret" in after.re.groupindex else before
-            if before is None or found is None:
+            before = after and compiled(form.before).search(text, begin, tail.end())
+            if after is None or before is None:
                 continue
+            found = after if "secret" in after.re.groupindex else before
             start, end = found.span("secret")
             is_secret = form.accepts(found)
             # What was refused may hold another name and its value.
@@ -432,12 +430,11 @@ def name_of_result(function: str) -> str:
     return "token" if is_given or first in vocabulary("action") or kind == "short" else name
 
 
-def _names_of_call(call: str) -> Iterator[str]:
+def _names_of_call(call: str) -> list[str]:
     found = compiled(_CALL).fullmatch(call)
-    yield from (
-        re.findall(r"(\w+)(?:['\"]\])?$", call) if found is None else (name_of_result(found["function"]),)
-    )
-    yield from [found["argument"]] if found and found["argument"] else ()
+    if found is None:
+        return re.findall(r"(\w+)(?:['\"]\])?$", call)
+    return [name_of_result(found["function"]), found["argument"] or ""]
 
 
 def _is_value_of(name: str, value: str) -> bool:

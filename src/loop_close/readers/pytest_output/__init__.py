@@ -292,9 +292,9 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
     :param failed: how many the run counts.
     """
     listed, is_complete = _listed(run, failed)
-    waiting: dict[tuple[str, str], list[Entry]] = {}
-    for entry in reversed(listed):
-        waiting.setdefault((entry.word, _heading_of(entry)), []).append(entry)
+    waiting: dict[tuple[bool, str], list[Failure]] = {}
+    for each in reversed(listed):
+        waiting.setdefault(_heading_of(each), []).append(each)
     blocks: list[tuple[_Ruler, str, list[str]]] = []  # heading, body, and what was captured
     for region, ruler, content in run.contents:
         if region in _BLOCKS and ruler.char != "-":
@@ -304,22 +304,22 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
     for ruler, body, captured in blocks:
         head = _HEADING.match(ruler.title)
         if head is None or ruler.char == "=":
-            for entry, placed in _placed("".join([body, *captured]), waiting):
-                waiting[entry.word, _heading_of(entry)].remove(entry)
-                yield _failure(entry, _phase(entry), placed, root)
+            for line, placed in _placed("".join([body, *captured]), waiting):
+                waiting[_heading_of(line)].remove(line)
+                yield _failure(line, line.phase, placed, root)
             continue
         phase = PHASES[head["phase"] or "call"]
-        unlisted = Entry("", head["whole"] or _with_colons(head["name"]), subtest=head["subtest"] or "")
-        says = _folded(f"{unlisted.nodeid} {unlisted.subtest}")
+        name = head["whole"] or _with_colons(head["name"])
+        unlisted = Failure(nodeid=name, phase=phase, message="", subtest=head["subtest"] or "")
+        says = _folded(f"{name} {unlisted.subtest}")
         # pytest-sugar has FAILED for both
-        words = ("FAILED", "ERROR") if phase == "call" else ("ERROR", "FAILED")
-        taken = next((left for word in words if (left := waiting.get((word, says)))), [unlisted])
-        entry = taken.pop()
-        if entry is not unlisted or not is_complete:  # else a test printed the heading
+        kinds = (phase == "call", phase != "call")
+        line = next((left for kind in kinds if (left := waiting.get((kind, says)))), [unlisted]).pop()
+        if line is not unlisted or not is_complete:  # else a test printed the heading
             is_last = ruler is run.parts[-1][1] and run.final is None and run.end == len(run.text)
-            yield _failure(entry, phase, body, root, is_cut=is_last)
-    unread = {id(entry) for entries in waiting.values() for entry in entries}
-    yield from (failure_of_entry(entry, root) for entry in listed if id(entry) in unread)
+            yield _failure(line, phase, body, root, is_cut=is_last)
+    unread = {id(line) for lines in waiting.values() for line in lines}
+    yield from (by_its_line(line, root) for line in listed if id(line) in unread)
 
 
 def _with_colons(name: str) -> str:
@@ -328,23 +328,23 @@ def _with_colons(name: str) -> str:
     return names.replace(".", "::") + bracket + parameters
 
 
-def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool = False) -> Failure:
+def _failure(line: Failure, phase: Phase, body: str, root: str, *, is_cut: bool = False) -> Failure:
     """The failure below a heading.
 
-    :param entry: its line of the summary; without one as much as the heading says.
+    :param line: as its line of the summary names it; without one, and then without a file, as the heading does.
     :param is_cut: the text ends within the body.
     """
     body = "\n" + _WORKER.sub("", body, count=1)
     if is_cut:
         body = _HALF.sub(r"\n\g<place>", body)  # half of a name would be another one
-    raised, asking, line = missing_fixture(body) or (None, "", 0)
-    example = entry.nodeid.rpartition("::")[2]
+    raised, asking, at = missing_fixture(body) or (None, "", 0)
+    example = line.nodeid.rpartition("::")[2]
     raised = raised or read_doctest(body, example, root) or read_traceback(body, root)
     words = _CUT_BEFORE if is_cut else cut(body.strip("\n"))
-    if raised is None and entry.words.startswith("Failed: "):  # by pytest.fail
+    if raised is None and line.message.startswith("Failed: "):  # by pytest.fail
         raised = Raised(type="Failed", message=words, bases=("OutcomeException", "BaseException"))
-    nodeid, file = entry.nodeid, entry.nodeid.partition("::")[0]
-    if not entry.word and phase != "collect":
+    nodeid, file = line.nodeid, line.nodeid.partition("::")[0]
+    if not line.file and phase != "collect":
         frames = raised.frames if raised is not None else ()
         places = [
             project_path(asking, root),
@@ -353,26 +353,21 @@ def _failure(entry: Entry, phase: Phase, body: str, root: str, *, is_cut: bool =
         ]
         file = next(filter(None, places), "")
         nodeid = "::".join(filter(None, (file, nodeid)))
-    return Failure(
-        nodeid=nodeid,
-        phase=phase,
-        message=raised.message if raised is not None else words,
-        file=file,
-        line=line,
-        subtest=entry.subtest,
-        raised=raised,
-    )
+    message = raised.message if raised is not None else words
+    return replace(line, nodeid=nodeid, phase=phase, message=message, file=file, line=at, raised=raised)
 
 
-def _placed(body: str, waiting: Mapping[tuple[str, str], Sequence[Entry]]) -> Iterator[tuple[Entry, str]]:
+def _placed(
+    body: str, waiting: Mapping[tuple[bool, str], Sequence[Failure]]
+) -> Iterator[tuple[Failure, str]]:
     """Failures without headings, each with the next line of the summary that begins to say the same."""
-    lines = [*_PLACED.finditer(body)]
-    left = [entry for each in waiting.values() for entry in each if entry.words][::-1] if lines else []
-    for found in lines:
-        entry = next((e for e in left if found["said"].startswith(e.words.removesuffix("..."))), None)
-        if entry is not None:
-            left.remove(entry)
-            yield entry, f"E   {found['said']}\n\n{found['file']}:{found['line']}: \n"
+    places = [*_PLACED.finditer(body)]
+    left = [line for lines in waiting.values() for line in lines if line.message][::-1] if places else []
+    for found in places:
+        line = next((e for e in left if found["said"].startswith(e.message.removesuffix("..."))), None)
+        if line is not None:
+            left.remove(line)
+            yield line, f"E   {found['said']}\n\n{found['file']}:{found['line']}: \n"
 
 
 # --- lines that name a test: of the summary, and of ``-v`` while the tests run
@@ -393,30 +388,33 @@ _NODEID = re.compile(
 )
 
 
-class Entry(NamedTuple):
-    """One failure as the summary or a line of progress names it.
+def of_line(word: str, nodeid: str, words: str = "", subtest: str = "") -> Failure:
+    """A failure as a line of the summary or of progress names it; its message is what the line says of it.
 
-    :ivar word: ``FAILED`` or ``ERROR``.
-    :ivar subtest: pytest's description of the subtest.
+    :param word: ``ERROR``, or another one for the call of a test.
     """
-
-    word: str
-    nodeid: str
-    words: str = ""
-    subtest: str = ""
+    phase: Phase = "call" if word != "ERROR" else "setup" if "::" in nodeid else "collect"
+    file = nodeid.partition("::")[0]
+    return Failure(nodeid=nodeid, phase=phase, message=words, file=file, subtest=subtest)
 
 
-def _heading_of(entry: Entry) -> str:
-    """What the heading of the failure says: it omits the file, ``TestCart.test_total[1]``."""
-    name = entry.nodeid.partition("::")[2] or entry.nodeid
-    return _folded(f"{name} {entry.subtest}")
+def by_its_line(line: Failure, root: str) -> Failure:
+    """A failure that only a line of the summary shows."""
+    raised = raised_from_words(line.message, root)
+    return replace(line, message=raised.message if raised is not None else cut(line.message), raised=raised)
+
+
+def _heading_of(line: Failure) -> tuple[bool, str]:
+    """Whether the call failed; what the heading of the failure says, without the file: ``TestCart.test_total[1]``."""
+    name = line.nodeid.partition("::")[2] or line.nodeid
+    return line.phase == "call", _folded(f"{name} {line.subtest}")
 
 
 def _folded(name: str) -> str:
     return name.replace("::", ".").rstrip()
 
 
-def _listed(run: _Run, failed: int) -> tuple[list[Entry], bool]:
+def _listed(run: _Run, failed: int) -> tuple[list[Failure], bool]:
     """The failures that the summary or else ``-v`` names; and whether the summary has all that the run counts."""
     summary = next((content for region, _, content in [*run.contents][::-1] if region == _SUMMARY), "")
     if run.final is None and run.end == len(run.text):  # the text may be cut within a name
@@ -424,13 +422,13 @@ def _listed(run: _Run, failed: int) -> tuple[list[Entry], bool]:
     found = [*_entries(f"\n{summary}")]
     is_complete = len(found) >= failed > 0
     if not is_complete and (failed or run.final is None):
-        named = {entry.nodeid for entry in found}
+        named = {line.nodeid for line in found}
         shown = run.text[run.start : run.parts[0][1].start if run.parts else run.end]
-        found += [entry for entry in _progress(shown) if entry.nodeid not in named]
+        found += [line for line in _progress(shown) if line.nodeid not in named]
     return found, is_complete
 
 
-def _entries(summary: str) -> Iterator[Entry]:
+def _entries(summary: str) -> Iterator[Failure]:
     """The failures that the summary lists, in order."""
     for line in _LINE.finditer(summary):
         if not line["other"]:
@@ -438,34 +436,16 @@ def _entries(summary: str) -> Iterator[Entry]:
             named = _NODEID.match(line["rest"])
             nodeid = named[0] if named else line["rest"].partition(" - ")[0]
             words = line["rest"][len(nodeid) :].removeprefix(" - ")
-            yield Entry("ERROR" if line["word"] == "ERROR" else "FAILED", nodeid, words, subtest)
+            yield of_line(line["word"], nodeid, words, subtest)
 
 
-def _progress(text: str) -> Iterator[Entry]:
+def _progress(text: str) -> Iterator[Failure]:
     """The failures that ``-v`` shows as they happen."""
     if any(word in text for word in (" FAILED", " ERROR", " SUBFAIL")):
         for line in _OUTCOME_LINE.finditer(text):
             nodeid = (line["remote"] or line["id"]).rstrip()
             if "::" in nodeid:
-                is_error = (line["worker"] or line["word"]) == "ERROR"
-                yield Entry("ERROR" if is_error else "FAILED", nodeid)
-
-
-def _phase(entry: Entry) -> Phase:
-    return "call" if entry.word == "FAILED" else "setup" if "::" in entry.nodeid else "collect"
-
-
-def failure_of_entry(entry: Entry, root: str) -> Failure:
-    """A failure that only a line of the summary shows."""
-    raised = raised_from_words(entry.words, root)
-    return Failure(
-        nodeid=entry.nodeid,
-        phase=_phase(entry),
-        message=raised.message if raised is not None else cut(entry.words),
-        file=entry.nodeid.partition("::")[0],
-        subtest=entry.subtest,
-        raised=raised,
-    )
+                yield of_line(line["worker"] or line["word"], nodeid)
 
 
 # --- tests by outcome, from a run's last line and its header; why a run stopped early
@@ -517,8 +497,8 @@ def _incomplete(run: _Run, numbers: Mapping[str, int]) -> str:
     end = run.final.start if run.final else run.start
     if found := _TOO_MANY_WARNINGS.search(run.text, max(0, end - 200), end):
         return found["why"]
-    stops = [ruler.title for _, ruler in run.parts if ruler.char == "!"]
-    why = _PREFIX.sub("", stops[-1]) if stops else ""  # xdist says it again, and better
+    stops = ["", *(ruler.title for _, ruler in run.parts if ruler.char == "!")]
+    why = _PREFIX.sub("", stops[-1])  # xdist says it again, and better
     return why.replace("KeyboardInterrupt", "interrupted by Ctrl-C").replace("Exit: ", "pytest.exit: ")
 
 

@@ -102,7 +102,6 @@ def _add_source(entry: Printed, above: str) -> None:
     defined = _DEF.match("\n".join(source))
     entry.function = defined[1] if defined else "<module>" if start == 1 else ""
     if marked >= 0 and source[marked].strip() != "???":
-        entry.lines = source[marked:]
         skipped = min(max(0, len(source) - _MAX_SOURCE), marked)  # up to the running statement
         entry.source = SourceLines(
             start=start + skipped, lines=tuple(source[skipped : skipped + _MAX_SOURCE])
