@@ -20,6 +20,17 @@ def ochiai(failed: int, passed: int, all_failed: int) -> float:
     return failed / sqrt(all_failed * (failed + passed)) if failed else 0.0
 
 
+def contrast(failed: float, passed: int, all_passed: int) -> float:
+    """How far a line sets failing tests apart, from -1 to 1.
+
+    The square root, because the first few passing tests say more than as many beyond a hundred.
+
+    :param failed: the share of the failing tests that ran it.
+    :param passed: how many passing tests did, of ``all_passed``.
+    """
+    return failed - sqrt(passed / (1 + all_passed))
+
+
 class Spectrum(Record, frozen=True):
     """One function, as the tests that ran it show it.
 
@@ -28,8 +39,7 @@ class Spectrum(Record, frozen=True):
     :ivar score: Ochiai's measure of the function.
     :ivar line: the first of its lines with the highest measure; ``line_failed`` and ``line_passed`` say how many
         failing and passing tests ran it.
-    :ivar contrast: the share of the failing tests that ran a line, less the square root of the share of the passing
-        tests (all passing tests counted as one more), from -1 to 1: the highest of its lines.
+    :ivar contrast: the highest :func:`contrast` of its lines.
     """
 
     function: Called
@@ -44,12 +54,17 @@ class Spectrum(Record, frozen=True):
     contrast: float
 
 
+def traces_of(calls: Calls, tests: Collection[str]) -> list[set[tuple[int, int]]]:
+    """The lines of each of the tests whose lines are known, as in :attr:`loop_close.calls.Calls.failed`."""
+    return [set(calls.failed[test]) for test in sorted(tests) if test in calls.failed]
+
+
 def spectra(calls: Calls, tests: Collection[str]) -> list[Spectrum]:
     """The functions that at least one of the failing tests ran, in the order of the calls.
 
     :param tests: node ids of the failing tests of one cause. The failing tests of other causes do not count.
     """
-    traces = [set(calls.failed[test]) for test in sorted(tests) if test in calls.failed]
+    traces = traces_of(calls, tests)
     number = len(traces)
     lines = Counter(hit for trace in traces for hit in trace)
     functions = Counter(index for trace in traces for index in {index for index, _ in trace})
@@ -72,8 +87,7 @@ def spectra(calls: Calls, tests: Collection[str]) -> list[Spectrum]:
                 line=line,
                 line_failed=failed,
                 line_passed=passed,
-                # The square root: the first few passing tests say more than as many beyond a hundred.
-                contrast=max(f / number - sqrt(p / (1 + calls.passed)) for f, p, _ in counts),
+                contrast=max(contrast(f / number, p, calls.passed) for f, p, _ in counts),
             )
         )
     return found
