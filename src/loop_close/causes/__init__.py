@@ -40,7 +40,7 @@ def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
     blame = {n: _blame(scored(candidates(causes[n], calls))) for n in compared}
     tests = {n: {e.failure.nodeid for e in causes[n].evidence if e.failure is not None} for n in compared}
     lines = {n: set.intersection(*traces_of(calls, tests[n])) for n in compared}
-    apart = {n: max(each.contrast for each in spectra(calls, tests[n])) for n in compared}
+    apart = {n: max((each.contrast for each in spectra(calls, tests[n])), default=0.0) for n in compared}
 
     def is_one(one: int, other: int) -> bool:
         if _agreement(blame[one], blame[other]) >= _AGREED:

@@ -51,8 +51,8 @@ _TOLD = 1.0
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 #: If it is not known what passing tests ran, so many of the files of the failing tests run.
 _SAMPLE = 20
-#: So many calls are kept of a test.
-_KEPT = 8
+#: So many calls are kept of a test; the limits of the texts of arguments and of a result, in characters.
+_KEPT, _ARGUMENTS, _RESULT = 4, 70, 60
 #: Options that stop in a failing test.
 _STOPS = ("usepdb", "trace")
 #: The variable that tells a program that a test runs for a second look.
@@ -246,7 +246,7 @@ def _telling(
             function=call.name[1],
             depth=sum(each in kept for each in _above(calls, number)) - 1,
             arguments=_pairs(call.arguments),
-            result=call.result,
+            result=one_line(call.result, _RESULT),
             changed=_pairs(call.changed),
             is_known=_ending(call) in known,
         )
@@ -260,7 +260,7 @@ def _above(calls: Mapping[int, TracedCall], number: int) -> Iterator[int]:
 
 
 def _pairs(texts: Mapping[str, str]) -> str:
-    return one_line(", ".join(f"{name}={text}" for name, text in texts.items()), 2 * MAX_TEXT)
+    return one_line(", ".join(f"{name}={text}" for name, text in texts.items()), _ARGUMENTS)
 
 
 # --- in the copy
