@@ -84,13 +84,15 @@ def with_settings(text):
     for field in fields(Settings):
         declared = DECLARED[field.name]
         option = f"{option_of(field.name)} {declared.metavar}" if declared.metavar else ""
-        default = (
-            f"; default `{field.default}`" if isinstance(field.default, str | int) and field.default else ""
-        )
+        # The option shows the values of a setting that has but a few.
+        is_shown = declared.metavar and "|".join(re.findall("'(.*?)'", declared.takes)) == declared.metavar
+        parts = [] if is_shown else [declared.takes]
+        if isinstance(field.default, str | int) and field.default:
+            parts.append(f"default `{field.default}`")
         cells = [
             f"`{field.name}`",
             f"`{option}`" if option else "",
-            f"{declared.takes}{default}",
+            "; ".join(parts),
             declared.meaning,
         ]
         rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
