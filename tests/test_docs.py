@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 
 import loop_close
 from loop_close.cli.parser import COMMANDS, parse
@@ -103,6 +104,14 @@ def test_every_page_is_linked():
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", text)
     }
     assert [path.name for path in DOCS if path not in linked] == []
+
+
+def test_the_site_has_every_page_in_its_menu():
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    (home,), *groups = (list(each.values()) for each in menu)
+    assert sorted([home, *(page for (group,) in groups for page in group)]) == sorted(
+        [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"]
+    )
 
 
 def stems(name):
