@@ -28,6 +28,7 @@ CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1`*$", re.MULTILINE | re.DOTALL)
 LONGEST_SENTENCE = 25
 MOST_WORDS = 7_420
 MOST_WORDS_OF_README = 700
+MOST_WORDS_IN_ALL = 8_000
 MOST_WORDS_OF_CHANGELOG = 600
 MOST_TERMS = 30
 
@@ -70,6 +71,7 @@ def test_the_docs_are_short():
     changes = ROOT.joinpath("CHANGELOG.md").read_text(encoding="utf-8")
     assert len(changes.partition("## Unreleased")[2].partition("\n## ")[0].split()) <= MOST_WORDS_OF_CHANGELOG
     words = {page: len(text.split()) for page, text in PAGES.items()}
+    assert sum(words.values()) <= MOST_WORDS_IN_ALL
     assert words.pop("README.md") <= MOST_WORDS_OF_README
     assert sum(words.values()) <= MOST_WORDS, (
         f"shorten a page: {sorted(words.items(), key=lambda item: -item[1])}"

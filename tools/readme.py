@@ -80,20 +80,19 @@ def with_settings(text):
 
     from loop_close.settings import DECLARED, Settings, option_of
 
-    rows = ["| setting | option | value | meaning |", "|---|---|---|---|"]
+    rows = ["| setting | option | meaning |", "|---|---|---|"]
     for field in fields(Settings):
         declared = DECLARED[field.name]
         option = f"{option_of(field.name)} {declared.metavar}" if declared.metavar else ""
         # The option shows the values of a setting that has but a few.
         is_shown = declared.metavar and "|".join(re.findall("'(.*?)'", declared.takes)) == declared.metavar
-        parts = [] if is_shown else [declared.takes]
+        values = [] if is_shown else [declared.takes]
         if isinstance(field.default, str | int) and field.default:
-            parts.append(f"default `{field.default}`")
+            values.append(f"default `{field.default}`")
         cells = [
             f"`{field.name}`",
             f"`{option}`" if option else "",
-            "; ".join(parts),
-            declared.meaning,
+            f"{declared.meaning} ({'; '.join(values)})",
         ]
         rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return SETTINGS.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2], text)
