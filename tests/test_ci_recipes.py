@@ -1,4 +1,4 @@
-"""The recipes in ``examples/ci``: linted, and their steps run here, in order, as the systems would run them."""
+"""The recipes in ``examples/ci``, our action and our hook: linted, and their steps run here, in order."""
 
 import os
 import re
@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from loop_close.cli.parser import parse
+
 ROOT = Path(__file__).parent.parent
 RECIPES = ROOT / "examples" / "ci"
+ACTION = ROOT / "action.yml"
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
 FILES = {
     "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src']\n",
     "src/shop.py": "def total(prices):\n    return sum(prices) + 1\n\n\ndef label(number):\n    return str(number)\n",
@@ -139,16 +143,83 @@ def gitlab(job, folder, given):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("path", "options"),
     [
-        ("github.yml", ["--builtin-schema", "vendor.github-workflows"]),
-        ("gitlab.yml", ["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"]),
+        (RECIPES / "github.yml", ["--builtin-schema", "vendor.github-workflows"]),
+        (RECIPES / "gitlab.yml", ["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"]),
+        (ACTION, ["--builtin-schema", "vendor.github-actions"]),
     ],
+    ids=["github.yml", "gitlab.yml", "action.yml"],
 )
-def test_the_files_are_valid(name, options):
-    words = [sys.executable, "-m", "check_jsonschema", *options, str(RECIPES / name)]
+def test_the_files_are_valid(path, options):
+    words = [sys.executable, "-m", "check_jsonschema", *options, str(path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_action_has_pinned_actions_and_no_expression_in_a_script():
+    text = ACTION.read_text()
+    uses = re.findall(r"uses: (.*)", text)
+    assert uses
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
+    runs = [step["run"] for step in yaml.safe_load(text)["runs"]["steps"] if "run" in step]
+    assert not [run for run in runs if "${{" in run]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_green", [True, False])
+def test_the_action_checks_and_keeps_the_prompt_of_a_red_check(project, tmp_path, is_green):
+    shutil.copytree(project, tmp_path / "repository" / "shop")
+    source = tmp_path / "repository" / "shop" / "src" / "shop.py"
+    source.write_text(source.read_text().replace(" + 1", "" if is_green else " + 1"))
+    action = yaml.safe_load(ACTION.read_text())
+    values = {name: each["default"] for name, each in action["inputs"].items()}
+    values |= {"checks": "tests", "working-directory": "shop"}
+    check_failed = False
+    printed = ""
+    for step in action["runs"]["steps"]:
+        if "run" not in step or ("if" in step and not check_failed):
+            continue
+        given = {
+            name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda m: values[m[1]], value)
+            for name, value in step["env"].items()
+        }
+        given |= {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "RUNNER_TEMP": str(tmp_path)}
+        script = (
+            step["run"]
+            .replace("loop-close ", "python -m loop_close ")
+            .replace('install "$ACTION"', "--version")
+        )
+        done = shell(
+            script, tmp_path / "repository" / ("shop" if "working-directory" in step else "."), **given
+        )
+        check_failed = check_failed or done.returncode != 0
+        printed += done.stdout + done.stderr
+    assert check_failed is not is_green, printed
+    assert (tmp_path / "summary.md").exists() is not is_green
+    if not is_green:
+        assert "file=shop/" in printed
+        assert (tmp_path / "loop-close" / "nextprompt.md").read_text().startswith("# 1 test fails")
+        assert (tmp_path / "loop-close" / "report.json").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_green", [True, False])
+def test_our_hook_of_pre_commit_is_one_and_checks_before_a_push(project, is_green):
+    pytest.importorskip("pre_commit")
+    done = shell(f"python -m pre_commit validate-manifest {HOOKS}", project)
+    assert done.returncode == 0, done.stdout
+    (hook,) = yaml.safe_load(HOOKS.read_text())
+    assert parse(hook["entry"].split()[1:]).name == "check"
+    hook["entry"] = f"{sys.executable} -m loop_close check"
+    config = {"repos": [{"repo": "local", "hooks": [hook]}]}
+    (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+    source = project / "src" / "shop.py"
+    source.write_text(source.read_text().replace(" + 1", "" if is_green else " + 1"))
+    subprocess.run(["git", "-C", project, "add", "-A"], check=True)
+    done = shell("python -m pre_commit run --all-files --hook-stage pre-push", project)
+    assert (done.returncode == 0) is is_green, done.stdout
+    assert "loop-close check" in done.stdout
 
 
 @pytest.mark.slow

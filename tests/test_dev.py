@@ -1,6 +1,8 @@
 """The two commands of the README, as somebody with a fresh clone runs them."""
 
 import ast
+import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -44,6 +46,16 @@ def test_readme_gives_these_commands_each_in_one_block():
     assert "python3 tools/dev.py test\n" in blocks
 
 
+def test_an_environment_of_another_python_is_made_anew():
+    spec = importlib.util.spec_from_file_location("dev", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = json.loads(json.dumps(module.identity()))
+    assert not module.is_outdated(made)
+    assert module.is_outdated({**made, "python": [made["python"][0], "3.12.0"]})
+    assert module.is_outdated({name: value for name, value in made.items() if name != "python"})
+
+
 @pytest.mark.slow
 def test_demo_in_a_fresh_clone_shows_the_prompt_and_is_no_failure(tmp_path):
     clone = tmp_path / "a fresh clone"
@@ -57,3 +69,4 @@ def test_demo_in_a_fresh_clone_shows_the_prompt_and_is_no_failure(tmp_path):
         assert "internal error of loop-close" not in done.stdout
         assert "could not read this run" not in prompt
     assert "installing" not in done.stdout
+    assert ("On Python 3.11 " in done.stdout) is (sys.version_info < (3, 12))

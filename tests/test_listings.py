@@ -20,7 +20,14 @@ from loop_close.cli.parser import parse
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SKILL = ROOT / "plugin" / "skills" / "loop-close" / "SKILL.md"
-WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+GITHUB = ROOT / ".github"
+WORKFLOWS = {path.stem: path for path in sorted((GITHUB / "workflows").glob("*.yml"))}
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+#: The rights of each job, and how many actions of others are used.
+RIGHTS = {
+    "ci": ({"python": {"contents": "read"}, "rest": {"contents": "read"}}, 4),
+    "release": ({"build": {"contents": "read"}, "pypi": {"id-token": "write"}}, 6),
+}
 PAGES = ["CONTRIBUTING.md", "SECURITY.md"]
 #: A program that was installed only to try the plugin; `.ci/run` names it.
 CLAUDE = os.environ.get("LOOP_CLOSE_TEST_CLAUDE") or shutil.which("claude") or ""
@@ -124,7 +131,15 @@ def test_claude_code_takes_the_plugin_and_leaves_no_trace_in_the_project(tmp_pat
 
 @pytest.mark.parametrize(
     ("schema", "path"),
-    [("vendor.citation-file-format", ROOT / "CITATION.cff"), ("vendor.github-workflows", WORKFLOW)],
+    [
+        ("vendor.citation-file-format", ROOT / "CITATION.cff"),
+        ("vendor.dependabot", GITHUB / "dependabot.yml"),
+        ("vendor.github-issue-config", GITHUB / "ISSUE_TEMPLATE" / "config.yml"),
+        *(("vendor.github-issue-forms", path) for path in FORMS),
+        *(("vendor.github-workflows", path) for path in WORKFLOWS.values()),
+        *(("custom.github-workflows-require-timeout", path) for path in WORKFLOWS.values()),
+    ],
+    ids=lambda given: getattr(given, "name", given),
 )
 def test_files_of_known_forms_are_valid(schema, path):
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
@@ -132,21 +147,47 @@ def test_files_of_known_forms_are_valid(schema, path):
     assert done.returncode == 0, done.stdout
 
 
-def test_the_workflow_has_pinned_actions_and_only_the_rights_that_it_needs():
-    text = WORKFLOW.read_text(encoding="utf-8")
+PINNED = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_has_pinned_actions_and_only_the_rights_that_it_needs(name):
+    text = WORKFLOWS[name].read_text(encoding="utf-8")
     found = yaml.safe_load(text)
     uses = re.findall(r"uses: (.*)", text)
-    assert len(uses) == 6
-    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
+    assert all(map(PINNED.fullmatch, uses))
     assert found["permissions"] == {}
-    assert {name: job["permissions"] for name, job in found["jobs"].items()} == {
-        "build": {"contents": "read"},
-        "pypi": {"id-token": "write"},
-    }
+    rights = {job: each["permissions"] for job, each in found["jobs"].items()}
+    assert (rights, len(uses)) == RIGHTS[name]
     assert "secrets." not in text
     runs = [step["run"] for job in found["jobs"].values() for step in job["steps"] if "run" in step]
     assert not [run for run in runs if "${{" in run], "an expression in a script is code from outside"
-    assert any("tox run -e build" in run for run in runs)
+    assert any("tox run " in run for run in runs)
+
+
+def test_ci_runs_each_environment_of_tox_and_one_python_more():
+    jobs = yaml.safe_load(WORKFLOWS["ci"].read_text(encoding="utf-8"))["jobs"]
+    pythons = jobs["python"]["strategy"]["matrix"]["python"]
+    rest = jobs["rest"]["strategy"]["matrix"]
+    tox = re.search(r"^env_list = (.*)$", (ROOT / "tox.ini").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    *tested, newest = (f"py{version.replace('.', '')}" for version in pythons)
+    assert {*tested, *rest["env"], *(each["env"] for each in rest["include"])} == {*tox.split(", ")}
+    assert jobs["python"]["continue-on-error"] == f"${{{{ matrix.python == '{pythons[-1]}' }}}}"
+    assert newest not in tox
+
+
+def test_a_release_builds_attests_and_writes_the_addresses():
+    text = WORKFLOWS["release"].read_text(encoding="utf-8")
+    steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
+    assert any("tox run -e build" in step.get("run", "") for step in steps)
+    assert steps[-1]["with"] == {"attestations": True}
+    spec = importlib.util.spec_from_file_location("listings", ROOT / "tools" / "listings.py")
+    listings = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(listings)
+    written = listings.with_urls((ROOT / "pyproject.toml").read_text(encoding="utf-8"), "a/b")
+    urls = tomllib.loads(written)["project"]["urls"]
+    assert urls["Repository"] == "https://github.com/a/b"
+    assert all(url.startswith("https://github.com/a/b") for url in urls.values())
 
 
 def test_recipe_and_citation_are_those_of_the_project():
@@ -169,6 +210,7 @@ def test_no_address_is_invented():
     """The project has no public address; where one is given, the others have to be the same."""
     known = PROJECT.get("urls", {}).get("Repository", "")
     texts = ["CITATION.cff", "recipe/recipe.yaml", "plugin/.claude-plugin/plugin.json", "server.json", *PAGES]
+    texts += ["action.yml", ".pre-commit-hooks.yaml", "mkdocs.yml", *map(str, FORMS)]
     named = {
         url
         for name in texts

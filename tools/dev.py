@@ -5,8 +5,8 @@
     python3 tools/dev.py test [ARGS]    run the test suite; ARGS go to pytest
     python3 tools/dev.py test --quick   run the tests that start no process, without large inputs
 
-Both make `.venv` inside the clone when it is not there yet, and install the clone into it. The system's own
-packages are left alone.
+Both make `.venv` inside the clone when it is not there yet, or was made with another Python, and install the clone
+into it. The system's own packages are left alone.
 """
 
 # The next lines have to be understood by any Python 3, so that an old one can say what is wrong.
@@ -39,6 +39,8 @@ QUICK = [
     *(f"--ignore=tests/{folder}" for folder in ("mcp_server", "pytest_plugin")),
     *(f"-pno:{plugin}" for plugin in ("anyio", "pytest_cov", "pytest-split", "rerunfailures")),
 ]
+
+OLDER = "On Python 3.11 lines are known only of tests that ran once more; from 3.12 on they are recorded as tests run."
 
 # These would send packages elsewhere, or load other ones, or keep the plugin from being loaded.
 # Without bytecode, the thousands of processes that the tests start would compile the same modules each.
@@ -77,6 +79,8 @@ def demo(arguments):
         sys.exit(f"\nno prompt was made: {PROMPT} is not there")
     print(f"\n{PROMPT}:\n")
     print(PROMPT.read_text(encoding="utf-8"))
+    if sys.version_info < (3, 12):
+        print(OLDER)
     return 0
 
 
@@ -110,9 +114,10 @@ def read_stamp():
 
 
 def identity():
-    """Tell what an installation was made from: the requirements, and the place, which scripts refer to."""
+    """Tell what an installation was made from: requirements, interpreter, and the place, which scripts refer to."""
     digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    return {"pyproject": digest, "root": str(ROOT)}
+    base = os.path.realpath(sys._base_executable)  # the same for the environment's own interpreter
+    return {"pyproject": digest, "root": str(ROOT), "python": [base, sys.version]}
 
 
 def is_outdated(done):

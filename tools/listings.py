@@ -29,8 +29,9 @@ RECIPE = ROOT / "recipe" / "recipe.yaml"
 #: A plugin is on for all projects of a user, and loop-close is not in all of them.
 GUARD = "command -v loop-close >/dev/null 2>&1 || exit 0; exec "
 NAME = "loop-close"
-#: Until a repository publishes it: no name below this one can be registered (RFC 6761).
+#: Until a repository publishes it: no name below these can be registered (RFC 6761).
 NOWHERE = "invalid.loop-close"
+NO_ADDRESS = "https://loop-close.invalid"
 MCP_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 #: How the README says to install the project until it is published.
 FROM_CLONE = re.compile(r"pip install path/to/a/clone/of/loop-close +# not on PyPI yet")
@@ -161,17 +162,7 @@ def published(readme, repository):
 
 def with_urls(pyproject, repository):
     """The metadata of the project with its addresses."""
-    if "[project.urls]" in pyproject:
-        return pyproject
-    home = f"https://github.com/{repository}"
-    urls = {
-        "Repository": home,
-        "Documentation": f"{home}/tree/HEAD/docs",
-        "Changelog": f"{home}/blob/HEAD/CHANGELOG.md",
-        "Issues": f"{home}/issues",
-    }
-    table = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
-    return pyproject.replace("[project.scripts]\n", f"[project.urls]\n{table}\n[project.scripts]\n", 1)
+    return pyproject.replace(NO_ADDRESS, f"https://github.com/{repository}")
 
 
 def with_homepage(recipe, repository):

@@ -1,4 +1,4 @@
-"""Put into the README what the program says: its settings, the prompt for the example, a picture of the terminal.
+"""Put into README and docs what the program says: the prompt for the example, its picture, and the settings.
 
 python tools/readme.py            write all of them
 python tools/readme.py --check    exit 1 where one of them is not what the program says
@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "settings.md"
 PICTURE = ROOT / "docs" / "terminal.svg"
 SELECTED = tuple(f"tests/test_{name}.py" for name in ("customers", "cart", "catalog", "money", "tax"))
 BLOCK = re.compile(r"(<!-- prompt:begin -->\n).*?(<!-- prompt:end -->)", re.DOTALL)
@@ -59,34 +60,39 @@ def main(arguments):
         return "the prompt in the README is that of Python 3.12 or newer"
     prompt, terminal = run()
     text = README.read_text(encoding="utf-8")
-    fresh = with_settings(BLOCK.sub(lambda found: found[1] + fenced(prompt) + found[2], text))
-    svg = picture(terminal)
+    fresh = {
+        README: BLOCK.sub(lambda found: found[1] + fenced(prompt) + found[2], text),
+        PAGE: with_settings(PAGE.read_text(encoding="utf-8")),
+        PICTURE: picture(terminal),
+    }
+    old = [path for path, new in fresh.items() if path.read_text(encoding="utf-8") != new]
     if "--check" in arguments:
-        is_same = fresh == text and PICTURE.read_text(encoding="utf-8") == svg
-        return 0 if is_same else "README.md or its picture is out of date: run python tools/readme.py"
-    README.write_text(fresh, encoding="utf-8")
-    PICTURE.write_text(svg, encoding="utf-8")
+        named = ", ".join(path.relative_to(ROOT).as_posix() for path in old)
+        return f"out of date: {named}: run python tools/readme.py" if old else 0
+    for path in old:
+        path.write_text(fresh[path], encoding="utf-8")
     return 0
 
 
 def with_settings(text):
-    """The README with a row for each setting, from its declaration."""
+    """The page with a row for each setting, from its declaration."""
     from dataclasses import fields
 
     from loop_close.settings import DECLARED, Settings, option_of
 
-    rows = ["| setting | option | value | meaning |", "|---|---|---|---|"]
+    rows = ["| setting | option | meaning |", "|---|---|---|"]
     for field in fields(Settings):
         declared = DECLARED[field.name]
         option = f"{option_of(field.name)} {declared.metavar}" if declared.metavar else ""
-        default = (
-            f"; default `{field.default}`" if isinstance(field.default, str | int) and field.default else ""
-        )
+        # The option shows the values of a setting that has but a few.
+        is_shown = declared.metavar and "|".join(re.findall("'(.*?)'", declared.takes)) == declared.metavar
+        values = [] if is_shown else [declared.takes]
+        if isinstance(field.default, str | int) and field.default:
+            values.append(f"default `{field.default}`")
         cells = [
             f"`{field.name}`",
             f"`{option}`" if option else "",
-            f"{declared.takes}{default}",
-            declared.meaning,
+            f"{declared.meaning} ({'; '.join(values)})",
         ]
         rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return SETTINGS.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2], text)

@@ -67,11 +67,11 @@ def _is_command(value: Any) -> bool:
 
 
 class Declared(NamedTuple):
-    """What is known of a setting, in one place: its check, its error, its option, its help and its row in the README.
+    """What is known of a setting, in one place: its check, its error, its option, its help and its row in the docs.
 
-    :ivar takes: the values that it takes, for errors and the README, as in "a file path, as a string".
+    :ivar takes: the values that it takes, for errors and the docs, as in "a file path, as a string".
     :ivar fits: whether a value is one of them.
-    :ivar meaning: what it does, for ``--help`` and the README; a phrase without a full stop.
+    :ivar meaning: what it does, for ``--help`` and the docs; a phrase without a full stop.
     :ivar metavar: the value of the option ``--loop-close-NAME`` in ``--help``; empty for a setting without an option.
     """
 
@@ -97,7 +97,7 @@ def _one_of(*values: str) -> tuple[str, Callable[[Any], bool]]:
 class Settings:
     """How loop-close works: each field is a setting, declared with all that is known of it (:class:`Declared`).
 
-    A new setting is a field here. Its check, error text, option, ``--help`` and row in the README follow from it.
+    A new setting is a field here. Its check, error text, option, ``--help`` and row in the docs follow from it.
     """
 
     file: str = _setting(

@@ -331,5 +331,5 @@ def test_the_page_names_each_option_and_its_commands_are_some():
     for option in ("agent", "task", "plan", "strategy", "resume"):
         assert f"--{option}" in PAGE
     for option in ("iterations", "runtime", "cost", "failures"):
-        assert f"| `--max-{option} " in PAGE
-    assert all(f"| `--{option}-timeout " in PAGE for option in ("agent", "test"))
+        assert f"- `--max-{option} " in PAGE
+    assert all(f"- `--{option}-timeout " in PAGE for option in ("agent", "test"))

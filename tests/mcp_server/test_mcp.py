@@ -151,7 +151,7 @@ def test_both_eras_have_the_same_tools(project, era):
         assert hints.read_only_hint is hints.idempotent_hint is (name != "loop_run")
         assert hints.destructive_hint is hints.open_world_hint is (name == "loop_run")
         assert all(f"`{argument}`" in PAGE for argument in tool.input_schema["properties"])
-        assert f"| `{name}` |" in PAGE
+        assert f"\n- `{name}`" in PAGE
     assert list(tools["loop_run"].input_schema["properties"]) == ["time_limit"]
     assert not found.is_error
     assert found.structured_content["schema"] == "loop-close.report/1"

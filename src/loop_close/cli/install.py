@@ -10,10 +10,10 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,7 +32,7 @@ def install(options: argparse.Namespace, streams: Streams) -> int:
     if host is None:
         _edit(base, name, partial(with_section, file=project_at(base).settings.file), options, streams)
     elif _edit(base, name, partial(added, host), options, streams):
-        _tell_the_rest(host, options, streams)
+        tell_the_rest(host, streams, is_user=options.user)
     return 0
 
 
@@ -71,30 +71,70 @@ def _edit(
     options: argparse.Namespace,
     streams: Streams,
 ) -> bool:
-    """Change the text of a file, and show the difference; None means that there is no file.
+    """Change the text of a file, and show the difference.
 
     :returns: whether it had to be changed.
     :raises UsageError: when that cannot be done; the file is then as it was.
     """
     shown = f"~/{name}" if options.user else name
-    try:
+    planned = plan(base, name, change, shown)
+    if planned.new == planned.old:
+        streams.say(f"nothing to change: {shown}")
+        return False
+    if not options.dry_run:
+        carry_out(planned)
+    streams.say(difference(planned))
+    streams.say("nothing was written (--dry-run)" if options.dry_run else f"{options.name}ed: {shown}")
+    return True
+
+
+class Plan(NamedTuple):
+    """What is to become of a file.
+
+    :ivar name: its path below the base; ``path`` where that leads, and ``shown`` its name in messages.
+    :ivar old: its text; ``new`` the one that it is to have. None for no file.
+    """
+
+    base: Path
+    name: str
+    path: Path
+    shown: str
+    old: str | None
+    new: str | None
+
+
+def plan(base: Path, name: str, change: Callable[[str | None], str | None], shown: str) -> Plan:
+    """What a change makes of a file's text. Nothing is written.
+
+    :raises UsageError: when the file cannot be changed.
+    """
+    with _refused(shown):
         path = Path(os.path.realpath(base / name))  # links stay links
         if not path.is_relative_to(os.path.realpath(base)):
             raise ConfigError(f"a symbolic link points outside {base}: edit {path} by hand")
         old = _content_of(path)
-        new = change(old)
-        if new != old and not options.dry_run:
-            _write(base, name, path, new)
+        return Plan(base, name, path, shown, old, change(old))
+
+
+def carry_out(planned: Plan) -> None:
+    """Write what was planned.
+
+    :raises UsageError: when that cannot be done; the file is then as it was.
+    """
+    with _refused(planned.shown, "it is as it was"):
+        if _content_of(planned.path) != planned.old:
+            raise ConfigError("it changed meanwhile")
+        _write(planned.base, planned.name, planned.path, planned.new)
+
+
+@contextlib.contextmanager
+def _refused(shown: str, left: str = "nothing was changed") -> Iterator[None]:
+    try:
+        yield
     except (ConfigError, UnicodeDecodeError) as error:
-        raise UsageError(f"{shown}: {error} (nothing was changed)") from None
+        raise UsageError(f"{shown}: {error} ({left})") from None
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be changed: {error.strerror} (nothing was changed)") from None
-    if new == old:
-        streams.say(f"nothing to change: {shown}")
-        return False
-    streams.say(_difference(shown, old, new))
-    streams.say("nothing was written (--dry-run)" if options.dry_run else f"{options.name}ed: {shown}")
-    return True
+        raise UsageError(f"{shown}: cannot be changed: {error.strerror} ({left})") from None
 
 
 def _content_of(path: Path) -> str | None:
@@ -124,9 +164,10 @@ def _write(base: Path, name: str, path: Path, text: str | None) -> None:
         os.chmod(path, path.stat().st_mode | 0o111)
 
 
-def _difference(name: str, old: str | None, new: str | None) -> str:
+def difference(planned: Plan) -> str:
     """A unified diff, safe to show: without the credentials that such files hold, and without control characters."""
-    before, after = ("/dev/null" if text is None else name for text in (old, new))
+    old, new = planned.old, planned.new
+    before, after = ("/dev/null" if text is None else planned.shown for text in (old, new))
     lines = difflib.unified_diff(
         (old or "").splitlines(), (new or "").splitlines(), before, after, lineterm=""
     )
@@ -134,12 +175,12 @@ def _difference(name: str, old: str | None, new: str | None) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
-def _tell_the_rest(host: Host, options: argparse.Namespace, streams: Streams) -> None:
-    """What a person has to know or do before the hook works."""
+def tell_the_rest(host: Host, streams: Streams, *, is_user: bool = False) -> None:
+    """What a person has to know or do before the hook, perhaps in the home folder, works."""
     if host.note:
         streams.complain(host.note)
     moved = os.environ.get(host.home)
-    if options.user and moved:
+    if is_user and moved:
         streams.complain(f"{host.home} is set: {host.title} reads its configuration from {moved}")
     if shutil.which("loop-close") is None:
         streams.complain("loop-close is not on the PATH; the agent needs it on its PATH")

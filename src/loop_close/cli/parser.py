@@ -110,13 +110,14 @@ def _number(
 
 
 _JSON = _flag("--json", "print JSON")
+_DRY_RUN = _flag("--dry-run", "show the diff, write nothing")
 _FORMATS = ("github-summary", "github-annotations", "gitlab", "sarif")
 _HOST = f"one of {', '.join(NAMES)}"
 _INSTALL = (
     _value("--host", "NAME", _HOST),
     _flag("--agents-md", "the section in AGENTS.md on how to run the checks, and what to read"),
     _flag("--user", "for every project, in the home folder (default: only this project)"),
-    _flag("--dry-run", "show the diff, write nothing"),
+    _DRY_RUN,
 )
 
 # --- the commands
@@ -141,6 +142,14 @@ class Command(NamedTuple):
 
 _STATES = "0 done, 1 failing, 2 unknown, 3 stuck, 4 green but a person must accept changed tests"
 COMMANDS = (
+    Command(
+        "init",
+        "Prepares a project: shows what it needs, asks, and writes it. That is the next prompt in .gitignore, the"
+        " checks that are configured in [tool.loop-close.checks] of pyproject.toml, and the hook of each agent that is"
+        " seen here.",
+        (_flag("--yes", "write without asking"), _DRY_RUN),
+        codes="0 written or nothing to write, 2 not written",
+    ),
     Command(
         "check",
         "Runs the checks and says whether the work is done. Runs each check that has no green result on the present"
