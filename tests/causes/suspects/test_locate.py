@@ -56,6 +56,20 @@ def test_causes_with_functions_of_their_own_are_two():
     assert parts([cause("a"), cause("b"), cause("c")], known) == ["a", "bc"]
 
 
+@pytest.mark.parametrize(("passed", "expected"), [(0, ["ab"]), (4, ["a", "b"])])
+def test_a_line_that_sets_the_tests_of_both_apart_as_well_as_of_one_makes_them_one(passed, expected):
+    """So many functions are as likely that the one in common has little of the probability."""
+    common = called("common", 10, passed, {1: passed} if passed else None)
+    own = [called(f"f{n}", 100 * n) for n in range(1, 25)]
+    ran = {"a": [(n, 1) for n in range(13)], "b": [(0, 1), *((n, 1) for n in range(13, 25))]}
+    assert parts([cause("a"), cause("b")], calls(common, *own, passed=9, **ran)) == expected
+
+
+def test_causes_of_tests_that_ran_no_function_are_apart():
+    known = calls(TOTAL, passed=9, a=[], b=[])
+    assert parts([cause("a"), cause("b")], known) == ["a", "b"]
+
+
 def test_functions_that_all_passing_tests_run_join_nothing():
     lines = range(1, 6)
     plumbing = [called(f"p{n}", 100 * n, 1000, dict.fromkeys(lines, 1000)) for n in range(1, 21)]
