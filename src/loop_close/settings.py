@@ -17,6 +17,8 @@ OFF = "off"
 AUTO, ON = "auto", "on"
 #: The values of ``ci`` beside :data:`AUTO` and :data:`OFF`.
 GITHUB, GITLAB = "github", "gitlab"
+#: The values of ``terminal`` beside :data:`AUTO`.
+PROMPT, FULL = "prompt", "full"
 
 
 class SettingsError(ValueError):
@@ -131,6 +133,12 @@ class Settings:
         *_one_of(AUTO, ON, OFF),
         "run failing tests once more, to show values; auto: if they took under 1 s",
         metavar="auto|on|off",
+    )
+    terminal: str = _setting(
+        AUTO,
+        *_one_of(AUTO, PROMPT, FULL),
+        "prompt: in place of pytest's failures; auto: under an agent, without --tb",
+        metavar="auto|prompt|full",
     )
     ci: str = _setting(
         AUTO,

@@ -88,6 +88,14 @@ def test_it_reports_each_test_and_writes_nothing_else(folder, words):
 
 
 @pytest.mark.slow
+def test_it_shows_failures_to_an_agent_as_the_check_has_the_prompt(folder):
+    set_fault(folder, " + 1")
+    done = start(folder, "pytest", env={"LOOP_CLOSE": str(folder / "parts"), "CLAUDECODE": "1"}, code=1)
+    assert "FAILURES" in done.stdout
+    assert "# 2 tests fail" not in done.stdout
+
+
+@pytest.mark.slow
 def test_a_conftest_that_cannot_be_imported_is_reported(folder):
     (folder / "conftest.py").write_text("import nothing_of_that_name\n")
     assert reported(folder, "pytest", code=4) == WHOLE

@@ -12,8 +12,11 @@ import pytest
 
 from loop_close import files
 from loop_close.files import Targets
+from loop_close.provenance import agent_of
 from loop_close.settings import (
+    AUTO,
     DECLARED,
+    PROMPT,
     SettingsError,
     check_setting,
     is_url,
@@ -102,6 +105,17 @@ def targets_of(config: pytest.Config) -> Targets:
         return files.targets_of(config.rootpath, replace(settings, **given), paths, url)
     except (SettingsError, files.UnusablePathError) as error:
         raise pytest.UsageError(f"loop-close: {error}") from None
+
+
+def replaces_failures(config: pytest.Config, setting: str) -> bool:
+    """Whether the terminal gets the prompt in place of pytest's failures.
+
+    :param setting: as in the settings. ``auto``: if an agent reads it that asked for no style of tracebacks.
+    """
+    if setting != AUTO:
+        return setting == PROMPT
+    given = map(str, config.invocation_params.args)
+    return bool(agent_of(os.environ)[1]) and not any(word.startswith("--tb") for word in given)
 
 
 # --- ``--loop-close-failed``: run exactly the tests known to fail

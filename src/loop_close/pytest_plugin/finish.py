@@ -5,8 +5,9 @@ No exception may leave this module.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +108,46 @@ def _summary(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
     from loop_close.app import summary_lines
 
     path = os.path.relpath(recorder.targets.prompt, recorder.config.invocation_params.dir)
-    found = (*saved.report.notes, *dict.fromkeys(recorder.notes), *saved.problems)
+    found = (*saved.report.notes, *_beside(saved, recorder))
     return (*_ours(summary_lines(saved, path), 240), *saved.shown.splitlines(), *_ours(found))
+
+
+def _beside(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
+    """What a user has to know that the prompt does not say, in a line each."""
+    return (*dict.fromkeys(recorder.notes), *saved.problems)
+
+
+def show_prompt(recorder: Recorder, terminal: Any) -> tuple[str, ...] | None:
+    """Print the prompt, if the run is not green.
+
+    :param terminal: pytest's reporter.
+    :returns: the lines that are left for the end of the run; None if it is not printed, or not in full.
+    """
+    saved = recorder.saved
+    if saved is None or saved.report.verdict == "green":
+        return None
+    try:
+        terminal.ensure_newline()
+        terminal.write(f"{saved.prompt}\n")
+    except Exception:  # what pytest shows of the failures comes next
+        return None
+    return (*_ours(_beside(saved, recorder)),)
+
+
+@contextlib.contextmanager
+def without_failures(terminal: Any) -> Iterator[None]:
+    """Without what pytest's reporter itself shows of failures and errors: all else that was asked for stays.
+
+    Not by ``--tb=no``: it also takes the output of passing tests away, which ``-rP`` shows.
+    """
+    characters = getattr(terminal, "reportchars", "")
+    terminal.reportchars = characters.replace("f", "").replace("E", "")
+    terminal.summary_failures = terminal.summary_errors = lambda: None
+    try:
+        yield
+    finally:
+        terminal.reportchars = characters
+        del terminal.summary_failures, terminal.summary_errors
 
 
 def _ours(lines: Iterable[str], limit: int = 1_000) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from loop_close.files import Targets
 from loop_close.model import Failure, Phase
 from loop_close.pytest_plugin import BEGUN, RECORDER, VARIABLE, is_worker
 from loop_close.pytest_plugin.calls import CallMerger, CallRecorder, start_monitor, without_own_frame
-from loop_close.pytest_plugin.command import targets_of
-from loop_close.pytest_plugin.finish import begin, ci_output, finish
+from loop_close.pytest_plugin.command import replaces_failures, targets_of
+from loop_close.pytest_plugin.finish import begin, ci_output, finish, show_prompt, without_failures
 from loop_close.pytest_plugin.recording import (
     OUTPUT,
     ExceptionRecorder,
@@ -91,7 +93,8 @@ class Recorder:
         self._exceptions = exceptions
         self._lines: tuple[str, ...] = ()
         self._pid = os.getpid()
-        self._exit_code: int | None = None
+        self._is_in_place = not self.begun_file and replaces_failures(config, targets.settings.terminal)
+        self._finished: tuple[int | None, BaseException | None] = None, None
         config.add_cleanup(self._end)
 
     @pytest.hookimpl(tryfirst=True)
@@ -188,6 +191,26 @@ class Recorder:
         ):
             self.warnings.append((category, message, str(warning_message.filename), warning_message.lineno))
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Iterator[None]:
+        """The prompt first; without one that is printed, pytest shows all that it does without us."""
+        hidden: Any = nullcontext()
+        if self._is_in_place:
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # pytest looks for warnings until its summary is over
+                self._finish(exitstatus)
+            lines = show_prompt(self, terminalreporter)
+            if lines is not None:
+                self._lines, hidden = lines, without_failures(terminalreporter)
+        with hidden:
+            try:
+                result = yield
+            except BaseException as error:
+                without_own_frame(error)
+                raise
+        return result
+
     # The outermost wrapper: what others do to the exit status, or raise, is known then.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -199,9 +222,6 @@ class Recorder:
             self._take_error(error)
             self._finish(session.exitstatus)
             raise
-        wrong = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
-        if isinstance(wrong, pytest.UsageError):
-            self._take_error(wrong)
         self._finish(session.exitstatus)
         return result
 
@@ -216,10 +236,16 @@ class Recorder:
             self._failed(error)
 
     def _finish(self, exit_code: int) -> None:
-        if os.getpid() == self._pid:  # else a child of a test that goes on to the end of the run
-            self._exit_code = int(exit_code)
+        """Write all, unless it was written and nothing happened since."""
+        if os.getpid() != self._pid:  # a child of a test that goes on to the end of the run
+            return
+        wrong = sys.exc_info()[1]  # a usage error in the collection, such as a file that does not exist
+        if isinstance(wrong, pytest.UsageError):
+            self._take_error(wrong)
+        if self._finished[0] != exit_code or self._finished[1] is not self.error:
+            self._finished = int(exit_code), self.error
             self.saved = None
-            self._lines = finish(self, self._exit_code)
+            self._lines = finish(self, int(exit_code))
 
     def _end(self) -> None:
         """After pytest's own summary: our lines. Also for a pytest without a session, or that changed its exit status.
@@ -229,7 +255,6 @@ class Recorder:
         if os.getpid() != self._pid:
             return
         error = sys.exc_info()[1]  # a usage error before the session reaches no hook
-        is_new = isinstance(error, Exception) and error is not self.error
         if isinstance(error, Exception) and not str(error).startswith(
             "loop-close: "
         ):  # ours say all themselves
@@ -237,7 +262,7 @@ class Recorder:
         if self.session is None:
             if isinstance(self.error, Exception):
                 self._finish(exit_code_of(self.error))
-        elif is_new or self._exit_code != int(self.session.exitstatus):
+        else:
             self._finish(self.session.exitstatus)
         commands, problems = ci_output(self.targets, self.saved)
         lines, self._lines = (*self._lines, *problems), ()
@@ -245,7 +270,7 @@ class Recorder:
         if self.session is None:
             sys.stderr.write("".join(f"{line}\n" for line in (*lines, *commands)))
         elif terminal is not None:
-            is_green = self._exit_code == 0
+            is_green = self._finished[0] == 0
             for line in lines:
                 terminal.write_line(line, green=is_green, red=not is_green)
             for line in commands:  # without colour: a CI system reads them only at the start of a line
