@@ -57,7 +57,8 @@ class Work(Record, frozen=True):
     :ivar id: of the worker; empty as long as it has not said what it does.
     :ivar names: the checks that it runs; ``tree`` the digest of the files that it began on.
     :ivar pid: its process.
-    :ivar lines: what to show at its end; None before. ``fault``: one of ours.
+    :ivar lines: what to show at its end; None before. ``prompt``: in place of the lines for an agent; empty if green.
+    :ivar fault: one of ours.
     """
 
     id: str = ""
@@ -65,6 +66,7 @@ class Work(Record, frozen=True):
     tree: str = ""
     pid: int = 0
     lines: tuple[str, ...] | None = None
+    prompt: str = ""
     fault: str = ""
 
 
@@ -162,8 +164,7 @@ def work(root: Path, name: str, checks: Sequence[str]) -> int:
             os._exit(0)
         now = Work(id=name, names=tuple(checks), pid=os.getpid(), lines=())
         try:
-            lines = _Worker(root, folder / name, now).run(checks)
-            now = msgspec.structs.replace(now, lines=tuple(lines))
+            now = _Worker(root, folder / name, now).run(checks)
         except Exception as fault:
             now = msgspec.structs.replace(now, fault=fault_text(fault))
         _write(folder, now)
@@ -179,10 +180,10 @@ class _Worker:
         self._targets = gate.targets_of(root)
         self._now = now
 
-    def run(self, names: Sequence[str]) -> list[str]:
+    def run(self, names: Sequence[str]) -> Work:
         """Run the checks, then the tests as they were; write the prompt.
 
-        :returns: lines to show.
+        :returns: what came of it.
         """
         tree = gate.take_tree(self._targets)
         _write(self._folder.parent, msgspec.structs.replace(self._now, tree=tree.digest, lines=None))
@@ -203,7 +204,7 @@ class _Worker:
                 ran.append(done)
             if not ran:
                 files.restore(former)
-                return ["interrupted"]
+                return msgspec.structs.replace(self._now, lines=("interrupted",))
             ran = [app.Ran(self._compared(each, base, tree, store, stop), each.parts) for each in ran]
             facts = gate.facts_of(self._root)
             found = gate.judge(facts)
@@ -216,7 +217,9 @@ class _Worker:
             is_objected = any(each.run.objection is not None for each in ran)
             is_open = is_objected or (base.is_open and found.verdict != "done")
             baselines.note(self._root, base, tree, facts.results, is_open=is_open)
-        return app.terminal_lines(saved, self._targets)
+        lines = tuple(app.terminal_lines(saved, self._targets))
+        shown = "" if saved.report.verdict == "green" else "\n".join((saved.prompt, *saved.problems))
+        return msgspec.structs.replace(self._now, lines=lines, prompt=shown)
 
     def _forget_others(self) -> None:
         for each in self._folder.parent.iterdir():

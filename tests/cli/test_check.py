@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -277,8 +278,18 @@ def test_an_agent_gets_the_prompt_in_place_of_the_output(project: Project) -> No
     project.write("calc.py", WRONG)
     code, output = project.check(CLAUDECODE="1")
     assert code == 1
-    assert output.startswith("# ")
-    assert "test session starts" not in output
+    assert output.startswith("# 1 test fails")
+    assert not re.search("test session starts|FAILURES|next prompt: ", output)
+    assert output.endswith("\nfailing: tests: 1 failed\n")
+
+
+def test_an_agent_gets_the_prompt_that_cannot_be_written_once(project: Project) -> None:
+    project.write("calc.py", WRONG)
+    project.write("nextprompt.md", "mine\n")
+    code, output = project.check(CLAUDECODE="1")
+    assert code == 1
+    assert output.count("# 1 test fails") == 1
+    assert "\nnot written: nextprompt.md exists" in output
 
 
 def test_all_is_shown_where_nobody_else_shows_it(project: Project) -> None:

@@ -130,6 +130,17 @@ def test_the_last_prompt_is_printed_again(project):
     assert text == f"{shown}\n<!-- loop-close -->\n"
 
 
+def test_the_last_prompt_is_printed_anywhere_and_names_files_that_changed_since(project, monkeypatch):
+    check(project, 1)
+    shown, history = called("prompt")[1], called("history")
+    (project / "inner").mkdir()
+    put(project, "calc.py", "changed = 1\n")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.chdir(project / "inner")
+    assert called("prompt") == (0, shown, "loop-close: changed since run 1, the last recorded: calc.py\n")
+    assert called("history") == history
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

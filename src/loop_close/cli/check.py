@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -19,7 +20,8 @@ from loop_close.files import Targets
 from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
-from loop_close.text import one_line
+from loop_close.store import Store, StoreError
+from loop_close.text import listed, one_line
 from loop_close.tree import TreeError
 
 _LONGEST = 400
@@ -85,14 +87,11 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
     if answer is not None and answer.fault:
         streams.complain(f"internal error of loop-close: {answer.fault}")
         return FAULT
-    if has_run and is_agent and state.verdict in ("failing", "stuck"):
-        try:  # in place of the output: an agent would read the file next
-            streams.put(_prompt_of(gate.targets_of(root)))
-        except UsageError as error:
-            streams.complain(str(error))
-    elif has_run:
-        for line in (answer.lines or ()) if answer is not None else ("the check was killed",):
-            streams.say(line)
+    lines = (answer.lines or ()) if answer is not None else ("the check was killed",)
+    if is_agent and answer is not None and answer.prompt:  # an agent would read the file next
+        lines = (answer.prompt.rstrip("\n"),)
+    for line in lines if has_run else ():
+        streams.say(line)
     return _said(state, streams)
 
 
@@ -241,8 +240,18 @@ def _refuse_agents(names: Sequence[str]) -> None:
 
 
 def prompt(options: argparse.Namespace, streams: Streams) -> int:
-    """Print the last prompt again."""
-    streams.put(_prompt_of(project_at()))
+    """Print the last prompt again; on standard error, which files changed since the last run."""
+    project = project_at()
+    streams.put(_prompt_of(project))
+    if project.history is not None and project.history.is_file():
+        with (
+            contextlib.suppress(StoreError, TreeError, OSError),  # then it is not known
+            Store.open(project.history, readonly=True, timeout=0.5) as store,
+        ):
+            runs = store.runs(1)
+            then, now = store.files(runs[0].tree_after) if runs else None, gate.take_tree(project).files
+            if then is not None and (names := sorted({name for name, _ in now.items() ^ then.items()})):
+                streams.complain(f"changed since run {runs[0].number}, the last recorded: {listed(names, 5)}")
     return 0
 
 
