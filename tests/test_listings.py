@@ -82,6 +82,7 @@ def test_every_command_of_the_skill_and_of_agents_md_is_one():
         "explain",
         "analyze",
         "accept",
+        "prompt",
     }
     for line in lines:
         assert parse(shlex.split(line)[1:]).name == line.split()[1]

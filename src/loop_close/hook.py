@@ -28,6 +28,7 @@ _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
 #: So often in a row an agent is sent back without progress.
 MOST_BLOCKS = 5
+PROMPT = "loop-close prompt"
 _MOST_NAMED, _MOST_TESTS, _MOST_SHOWN, _MOST_SESSIONS = 3, 500, 50, 100
 #: More than there are failing tests: it was not sent back yet.
 _MANY = 1_000_000_000
@@ -85,7 +86,7 @@ def answer(
     where = f", in {one_line(session.root, 300)}" if session.root else ""
     next_step = f"To see whether the work is done{where}: `{state.command or gate.CHECK}`"
     if state.verdict == "stuck" or blocks >= MOST_BLOCKS or is_shown or is_reminded:
-        text = f"NOT done: {state.reason}\n\n{next_step}\nThe last prompt: {file}"
+        text = f"NOT done: {state.reason}\n\n{next_step}\nThe last prompt: `{PROMPT}`, {file}"
         return Reply("end", text), _replaced(session, blocks=0)
     parts = [f"Not done: {state.reason}"]
     if is_older:
@@ -96,7 +97,7 @@ def answer(
 
         parts += ["\n".join(objection_lines(each)) for each in objections]
     parts += [prompt] if is_failing and prompt else []
-    parts.append(f"{next_step}\nThe whole prompt: {file}" if is_failing else next_step)
+    parts.append(f"{next_step}\nThe whole prompt: `{PROMPT}`, {file}" if is_failing else next_step)
     after = _with_shown(session, about, *([_REMINDED] * is_older))
     return Reply("go_on", "\n\n".join(parts)), _replaced(after, blocks=blocks + 1, fewest=fewest)
 

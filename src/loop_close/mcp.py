@@ -170,7 +170,7 @@ async def loop_run(
     """Run the project's checks as `loop-close check` does.
 
     Returns the next prompt (what is broken, by root cause) and whether the work is done. The caller cannot choose the
-    command.
+    command. To read the prompt again, take the resource, or `loop-close prompt`, which run nothing.
     """
     root = root_of(Path.cwd())
     code, printed = await _run_checks(root, time_limit, context)

@@ -282,8 +282,9 @@ def with_section(text: str | None, file: str) -> str:
 ## Is the work done?
 
 - After edits, run `loop-close check`. It runs all checks of this project. The work is done when it exits with 0.
-- If it exits with 1, read {code(redact(file))} before the next edit. It names each root cause, the probable place, a\
- failing statement with its values, and what earlier edits changed.
+- If it exits with 1, read the prompt that it prints, or {code(redact(file))}, before the next edit: each root cause,\
+ the probable place, a failing statement with its values, what earlier edits changed. `loop-close prompt` prints it\
+ again; no test has to run for that.
 - 2: it could not tell; it says why. 3: the loop is stuck: say so, and ask a person. 4: tests were changed, and the old\
  ones do not pass: restore them, or ask a person.
 {_END}
