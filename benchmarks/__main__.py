@@ -26,13 +26,14 @@ from benchmarks.shards import shards
 from benchmarks.shared import shared
 from benchmarks.startup import startup
 from benchmarks.suspects import suspects
-from benchmarks.tokens import tokens
+from benchmarks.tokens import terminal, tokens
 
 SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "startup": startup,
     "green": green,
     "red": red,
     "tokens": tokens,
+    "terminal": terminal,
     "analyze": analyze,
     "logs": many_logs,
     "history": history,

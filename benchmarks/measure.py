@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loop_close.provenance import AGENT_VARIABLES
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -37,12 +39,12 @@ class Ratio:
 
 
 def surroundings() -> dict[str, str]:
-    """The environment of what is measured: a user's, who has bytecode cached and no variables that change pytest."""
+    """The environment of what is measured: a person's, who has bytecode cached and no variables that change pytest."""
     kept = {
         k: v
         for k, v in os.environ.items()
         if not k.startswith(("PYTHON", "PYTEST", "PY_COLORS", "TOX_", "NOX_", "HATCH_", "GITHUB_", "CI_"))
-        and k != "CI"
+        and k not in ("CI", *AGENT_VARIABLES)
     }
     return {**kept, "PYTHONHASHSEED": "0", "COLUMNS": "100"}
 
