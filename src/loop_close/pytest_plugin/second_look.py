@@ -49,8 +49,8 @@ QUICK = 1.0
 _TOLD = 1.0
 #: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
-#: If it is not known what passing tests ran, so many of the files of the failing tests run.
-_SAMPLE = 20
+#: If it is not known what passing tests ran, so many run.
+_SAMPLE = 300
 #: So many calls are kept of a test; the limits of the texts of arguments and of a result, in characters.
 _KEPT, _ARGUMENTS, _RESULT = 4, 70, 60
 #: Options that stop in a failing test.
@@ -89,12 +89,13 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
         seen = replace(seen, calls=_with_lines(seen.calls, found))
     elif unknown:
-        found = look.run([*first, *_sample(recorder, unknown)], ())
-        calls = _counted(found, failing)
-        if calls is not None:
-            others = seen.counts.passed - calls.passed
-            calls = calls._replace(omitted=len(failing) - len(calls.failed), passed_over=max(0, others))
-        seen = replace(seen, calls=calls)
+        found = look.run(first, ())
+        again = [each.calls for each in found.values() if each.calls.failed]
+        if again:
+            calls = merge_calls([*again, look.count(_sample(recorder, failing))])
+            omitted, others = len(failing) - len(calls.failed), seen.counts.passed - calls.passed
+            calls = calls._replace(omitted=omitted, passed_over=max(0, others))
+            seen = replace(seen, calls=calls)
     causes = report_of(seen).causes[:_CAUSES]
     watched = dict.fromkeys(
         (each.file, base_name(each.function)) for cause in causes for each in cause.suspects
@@ -126,11 +127,8 @@ class _Look:
         self._most = most
 
     def run(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
-        """What was seen of each test that ended, of as many as there is time for by what they took before."""
-        took = accumulate((self._times.get(test, 0.0) for test in tests), initial=self._setup)
-        tests = [
-            test for test, seconds in zip(tests, islice(took, 1, None), strict=True) if seconds <= self._most
-        ]
+        """What was seen of each test that ended, each in a copy of its own."""
+        tests = self._quick(tests)
         if not tests:
             return {}
         if self._session.items:
@@ -138,6 +136,29 @@ class _Look:
         # The controller of xdist collects no test: a copy of it does, and makes copies of itself.
         data = _in_copy(lambda: self._collected(tests, watched), self._end + _GRACE)
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
+
+    def count(self, tests: Sequence[str]) -> Calls:
+        """The lines of passing tests, all in one copy, of as many as there is half of the time for."""
+        tests = self._quick(tests)
+        if not tests:
+            return Calls()
+        end = monotonic() + (self._end - monotonic()) / 2
+
+        def counted() -> bytes:
+            by_name = {
+                item.nodeid: item for item in self._session.items or self._session.perform_collect(tests)
+            }
+            return _count([by_name[test] for test in tests if test in by_name], end)
+
+        data = _in_copy(counted, end + _GRACE)
+        return msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
+
+    def _quick(self, tests: Sequence[str]) -> list[str]:
+        """As many of the tests as there is time for, by what they took before."""
+        took = accumulate((self._times.get(test, 0.0) for test in tests), initial=self._setup)
+        return [
+            test for test, seconds in zip(tests, islice(took, 1, None), strict=True) if seconds <= self._most
+        ]
 
     def _collected(self, tests: Sequence[str], watched: Collection[Name]) -> bytes:
         return msgspec.msgpack.encode(self._each(self._session.perform_collect(tests), tests, watched))
@@ -175,16 +196,10 @@ def _guards(causes: Sequence[RootCause], tests: Collection[str]) -> list[str]:
 
 
 def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
-    """Passing tests of the files of the failing ones."""
+    """Passing tests, those of the files of failing ones first."""
     files = {file_of(test) for test in failing}
     passed = {r.nodeid for r, _ in recorder.reports if r.when == "call" and r.outcome == "passed"}
-    return sorted((test for test in passed if file_of(test) in files), key=sample_key)[:_SAMPLE]
-
-
-def _counted(found: Mapping[str, _Seen], failing: Collection[str]) -> Calls | None:
-    """What the tests called; None if no failing test is among them. One that now passes counts neither way."""
-    calls = [each.calls for test, each in found.items() if each.calls.failed or test not in failing]
-    return merge_calls(calls) if any(each.failed for each in calls) else None
+    return sorted(passed, key=lambda test: (file_of(test) not in files, sample_key(test)))[:_SAMPLE]
 
 
 def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
@@ -266,32 +281,68 @@ def _pairs(texts: Mapping[str, str]) -> str:
 # --- in the copy
 
 
+class _Copy:
+    """Runs tests in a copy of the process, and keeps what is seen of them.
+
+    No other plugin that reports tests, or runs them again, hears of it.
+    """
+
+    def __init__(self, config: pytest.Config, watched: Collection[Name]) -> None:
+        os.environ[VARIABLE] = "1"
+        self._root = str(config.rootpath)
+        self._reports: list[Any] = []
+        texts = Texts(ProjectCode(self._root))
+
+        def text_of(value: Any, name: str) -> str:
+            return one_line(texts.of(value, name) if name else texts.of(value), MAX_TEXT)
+
+        self._monitor = Monitor(self._root, is_whole=True, watched=(text_of, watched))
+        manager = config.pluginmanager
+        manager.unregister(name="loop-close-calls")
+        manager.register(CallRecorder(self._monitor), "loop-close-calls")
+        capture: Any = manager.get_plugin("capturemanager")
+        if capture is not None:  # its temporary files are those of the run
+            manager.unregister(capture)
+            capture = type(capture)("no")
+            capture.start_global_capturing()
+            manager.register(capture, "capturemanager")
+        logs: Any = manager.get_plugin("logging-plugin")
+        if logs is not None:
+            logs.log_file_handler.setStream(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        manager.register(_Quietly(manager.get_plugin("runner"), self._saw), "loop-close-again")
+
+    def _saw(self, report: Any) -> None:
+        self._monitor.saw(report)
+        self._reports.append(report)
+
+    def run(self, item: pytest.Item, following: pytest.Item | None = None) -> None:
+        """Run a test once; fixtures that the following one needs too stay."""
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+
+    def seen(self) -> bytes:
+        """What was seen, as :class:`_Seen`; nothing is from here on."""
+        self._monitor.stop()
+        seen = _Seen(self._monitor.calls() or Calls(), self._monitor.traced, _outcome(self._reports))
+        for failed in [each for each in self._reports if each.outcome == "failed"][:1]:
+            failure = read_report(failed, exception_of(failed), self._root)
+            seen = seen._replace(exception=failure.exception, message=one_line(failure.message, MAX_TEXT))
+        return msgspec.msgpack.encode(seen)
+
+
 def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
-    """Run a test in the copy of the process, and tell what was seen."""
-    os.environ[VARIABLE] = "1"
-    root = str(item.config.rootpath)
-    texts = Texts(ProjectCode(root))
+    """What is seen of one test."""
+    copy = _Copy(item.config, watched)
+    copy.run(item)
+    return copy.seen()
 
-    def text_of(value: Any, name: str) -> str:
-        return one_line(texts.of(value, name) if name else texts.of(value), MAX_TEXT)
 
-    monitor = Monitor(root, is_whole=True, watched=(text_of, watched))
-    manager = item.config.pluginmanager
-    manager.unregister(name="loop-close-calls")
-    manager.register(CallRecorder(monitor), "loop-close-calls")
-    reports: list[Any] = []
-
-    def saw(report: Any) -> None:
-        monitor.saw(report)
-        reports.append(report)
-
-    _run_quietly(item, saw)
-    monitor.stop()
-    seen = _Seen(monitor.calls() or Calls(), monitor.traced, _outcome(reports))
-    for failed in [each for each in reports if each.outcome == "failed"][:1]:
-        failure = read_report(failed, exception_of(failed), root)
-        seen = seen._replace(exception=failure.exception, message=one_line(failure.message, MAX_TEXT))
-    return msgspec.msgpack.encode(seen)
+def _count(items: Sequence[pytest.Item], end: float) -> bytes:
+    """The lines of tests, run one after the other while there is time."""
+    copy = _Copy(items[0].config, ())
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        if monotonic() < end:
+            copy.run(item, following)
+    return copy.seen()
 
 
 def _outcome(reports: Sequence[Any]) -> str:
@@ -352,25 +403,6 @@ def _run(sender: Connection, work: Callable[[], bytes]) -> None:
         os._exit(0)
 
 
-def _run_quietly(item: pytest.Item, saw: Callable[[object], None]) -> None:
-    """Run a test once; no other plugin that reports tests, or runs them again, hears of it.
-
-    :param saw: takes each of its reports.
-    """
-    manager = item.config.pluginmanager
-    capture: Any = manager.get_plugin("capturemanager")
-    if capture is not None:  # its temporary files are those of the run
-        manager.unregister(capture)
-        capture = type(capture)("no")
-        capture.start_global_capturing()
-        manager.register(capture, "capturemanager")
-    logs: Any = manager.get_plugin("logging-plugin")
-    if logs is not None:
-        logs.log_file_handler.setStream(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    manager.register(_Quietly(manager.get_plugin("runner"), saw), "loop-close-again")
-    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
-
-
 class _Quietly:
     """Takes the place of what runs a test; the wrappers of others, such as for warnings, stay."""
 
@@ -379,8 +411,8 @@ class _Quietly:
         self._saw = saw
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
-        self._runner.runtestprotocol(item, log=False, nextitem=None)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        self._runner.runtestprotocol(item, log=False, nextitem=nextitem)
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
