@@ -23,8 +23,7 @@ from cheats_table import CHEATS, HONEST, Texts, texts
 
 from loop_close import baseline
 from loop_close.baseline.objection import objection_to
-from loop_close.parts import PytestContext
-from loop_close.records import Objection, Run
+from loop_close.records import Objection, PytestContext, Run
 from loop_close.tree import take
 
 #: Honest edits that go with a change of the interface: a person is asked.

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from loop_close import app, worker
 from loop_close.model import Counts, Failure, Observation
-from loop_close.parts import Part, PytestContext, encode
-from loop_close.records import Run
+from loop_close.parts import Part, encode
+from loop_close.records import PytestContext, Run
 
 TESTS, MAKE = ("/bin/pytest",), ("/bin/make", "test")
 RUN = Run(id="1", command=TESTS)

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from loop_close.calls import Calls
 from loop_close.judge import judged
 from loop_close.model import Observation
-from loop_close.records import Outcome, Record
+from loop_close.records import Outcome, PytestContext, Record
 from loop_close.text import sanitize, with_texts
 from loop_close.text.redact import redact
 
@@ -43,26 +43,6 @@ _BEGINNING = 1_000
 
 class RejectedError(ValueError):
     """An input that cannot take part; the text says why, and what would be right."""
-
-
-class PytestContext(Record, frozen=True):
-    """How pytest was started: enough to run other tests in the same way.
-
-    :ivar executable: the interpreter's path; ``args`` the words of the command line after ``pytest``.
-    :ivar cwd: the folder in which it was started; ``rootdir`` as pytest found it, absolute.
-    :ivar words: what comes before ``args`` after the interpreter: its flags and ``-m pytest`` or a script; empty if
-        pytest was called by other code.
-    :ivar pythonpath: the variable of that name.
-    :ivar is_optimized: Python left out assertions (``-O``).
-    """
-
-    executable: str
-    args: tuple[str, ...] = ()
-    cwd: str = ""
-    rootdir: str = ""
-    words: tuple[str, ...] = ()
-    pythonpath: str = ""
-    is_optimized: bool = False
 
 
 class Part(Record, frozen=True):

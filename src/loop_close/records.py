@@ -132,6 +132,26 @@ class Counts(Record, frozen=True):
     not_run: int = 0
 
 
+class PytestContext(Record, frozen=True):
+    """How pytest was started: enough to run other tests in the same way.
+
+    :ivar executable: the interpreter's path; ``args`` the words of the command line after ``pytest``.
+    :ivar cwd: the folder in which it was started; ``rootdir`` as pytest found it, absolute.
+    :ivar words: what comes before ``args`` after the interpreter: its flags and ``-m pytest`` or a script; empty if
+        pytest was called by other code.
+    :ivar pythonpath: the variable of that name.
+    :ivar is_optimized: Python left out assertions (``-O``).
+    """
+
+    executable: str
+    args: tuple[str, ...] = ()
+    cwd: str = ""
+    rootdir: str = ""
+    words: tuple[str, ...] = ()
+    pythonpath: str = ""
+    is_optimized: bool = False
+
+
 class Run(Record, frozen=True):
     """One run: a row of the store.
 
@@ -149,6 +169,7 @@ class Run(Record, frozen=True):
     :ivar incomplete: why not all that was chosen ran, in words; empty if it did.
     :ivar is_green: the command reported success, and nothing that it printed says otherwise.
     :ivar started: of a check the command line of each pytest that reported, as a shell would take it, sorted.
+    :ivar contexts: how each pytest of a check was started that reported.
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
     :ivar edits: since the run before.
@@ -174,6 +195,7 @@ class Run(Record, frozen=True):
     incomplete: str = ""
     is_green: bool = False
     started: tuple[str, ...] = ()
+    contexts: tuple[PytestContext, ...] = ()
     counts: Counts = Counts()
     outcomes: Mapping[str, Mapping[str, Outcome]] = {}
     failures: tuple[FailureRecord, ...] = ()

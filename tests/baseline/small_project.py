@@ -12,8 +12,7 @@ from pathlib import Path
 from loop_close import baseline
 from loop_close.baseline.objection import objection_to
 from loop_close.checks import variables
-from loop_close.parts import PytestContext
-from loop_close.records import Objection, Run
+from loop_close.records import Objection, PytestContext, Run
 from loop_close.tree import Tree, take
 
 SHOP = "def total(items):\n    return sum(items)\n"

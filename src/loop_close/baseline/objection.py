@@ -24,14 +24,13 @@ from loop_close.baseline import (
 )
 from loop_close.baseline.copy import CannotIsolateError, run_copy
 from loop_close.facts import file_of, test_function
-from loop_close.records import Objection, OldOutcome, Run
+from loop_close.records import Objection, OldOutcome, PytestContext, Run
 from loop_close.text import one_line
 from loop_close.text.redact import clean
 from loop_close.tree import Tree, git
 
 if TYPE_CHECKING:
     from loop_close.child import Stop
-    from loop_close.parts import PytestContext
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0

@@ -16,12 +16,12 @@ from loop_close.capture import ProjectCode
 from loop_close.conventions import PYTEST
 from loop_close.detectors import is_unhandled_exception
 from loop_close.model import Counts, Failure, Observation, Raised, Warned
-from loop_close.parts import Part, PytestContext
+from loop_close.parts import Part
 from loop_close.provenance import provenance_of, source_of
 from loop_close.pytest_plugin.calls import collect_calls
 from loop_close.pytest_plugin.command import scope, shard_of
 from loop_close.readers import pytest_reports
-from loop_close.records import Outcome
+from loop_close.records import Outcome, PytestContext
 
 if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
