@@ -75,7 +75,7 @@ def test_unknown_key_is_refused_and_the_known_ones_are_listed(key):
     with pytest.raises(
         SettingsError,
         match=r"unknown setting; known settings: budget, checks, ci, file, history, json, outputs, second_look,"
-        r" strategy, stuck_after, suspects, terminal$",
+        r" strategy, stuck_after, suspects, terminal, undo$",
     ):
         parse_settings({key: 1})
 

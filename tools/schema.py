@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from loop_close.baseline.undo import Undo
 from loop_close.model import SecondLook
 from loop_close.records import Edits, Loop, Signal, State
 
@@ -17,7 +18,7 @@ PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-
 def definitions() -> dict[str, dict]:
     """Make the definition of each record, by name; Python before 3.13 leaves the indent of a docstring in."""
     _, records = msgspec.json.schema_components(
-        (Loop, Signal, State, Edits, SecondLook), ref_template="#/$defs/{name}"
+        (Loop, Signal, State, Edits, SecondLook, Undo), ref_template="#/$defs/{name}"
     )
     for each in records.values():
         if "description" in each:

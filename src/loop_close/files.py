@@ -18,6 +18,8 @@ REPORT = f"{STATE_FOLDER}/report.json"
 #: The stat cache of the tree.
 TREE_CACHE = f"{STATE_FOLDER}/tree"
 FAILED = f"{STATE_FOLDER}/failed.txt"
+#: What tests say without the change.
+UNDO = f"{STATE_FOLDER}/undo.json"
 #: The variable of the environment that holds the URL of a shared history.
 URL_VARIABLE = "LOOP_CLOSE_HISTORY"
 RUNNING = "# Tests are running"

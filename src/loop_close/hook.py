@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -63,16 +63,28 @@ class Reply(NamedTuple):
 
 
 def answer(
-    state: State, loop: Loop, session: Session, tree: str, prompt: str, *, file: str, is_again: bool
+    state: State,
+    loop: Loop,
+    session: Session,
+    tree: str,
+    prompt: str,
+    *,
+    file: str,
+    is_again: bool,
+    undo: Sequence[str] = (),
 ) -> tuple[Reply, Session]:
     """What an agent that wants to stop is answered, and the session after it. Pure.
 
     :param tree: digest of the present files.
     :param prompt: the last next prompt, empty for none; ``file`` its path.
     :param is_again: it goes on because a hook sent it back.
+    :param undo: what tests say without the change, for a person; a session shows it once.
     """
     if state.verdict == "done":
-        return Reply("nothing"), _replaced(session, blocks=0, fewest=_MANY)
+        after, about = _replaced(session, blocks=0, fewest=_MANY), f"undo {tree}"
+        if not undo or about in session.shown:
+            return Reply("nothing"), after
+        return Reply("end", "\n".join([f"Done: {state.reason}", *undo])), _with_shown(after, about)
     is_failing = state.verdict == "failing"
     failing = failing_of(loop)
     fewest = min(len(failing), session.fewest)
@@ -183,7 +195,8 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     loop = Loop() if state.verdict == "done" else _loop_at(root)
     tree = facts.tree.digest if facts is not None else gate.tree_digest(root)
     prompt, file = prompt_of(root), _prompt_file(root)
-    reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again)
+    said = undo_at(root, tree) if state.verdict == "done" else []
+    reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again, undo=said)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
     return (host.end if reply.kind == "end" else host.go_on)(payload, reply.text), ""
@@ -195,6 +208,16 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
     last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
     return host.inform(payload, prompt_of(root)) if is_news else ""
+
+
+def undo_at(root: Path, tree: str) -> list[str]:
+    """What a check kept of what the tests say without the change, in lines; none without the setting."""
+    with contextlib.suppress(UsageError):
+        if project_at(root).settings.undo:
+            from loop_close.baseline.undo import kept, lines_of  # late: few projects have it
+
+            return lines_of(found) if (found := kept(root, tree)) is not None else []
+    return []
 
 
 def _is_used(host: Host, root: Path) -> bool:

@@ -170,6 +170,12 @@ class Settings:
         lambda value: _is_whole(value) and value >= 1,
         "so many attempts in a row that do not advance are stuck",
     )
+    undo: bool = _setting(
+        False,
+        "true or false",
+        lambda value: isinstance(value, bool),
+        "also test without the change",
+    )
 
 
 #: Each setting by its name.

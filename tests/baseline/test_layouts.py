@@ -131,7 +131,7 @@ def test_a_child_process_imports_from_the_copy(tmp_path: Path) -> None:
     ("test", "reason"),
     [
         ("import pathlib\n\n\ndef test_total():\n    pathlib.Path(ROOT, 'x.txt').write_text('x')\n", "they write into the project: x.txt"),
-        ("def test_total():\n    assert open(ROOT + '/tests/gold.txt').read()\n", "a test file was read outside of the copy"),
+        ("def test_total():\n    assert open(ROOT + '/tests/gold.txt').read()\n", "a file was read outside of the copy"),
     ],
     ids=["write", "read"],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -343,3 +344,29 @@ def test_unit_tests_beside_a_pytest_that_does_not_run_them_are_objected_to_if_th
     project.write("tests/test_calc.py", f"{unit}        assert add(1, 2)\n")
     code, output = project.check(PYTHONPATH=".")
     assert (code, "pytest did not report in this check" in output) == (4, True)
+
+
+def test_undo_says_whether_a_test_notices_the_change_and_changes_no_answer(project: Project) -> None:
+    settings(project, 'json = "report.json"')
+    project.write("calc.py", WRONG)
+    code, output = project.check("--undo")
+    assert (code, output.splitlines()[-1]) == (1, "--undo: the checks have to be green first")
+    project.write("calc.py", RIGHT)
+    facts = "Product code as it was in run 1, with the present tests:\n"
+    facts += "- without the change in `calc.py` 1 of 1 test fails: `tests/test_calc.py::test_add`\n"
+    assert project.check("--undo")[1].endswith(f"done: green on these files: tests\n{facts}")
+    assert f"## Without the change\n\n{facts}" in (project.root / "nextprompt.md").read_text(encoding="utf-8")
+    document = json.loads((project.root / "report.json").read_text(encoding="utf-8"))
+    assert document["undo"]["found"][0]["failed"] == ["tests/test_calc.py::test_add"]
+    ran = project.runs()
+    assert project.check("--undo") == (0, f"done: green on these files: tests\n{facts}")
+    assert project.runs() == ran
+    assert project.check() == (0, "done: green on these files: tests\n")
+
+
+def test_the_setting_undo_asks_by_itself_once_the_checks_are_green(project: Project) -> None:
+    settings(project, "undo = true")
+    project.write("calc.py", WRONG)
+    assert "change" not in project.check()[1]
+    project.write("calc.py", RIGHT)
+    assert "without the change in `calc.py`" in project.check()[1]

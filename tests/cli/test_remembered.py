@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from remembered import NO_RUN, called, document, history_path, remember, run_of, state_of
@@ -84,11 +85,13 @@ def test_reset_forgets_the_runs_and_nothing_else(tmp_path):
     remember(tmp_path, "a", "a")
     for name in (".loop-close/report.json", ".loop-close/failed.txt", "nextprompt.md"):
         (tmp_path / name).write_text("kept")
+    (tmp_path / ".loop-close" / "undo.json").write_text("names a run by its number")
     before = state_of(tmp_path)
     assert called("reset") == (0, "2 runs forgotten\n", "")
     after = state_of(tmp_path)
     assert {name for name in before if before[name] != after.get(name)} == {
-        history_path(tmp_path).relative_to(tmp_path)
+        history_path(tmp_path).relative_to(tmp_path),
+        Path(".loop-close/undo.json"),
     }
     assert called("history") == (64, "", NO_RUN)
 

@@ -56,6 +56,14 @@ def test_done(project):
     assert loop.run("status").returncode == 0
 
 
+def test_with_the_setting_undo_the_summary_says_what_tests_say_without_the_change(project):
+    table = "[tool.loop-close]\nundo = true\n"
+    loop = project([{"say": "Mended.", "write": cart()}], {**WRONG, "pyproject.toml": table})
+    done = loop.drive()
+    assert done.returncode == 0
+    assert "\n  - without the change in `cart.py` " in done.stdout
+
+
 def test_work_that_is_done_needs_no_turn(project):
     loop = project([{"say": "I was called."}], cart())
     assert loop.drive().returncode == 0

@@ -58,6 +58,18 @@ def test_answers(state, session, kind, begins):
     assert reply.text.startswith(begins)
 
 
+def test_what_tests_say_without_the_change_is_told_to_a_person_once_a_tree():
+    def told(session, tree="t1"):
+        return answer(
+            DONE, Loop(), session, tree, PROMPT, file="nextprompt.md", is_again=False, undo=["all 2 pass"]
+        )
+
+    reply, after = told(Session(blocks=2))
+    assert reply == ("end", "Done: green on these files: tests\nall 2 pass")
+    assert told(after)[0].kind == "nothing"
+    assert told(after, "t2")[0].kind == "end"
+
+
 def test_who_edited_nothing_since_is_let_go():
     reply, session = asked(FAILING)
     assert reply.kind == "go_on"

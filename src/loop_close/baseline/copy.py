@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,8 +17,7 @@ import msgspec
 from loop_close.baseline import Baseline, is_of_tests, is_shared, old_content, read, tables_of
 from loop_close.checks import VARIABLE, variables
 from loop_close.child import Channel, Stop, run
-from loop_close.parts import PytestContext
-from loop_close.records import Record
+from loop_close.records import PytestContext, Record
 from loop_close.text import one_line
 from loop_close.tree import Tree, is_loaded
 
@@ -51,9 +51,11 @@ def run_copy(
     contexts: Sequence[PytestContext],
     *,
     changed: Collection[str],
-    seconds: float,
+    seconds: float = float("inf"),
     functions: Collection[str] | None = None,
     stop: Stop | None = None,
+    put: Mapping[str, bytes | None] = {},
+    due: float = float("inf"),
 ) -> dict[str, tuple[str, str]]:
     """Run each pytest as the check did, one after the other, in a copy of the project.
 
@@ -61,6 +63,8 @@ def run_copy(
     :param seconds: that each may take.
     :param changed: files that must not be read where they are.
     :param functions: the test functions and modules to run; None for all.
+    :param put: other contents for files of the copy; None for a file that is not there.
+    :param due: when all has to be over, by the monotonic clock.
     :returns: by node id the outcome and why, of a module that could not be collected by its path; ``missing`` for a
         test that was to run and did not.
     :raises CannotIsolateError: when pytest did not report its end, or a file outside of the copy was loaded.
@@ -70,21 +74,24 @@ def run_copy(
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="loop-close-")))
     try:
         copy = folder / "copy" / top.name
-        environments = _make(top, baseline, tree, copy)
+        environments = _make(top, baseline, tree, copy, due)
+        for path, content in put.items():
+            _write(_placed(copy, path), content)
         (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
         for number, context in enumerate(contexts, 1):
-            channel = Channel()
-            words, folder_of_run, environ = _command(root, top, folder, copy, environments, context)
+            channel, left = Channel(), min(seconds, due - time.monotonic())
+            more = ["--continue-on-collection-errors"] * bool(put)  # of each module it is asked what it says
+            words, folder_of_run, environ = _command(root, top, folder, copy, environments, context, more)
             ended = run(
                 words,
                 stop or Stop(),
                 root=folder_of_run,
                 environment=environ,
                 channels=(channel,),
-                seconds=seconds,
+                seconds=left,
             )
             if ended.is_late:
-                raise CannotIsolateError(f"they did not end within {seconds:.0f} s")
+                raise CannotIsolateError(f"they did not end within {max(left, 0.0):.0f} s")
             notes = [*map(_read, sorted(folder.glob("note-*.json")))]
             if sum(each.is_main for each in notes) < number:
                 raise CannotIsolateError(f"pytest did not report its end: {_why(channel.tail.text())}")
@@ -102,6 +109,7 @@ def _command(
     copy: Path,
     environments: list[str],
     context: PytestContext,
+    more: Sequence[str],
 ) -> tuple[tuple[str, ...], Path, dict[str, str]]:
     """The words of a pytest in the copy, the folder in which it runs, and its environment."""
     names = "|".join(re.escape(each) for each in sorted({str(root), str(top)}, key=len, reverse=True))
@@ -130,7 +138,7 @@ def _command(
     words = [moved(each) for each in context.words or ("-m", "pytest") if each not in ("-O", "-OO")]
     args = [moved(each) for each in context.args]
     executable = context.executable or sys.executable
-    command = executable, *words, "-p", "loop_close_copy", *args, "--maxfail=0"
+    command = executable, *words, "-p", "loop_close_copy", *args, "--maxfail=0", *more
     return command, copy / cwd.relative_to(top), environ
 
 
@@ -144,7 +152,7 @@ def _found(notes: Sequence[_Note], top: Path, changed: Collection[str]) -> dict[
         name for each in notes for name in (*each.outside, *(name for name in each.read if name in files))
     ]
     if outside:
-        raise CannotIsolateError(f"a test file was read outside of the copy: {outside[0]}")
+        raise CannotIsolateError(f"a file was read outside of the copy: {outside[0]}")
     if written := [name for each in notes for name in each.written]:
         raise CannotIsolateError(f"they write into the project: {os.path.relpath(written[0], top)}")
     outcomes: dict[str, tuple[str, str]] = {}
@@ -175,7 +183,7 @@ def _why(output: str) -> str:
 # --- the copy
 
 
-def _make(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]:
+def _make(root: Path, baseline: Baseline, tree: Tree, target: Path, due: float) -> list[str]:
     """Copy the project, with what git ignores, but without caches and bytecode. Environments are linked.
 
     :param baseline: its test files take the place of the present ones.
@@ -183,7 +191,7 @@ def _make(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]
     :raises CannotIsolateError: when a file of the baseline cannot be put there.
     """
     try:
-        environments = _copy(root, baseline, tree, target)
+        environments = _copy(root, baseline, tree, target, due)
         for path in sorted({*tree.files, *baseline.files}):
             if path in baseline.files or is_shared(path):
                 _restore(root, baseline, tree, path, target)
@@ -192,7 +200,7 @@ def _make(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]
     return environments
 
 
-def _copy(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]:
+def _copy(root: Path, baseline: Baseline, tree: Tree, target: Path, due: float) -> list[str]:
     environments, folders, count = [], [""], 0
     of_project = {parent for path in tree.files for parent in _folders(path)}
     while folders:
@@ -216,6 +224,8 @@ def _copy(root: Path, baseline: Baseline, tree: Tree, target: Path) -> list[str]
                 _put(Path(entry.path), target / path, root)
         if count > _MOST:
             raise CannotIsolateError(f"the project has more than {_MOST:,} files")
+        if time.monotonic() > due:
+            raise CannotIsolateError("there was no time to copy the project")
     return environments
 
 
@@ -251,17 +261,35 @@ def _put(source: Path, target: Path, root: Path) -> None:
 
 def _restore(root: Path, baseline: Baseline, tree: Tree, path: str, target: Path) -> None:
     """Put a file there as the baseline has it; one that others share if the tables of pytest in it differ."""
-    digest, place = baseline.files.get(path), target / path
+    digest, place = baseline.files.get(path), _placed(target, path)
     is_same, content = tree.files.get(path) == digest, old_content(root, baseline, path)
     if content is None and digest is not None and not is_same:
         raise CannotIsolateError(f"the content that {path} had is not kept")
     if is_shared(path) and not is_same:
         is_same = tables_of(path, content) == tables_of(path, read(root, path))
-    if any(parent.is_symlink() for parent in place.parents if parent.is_relative_to(target)):
-        raise CannotIsolateError(f"{path} lies in a folder that is linked")
-    place.parent.mkdir(parents=True, exist_ok=True)
     if is_same:
         _put(root / path, place, root)
     elif content is not None and digest is not None:
-        place.write_bytes(content)
+        _write(place, content)
         place.chmod(0o755 if digest.endswith("+x") else 0o644)
+
+
+def _placed(target: Path, path: str) -> Path:
+    """The place of a file in the copy, whose folder is made.
+
+    :raises CannotIsolateError: when a link on the way would lead out of the copy.
+    """
+    place = target / path
+    if any(parent.is_symlink() for parent in place.parents if parent.is_relative_to(target)):
+        raise CannotIsolateError(f"{path} lies in a folder that is linked")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _write(place: Path, content: bytes | None) -> None:
+    """Replace a file of the copy, which may be a link and keeps its mode; None removes it."""
+    mode = place.stat().st_mode if place.exists() else 0o644
+    place.unlink(missing_ok=True)
+    if content is not None:
+        place.write_bytes(content)
+        place.chmod(mode)

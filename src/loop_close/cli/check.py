@@ -21,7 +21,7 @@ from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
 from loop_close.store import Store, StoreError
-from loop_close.text import listed, one_line
+from loop_close.text import fault_text, listed, one_line
 from loop_close.tree import TreeError
 
 _LONGEST = 400
@@ -43,10 +43,15 @@ def check(options: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("loop-close check cannot run inside a check")
     root = root_of(Path.cwd())
     names = _names(root, options.names)
+    targets = gate.targets_of(root)
     state, facts = gate.look(root)
-    if gate.targets_of(root).history is None or not _wanted(root, state, facts, names):
-        return _answered(root, state, streams)
-    return _run(root, names, streams)
+    if targets.history is None or not _wanted(root, state, facts, names):
+        code = _answered(root, state, streams)
+    else:
+        code = _run(root, names, streams)
+    if options.undo or (targets.settings.undo and code == CODES["done"]):
+        _undo(root, streams, is_asked=options.undo)
+    return code
 
 
 def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
@@ -105,6 +110,47 @@ def _answered(root: Path, state: State, streams: Streams) -> int:
         except (OSError, files.UnusablePathError) as error:
             streams.complain(f"not written: {error}")
     return _said(state, streams)
+
+
+def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
+    """Say what the tests say without the change, in the prompt and the JSON report too. It changes no answer.
+
+    :param is_asked: by the option; the setting takes less time for it.
+    """
+    from msgspec import to_builtins
+
+    from loop_close.baseline import undo  # late: most checks do not ask for it
+    from loop_close.child import InterruptionError, Stop
+    from loop_close.prompt.report_json import dump, safe_values
+
+    state, facts = gate.look(root)
+    history = facts.targets.history if facts is not None else None
+    if facts is None or history is None or state.verdict != "done":
+        streams.say("--undo: the checks have to be green first")
+        return
+    numbers, targets = {each.run for each in state.checks}, facts.targets
+    results = [run for run in facts.runs if run.number in numbers]
+    longest = undo.MOST if is_asked else undo.BY_ITSELF
+    lines: list[str] = []
+    try:
+        with Stop() as stop:
+            found = undo.ask(root, history, facts.tree, results, longest=longest, stop=stop)
+        if gate.tree_digest(root) != facts.tree.digest:
+            lines.append("--undo: the files changed meanwhile")
+        else:
+            undo.keep(root, found)
+            lines += undo.lines_of(found)
+            text = _prompt_of(targets).rstrip()
+            targets.write_prompt("\n".join([text, "", "## Without the change", "", *lines, ""]))
+            if targets.json is not None and targets.json.exists():
+                document = json.loads(targets.json.read_bytes())
+                if document["number"] in numbers:
+                    added = {"undo": safe_values(to_builtins(found))}
+                    targets.write(targets.json, dump({**document, **added}))
+    except (Exception, InterruptionError) as fault:  # the answer is given, and stands
+        lines.append(f"--undo: {fault_text(fault)}")
+    for line in lines:
+        streams.say(line)
 
 
 def _said(state: State, streams: Streams) -> int:

@@ -144,6 +144,8 @@ def reset(options: argparse.Namespace, streams: Streams) -> int:
     """Forget all runs, and print how many there were. The tests as they were stay: they are not part of the history."""
     project = project_at()
     count = 0
+    with contextlib.suppress(OSError):  # it names a run by its number
+        (project.root / files.UNDO).unlink(missing_ok=True)
     if project.history is not None and project.history.is_file():
         with _opened(project.history, readonly=False) as store:
             count = store.reset()

@@ -157,6 +157,11 @@ COMMANDS = (
         " pytest.",
         (
             _option("names", nargs="*", metavar="NAME", help="run only these checks (default: all)"),
+            _flag(
+                "--undo",
+                "once they are green, also run the present tests without the edits of product code, in copies of the"
+                " project, and say which fail; at most a minute, and no other exit code",
+            ),
             _option("--worker", metavar="ID", help=argparse.SUPPRESS),
         ),
         codes=_STATES,

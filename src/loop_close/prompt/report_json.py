@@ -54,6 +54,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "signals": _values(report.signals),
         "state": _values(report.state),
         "since": _values(report.since),
+        "undo": None,  # loop-close check writes it there, once this is green
         "edited_functions": len(report.edited) if report.edited is not None else None,
         "edits_not_run": [
             {"file": file, "function": function}
@@ -66,18 +67,18 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
         "sources": [_source_result(each) for each in report.sources],
         "evidence": [_evidence(e, causes) for e in report.evidence],
     }
-    return {**_safe_values(document), "next_prompt": next_prompt}
+    return {**safe_values(document), "next_prompt": next_prompt}
 
 
-def _safe_values(value: Any) -> Any:
+def safe_values(value: Any) -> Any:
     """Plain values with every text in them made safe."""
     match value:
         case str():
             return safe(value)
         case dict():
-            return {key: _safe_values(each) for key, each in value.items()}
+            return {key: safe_values(each) for key, each in value.items()}
         case list() | tuple():
-            return [_safe_values(each) for each in value]
+            return [safe_values(each) for each in value]
     return value
 
 
