@@ -143,7 +143,7 @@ class SecondLook(Record, frozen=True, kw_only=True):
     """What was seen of a failing test when it ran once more, alone in a copy of the process.
 
     :ivar outcome: ``passed``, ``failed``, or another outcome of pytest; empty if it did not end.
-    :ivar exception, message: of the failure; empty if it passed.
+    :ivar exception, message: of the failure, if it failed in another way; then no calls are kept.
     :ivar calls: in the order in which they began.
     """
 

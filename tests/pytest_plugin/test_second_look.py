@@ -81,7 +81,7 @@ class Run:
     :ivar seen: what the plug-in saw; ``prompt``, ``output``: the texts.
     """
 
-    def __init__(self, folder, files, *arguments, plugins=(), **plug):
+    def __init__(self, folder, files, *arguments, plugins=(), below="", **plug):
         limits = {"allowance": 0, "limit": 5, "quick": 1, "more": "", **plug}
         write(folder, {"pytest.ini": "[pytest]\n", "plug.py": PLUG.format(**limits), **files})
         blocked = [f"-pno:{name}" for name in OTHERS if name.partition(".")[0] not in plugins]
@@ -89,7 +89,7 @@ class Run:
         command = [sys.executable, "-m", "pytest", "--loop-close", "-pplug", *blocked, *arguments]
         done = subprocess.run(
             command,
-            cwd=folder,
+            cwd=folder / below,
             env={**clean, "PYTHONPATH": str(folder)},
             capture_output=True,
             text=True,
@@ -97,7 +97,7 @@ class Run:
         )
         self.output = done.stdout + done.stderr
         self.prompt = (folder / "nextprompt.md").read_text(encoding="utf-8")
-        self.seen = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+        self.seen = json.loads((folder / below / "seen.json").read_text(encoding="utf-8"))
         self.report = folder / ".loop-close" / "report.json"
 
     def again(self, test):
@@ -244,7 +244,7 @@ def test_one_that_hangs_is_killed_with_what_it_started(tmp_path):
     run = Run(tmp_path, {**SHOP, "test_shop.py": HANGS}, limit=2)
     assert "2 failed" in run.output
     assert run.seen["lines"] == {}
-    assert "loop-close: the second look took 2." in run.output
+    assert "loop-close: running tests once more, for their values, took 2." in run.output
     assert not is_running(int((tmp_path / "pid.txt").read_text()))
 
 
@@ -269,11 +269,13 @@ def test_fails_otherwise():
 def test_a_test_that_passes_or_fails_otherwise_by_itself(tmp_path):
     run = Run(tmp_path, {**SHOP, "test_shop.py": TURNS}, allowance=9)
     assert run.again("test_passes_alone")["outcome"] == "passed"
-    assert "`test_shop.py::test_passes_alone`: failed, and passed when it ran again by itself" in run.prompt
-    assert "When it ran again, by itself, it failed with `LookupError: no other`." in run.prompt
+    assert (
+        "`test_shop.py::test_passes_alone`: failed, and passed when it ran again after the run" in run.prompt
+    )
+    assert "When it ran again after the run, it failed with `LookupError: no other`." in run.prompt
     report = json.loads(run.report.read_text(encoding="utf-8"))
     assert [(each["kind"], each["tests"], each["explanation"]) for each in report["signals"]] == [
-        ("flaky", ["test_shop.py::test_passes_alone"], "failed, and passed when it ran again by itself")
+        ("flaky", ["test_shop.py::test_passes_alone"], "failed, and passed when it ran again after the run")
     ]
 
 
@@ -326,7 +328,7 @@ def test_no_code_of_the_program_runs_for_a_text_and_no_credential_is_in_one(tmp_
             """,
     }
     run = Run(tmp_path, files, allowance=9)
-    [call] = run.calls
+    [call] = [each for each in run.calls if each.startswith("add(")]
     assert call.startswith("add(cart=Cart(items=[]), password=")
     assert call.endswith(" = 14, then cart=Cart(items=[14])")
     assert "hunter2" not in call
@@ -351,3 +353,136 @@ def test_a_call_that_a_passing_test_made_too_is_marked(tmp_path):
         "mean(items=[1, 2]) = 2.0",
         "  total(items=[1, 2]) = 4  # also in a passing test",
     ]
+
+
+# --- what differs in the copy
+
+
+def test_warnings_as_errors_find_nothing_of_ours(tmp_path):
+    run = Run(tmp_path, BANK, "-Werror", allowance=9)
+    assert "ran again" not in run.prompt.replace("Calls when it ran again:", "")
+    assert len(run.calls) == 3
+
+
+ROWS = {
+    "rows.py": """
+        import os
+
+        def add():
+            if os.path.exists("row"):
+                raise LookupError("twice")
+            open("row", "a").close()
+
+        def count():
+            return 2
+        """,
+    "test_rows.py": """
+        from rows import add, count
+
+        def test_count():
+            add()
+            assert count() == 1
+
+        def test_passes_once():
+            import rows
+            rows.times = getattr(rows, "times", 0) + 1
+            assert rows.times == 1
+        """,
+}
+
+
+@pytest.mark.parametrize("more", ["", "import sys; vars(sys).pop('monitoring', None)"])
+def test_what_a_test_runs_that_fails_otherwise_counts_for_nothing(tmp_path, more):
+    run = Run(tmp_path, ROWS, more=more)
+    assert run.seen["lines"] == {}
+    assert run.again("test_count") == {"outcome": "failed", "exception": "LookupError", "message": "twice"}
+    assert "When it ran again after the run, it failed with `LookupError: twice`." in run.prompt
+
+
+def test_each_failure_of_a_test_is_compared_with_its_own(tmp_path):
+    files = {
+        "test_two.py": """
+            import pytest
+
+            @pytest.fixture
+            def closed():
+                yield
+                raise KeyError(3)
+
+            def test_both(closed):
+                assert 1 == 2
+            """
+    }
+    assert "When it ran again" not in Run(tmp_path, files).prompt
+
+
+def test_a_test_that_sets_the_clock_does_not_keep_others_from_running(tmp_path):
+    more = """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    report = yield
+    if report.nodeid.endswith("test_usd"):
+        report.duration = 1.3e9
+    return report
+"""
+    assert Run(tmp_path, BANK, more=more).again("test_gbp") is not None
+
+
+def test_workers_from_a_folder_below_the_root(tmp_path):
+    files = {f"tests/{name}" if name.startswith("test_") else name: text for name, text in BANK.items()}
+    run = Run(tmp_path, {**files, "tests/a.txt": ""}, "-n1", plugins=("xdist",), below="tests", allowance=9)
+    assert len(run.calls) == 3
+
+
+def test_lines_that_run_in_another_thread(tmp_path):
+    files = {
+        "work.py": """
+            import threading
+
+            def calc(number, found):
+                if number:
+                    found.append(number)
+                else:
+                    found.append(1)
+
+            def start(number):
+                found = []
+                thread = threading.Thread(target=calc, args=(number, found))
+                thread.start()
+                thread.join()
+                return found[0]
+            """,
+        "test_work.py": """
+            from work import start
+
+            def test_start():
+                assert start(0) == 0
+            """,
+    }
+    lines = Run(tmp_path, files, more="import sys; vars(sys).pop('monitoring', None)").seen["lines"]
+    assert "calc:4" in lines["test_start"]
+
+
+def test_credentials_that_a_function_or_another_argument_names(tmp_path):
+    files = {
+        "conf.py": """
+            def set_password(value):
+                return len(value)
+
+            def env(key, default):
+                return default
+
+            def check():
+                set_password("hunter2-qqq")
+                return len(env("DB_PASSWORD", "hunter2-qqq"))
+            """,
+        "test_conf.py": """
+            from conf import check
+
+            def test_check():
+                assert check() == 0
+            """,
+    }
+    calls = Run(tmp_path, files, allowance=9).calls
+    assert len(calls) == 3
+    assert "hunter2" not in "".join(calls)

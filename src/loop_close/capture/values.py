@@ -79,7 +79,9 @@ def is_plain(value: Any) -> bool:
     zone = value.tzinfo if type(value) in (datetime.datetime, datetime.time) else None
     # Not imported, which takes 4 ms: a zone was made by a module that is there.
     zone_info = getattr(sys.modules.get("zoneinfo"), "ZoneInfo", datetime.timezone)
-    return zone is None or type(zone) in (datetime.timezone, zone_info)
+    if type(zone) is datetime.timezone:
+        return type(zone.tzname(None)) is str
+    return zone is None or type(zone) is zone_info
 
 
 def class_name(cls: type) -> str:

@@ -265,9 +265,9 @@ def _again(failure: Failure) -> Iterator[str]:
     if look is None:
         return
     if look.outcome != "failed":
-        yield f"When it ran again, by itself, it {look.outcome or 'did not end'}."
-    elif look.exception != failure.exception:
-        yield f"When it ran again, by itself, it failed with {span(f'{look.exception}: {look.message}', 200)}."
+        yield f"When it ran again after the run, it {look.outcome}."
+    elif look.exception or look.message:
+        yield f"When it ran again after the run, it failed with {span(f'{look.exception}: {look.message}', 200)}."
     if look.calls:
         passing = "  # also in a passing test"
         rows = [

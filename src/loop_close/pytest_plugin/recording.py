@@ -22,6 +22,8 @@ from loop_close.readers.pytest_reports import from_wire, to_wire
 
 #: The attribute of a report that carries the exception behind it, from xdist's workers to their controller, too.
 _ATTRIBUTE = "_loop_close"
+#: A longer time, in seconds, is of a test that sets the clock.
+CLOCK_SET = 86_400.0
 #: What a worker calls its part of the record in ``workeroutput``.
 OUTPUT = "loop_close"
 _OF_DOCTEST = ("doctest", "_pytest.doctest")

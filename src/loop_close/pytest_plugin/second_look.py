@@ -6,12 +6,15 @@ With them run passing tests that ran the first suspects. Nothing comes out of a 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import multiprocessing
 import os
 import signal
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, islice
+from multiprocessing.connection import wait
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +29,7 @@ from loop_close.facts import Name, base_name, file_of
 from loop_close.judge import report_of
 from loop_close.model import Failure, Observation, RootCause, SecondLook, SeenCall
 from loop_close.pytest_plugin.calls import CallRecorder
-from loop_close.pytest_plugin.recording import exception_of
+from loop_close.pytest_plugin.recording import CLOCK_SET, exception_of
 from loop_close.readers.pytest_reports import read_report
 from loop_close.settings import AUTO
 from loop_close.text import one_line
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Seconds of wall time for all tests that run once more.
 LIMIT = 5.0
+#: Seconds of wall time for each test.
+_OF_TEST = 2.0
 #: So much longer the copy of xdist's controller has, which ends the copies of itself, in seconds.
 _GRACE = 0.5
 #: With the setting ``auto`` they run if they took no longer than this together, in seconds.
@@ -51,22 +56,34 @@ _TOLD = 1.0
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 #: If it is not known what passing tests ran, so many run.
 _SAMPLE = 300
-#: So many calls are kept of a test; the limits of the texts of arguments and of a result, in characters.
-_KEPT, _ARGUMENTS, _RESULT = 4, 70, 60
+#: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
+_KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 4, 40, 110, 60
 #: Options that stop in a failing test.
 _STOPS = ("usepdb", "trace")
+_EXIT = os._exit  # a program may replace it
 #: The variable that tells a program that a test runs for a second look.
 VARIABLE = "LOOP_CLOSE_SECOND_LOOK"
 
 
+class _Failed(NamedTuple):
+    """How a phase of a test failed.
+
+    :ivar lines: the running lines of its traceback, as ``file:line``.
+    """
+
+    phase: str
+    exception: str
+    lines: tuple[str, ...]
+    message: str = ""
+
+
 class _Seen(NamedTuple):
-    """What a copy sends: the lines that the test ran, the calls of watched functions, and what became of it."""
+    """What a copy sends: the lines that the test ran, the calls of watched functions, its outcome and how it failed."""
 
     calls: Calls
     traced: Mapping[int, TracedCall]
     outcome: str
-    exception: str = ""
-    message: str = ""
+    failures: tuple[_Failed, ...] = ()
 
 
 def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observation:
@@ -87,11 +104,11 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     first = _simplest(report_of(seen).causes, unknown) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        seen = replace(seen, calls=_with_lines(seen.calls, found))
+        seen = replace(seen, calls=_with_lines(seen.calls, _alike(found, seen)))
     elif unknown:
         found = look.run(first, ())
-        again = [each.calls for each in found.values() if each.calls.failed]
-        if again:
+        again = [each.calls for each in _alike(found, seen).values()]
+        if any(each.failed for each in again):
             calls = merge_calls([*again, look.count(_sample(recorder, failing))])
             omitted, others = len(failing) - len(calls.failed), seen.counts.passed - calls.passed
             calls = calls._replace(omitted=omitted, passed_over=max(0, others))
@@ -103,10 +120,14 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     chosen = _simplest(causes, failing) if watched else []
     passing = _guards(causes, look.tests)
     found |= look.run([*chosen, *passing], watched)
-    same = {_ending(call) for test in passing if test in found for call in found[test].traced.values()}
-    failures = tuple(_with_look(each, found.get(each.nodeid), watched, same) for each in seen.failures)
+    alike = _alike(found, seen)
+    same = {_ending(call) for test in passing if test in alike for call in alike[test].traced.values()}
+    failures = tuple(
+        _with_look(each, found.get(each.nodeid), each.nodeid in alike, watched, same)
+        for each in seen.failures
+    )
     if (took := monotonic() - began) >= _TOLD:
-        recorder.notes.append(f"the second look took {took:.1f} s")
+        recorder.notes.append(f"running tests once more, for their values, took {took:.1f} s")
     return replace(seen, failures=failures)
 
 
@@ -121,7 +142,8 @@ class _Look:
     def __init__(self, recorder: Recorder, session: pytest.Session, end: float, *, most: float) -> None:
         self.tests = {item.nodeid for item in session.items} | {*recorder.chosen}
         self._session = session
-        self._times = {each.nodeid: getattr(each, "duration", 0.0) for each, _ in recorder.reports}
+        times = ((each.nodeid, getattr(each, "duration", 0.0)) for each, _ in recorder.reports)
+        self._times = {test: seconds for test, seconds in times if 0 <= seconds < CLOCK_SET}
         self._setup = recorder.longest_setup
         self._end = end
         self._most = most
@@ -134,7 +156,10 @@ class _Look:
         if self._session.items:
             return self._each(self._session.items, tests, watched)
         # The controller of xdist collects no test: a copy of it does, and makes copies of itself.
-        data = _in_copy(lambda: self._collected(tests, watched), self._end + _GRACE)
+        data = _in_copy(
+            lambda: msgspec.msgpack.encode(self._each(self._collected(tests), tests, watched)),
+            self._end + _GRACE,
+        )
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
 
     def count(self, tests: Sequence[str]) -> Calls:
@@ -145,30 +170,34 @@ class _Look:
         end = monotonic() + (self._end - monotonic()) / 2
 
         def counted() -> bytes:
-            by_name = {
-                item.nodeid: item for item in self._session.items or self._session.perform_collect(tests)
-            }
+            by_name = {item.nodeid: item for item in self._session.items or self._collected(tests)}
             return _count([by_name[test] for test in tests if test in by_name], end)
 
         data = _in_copy(counted, end + _GRACE)
-        return msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
+        calls = msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
+        return calls._replace(failed={})  # those passed in the run
 
     def _quick(self, tests: Sequence[str]) -> list[str]:
         """As many of the tests as there is time for, by what they took before."""
-        took = accumulate((self._times.get(test, 0.0) for test in tests), initial=self._setup)
-        return [
-            test for test, seconds in zip(tests, islice(took, 1, None), strict=True) if seconds <= self._most
-        ]
+        left, chosen = self._most - self._setup, []
+        for test in tests:
+            if (took := self._times.get(test, 0.0)) <= left:
+                left -= took
+                chosen.append(test)
+        return chosen
 
-    def _collected(self, tests: Sequence[str], watched: Collection[Name]) -> bytes:
-        return msgspec.msgpack.encode(self._each(self._session.perform_collect(tests), tests, watched))
+    def _collected(self, tests: Sequence[str]) -> Sequence[pytest.Item]:
+        root = (
+            self._session.config.rootpath
+        )  # node ids count from there, and not from where pytest was called
+        return self._session.perform_collect([f"{root}{os.sep}{test}" for test in tests])
 
     def _each(
         self, items: Iterable[pytest.Item], tests: Sequence[str], watched: Collection[Name]
     ) -> dict[str, _Seen]:
         found, by_name = {}, {item.nodeid: item for item in items}
         for item in (by_name[test] for test in tests if test in by_name):
-            data = _in_copy(partial(_watch, watched, item), self._end)
+            data = _in_copy(partial(_watch, watched, item), min(self._end, monotonic() + _OF_TEST))
             if data:
                 found[item.nodeid] = msgspec.msgpack.decode(data, type=_Seen)
         return found
@@ -211,18 +240,35 @@ def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
     return merge_calls([own, *again]) if again else calls
 
 
+def _failed(failure: Failure) -> _Failed:
+    """How it failed, without its message, which may have values of this run alone."""
+    frames = failure.raised.frames if failure.raised is not None else ()
+    return _Failed(failure.phase, failure.exception, tuple(f"{each.file}:{each.line}" for each in frames))
+
+
+def _alike(found: Mapping[str, _Seen], seen: Observation) -> dict[str, _Seen]:
+    """What was seen of tests that ended as in the run: they passed in it, too, or failed at the same lines."""
+    before: dict[str, set[_Failed]] = {}
+    for failure in seen.failures:
+        before.setdefault(failure.nodeid, set()).add(_failed(failure))
+    return {
+        test: each
+        for test, each in found.items()
+        if {failed._replace(message="") for failed in each.failures} == before.get(test, set())
+    }
+
+
 def _with_look(
-    failure: Failure, seen: _Seen | None, watched: Iterable[Name], known: Collection[object]
+    failure: Failure, seen: _Seen | None, alike: bool, watched: Iterable[Name], known: Collection[object]
 ) -> Failure:
     if seen is None:
         return failure
-    look = SecondLook(
-        outcome=seen.outcome,
-        exception=seen.exception,
-        message=seen.message,
-        calls=tuple(_telling(seen.traced, _line_in_test(failure), watched, known)),
-    )
-    return replace(failure, again=look)
+    if not alike:
+        other = next((each for each in seen.failures if each.phase == failure.phase), None)
+        said = (other.exception, other.message) if other is not None else ("", "")
+        return replace(failure, again=SecondLook(outcome=seen.outcome, exception=said[0], message=said[1]))
+    calls = tuple(_telling(seen.traced, _line_in_test(failure), watched, known))
+    return replace(failure, again=SecondLook(outcome=seen.outcome, calls=calls))
 
 
 def _line_in_test(failure: Failure) -> int:
@@ -239,7 +285,7 @@ def _ending(call: TracedCall) -> object:
 def _telling(
     calls: Mapping[int, TracedCall], line: int, watched: Iterable[Name], known: Collection[object]
 ) -> Iterator[SeenCall]:
-    """The calls that led to the failing statement: of each function the last that no passing test made, else the last.
+    """Of each function the last call that no passing test made, else the last; of those of the failing statement first.
 
     :param line: of the failing statement in the test; if it makes no call itself, the last call before counts.
     :param watched: the likeliest functions first.
@@ -250,11 +296,11 @@ def _telling(
     }
     kept: set[int] = set()
     for name in watched:
-        made = [number for number, call in calls.items() if call.name == name and outer[number] in own]
+        every = [number for number, call in calls.items() if call.name == name]
+        made = [number for number in every if outer[number] in own] or every
         new = [number for number in made if _ending(calls[number]) not in known]
         chain = [*_above(calls, max(new or made))] if made else []
-        if len(kept | {*chain}) <= _KEPT:
-            kept |= {*chain}
+        kept |= {*[number for number in chain if number not in kept][: _KEPT - len(kept)]}
     for number in sorted(kept):
         call = calls[number]
         yield SeenCall(
@@ -275,7 +321,9 @@ def _above(calls: Mapping[int, TracedCall], number: int) -> Iterator[int]:
 
 
 def _pairs(texts: Mapping[str, str]) -> str:
-    return one_line(", ".join(f"{name}={text}" for name, text in texts.items()), _ARGUMENTS)
+    """Names with their values, what a method is of last."""
+    pairs = sorted(texts.items(), key=lambda pair: pair[0] in ("self", "cls"))
+    return one_line(", ".join(f"{name}={one_line(text, _ARGUMENT)}" for name, text in pairs), _ARGUMENTS)
 
 
 # --- in the copy
@@ -293,8 +341,8 @@ class _Copy:
         self._reports: list[Any] = []
         texts = Texts(ProjectCode(self._root))
 
-        def text_of(value: Any, name: str) -> str:
-            return one_line(texts.of(value, name) if name else texts.of(value), MAX_TEXT)
+        def text_of(value: Any, labels: Sequence[str]) -> str:
+            return one_line(texts.of(value, *labels), MAX_TEXT)
 
         self._monitor = Monitor(self._root, is_whole=True, watched=(text_of, watched))
         manager = config.pluginmanager
@@ -307,8 +355,9 @@ class _Copy:
             capture.start_global_capturing()
             manager.register(capture, "capturemanager")
         logs: Any = manager.get_plugin("logging-plugin")
-        if logs is not None:
-            logs.log_file_handler.setStream(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        if logs is not None:  # what it wrote to is kept: it would warn that nobody closed it
+            null = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            self._streams = null, logs.log_file_handler.setStream(null)
         manager.register(_Quietly(manager.get_plugin("runner"), self._saw), "loop-close-again")
 
     def _saw(self, report: Any) -> None:
@@ -322,11 +371,13 @@ class _Copy:
     def seen(self) -> bytes:
         """What was seen, as :class:`_Seen`; nothing is from here on."""
         self._monitor.stop()
-        seen = _Seen(self._monitor.calls() or Calls(), self._monitor.traced, _outcome(self._reports))
-        for failed in [each for each in self._reports if each.outcome == "failed"][:1]:
-            failure = read_report(failed, exception_of(failed), self._root)
-            seen = seen._replace(exception=failure.exception, message=one_line(failure.message, MAX_TEXT))
-        return msgspec.msgpack.encode(seen)
+        failed = [each for each in self._reports if each.outcome == "failed"]
+        failures = [read_report(each, exception_of(each), self._root) for each in failed]
+        found = [_failed(each)._replace(message=one_line(each.message, MAX_TEXT)) for each in failures]
+        calls = self._monitor.calls() or Calls()
+        return msgspec.msgpack.encode(
+            _Seen(calls, self._monitor.traced, _outcome(self._reports), tuple(found))
+        )
 
 
 def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
@@ -367,13 +418,11 @@ def _in_copy(work: Callable[[], bytes], end: float) -> bytes:
     :param end: then, and at Ctrl-C, what still runs is killed, with the processes that it started.
     :returns: empty if it did not end in time, or a test ended its process.
     """
-    from multiprocessing import get_context  # late: most runs have no use for it
-
     if (seconds := end - monotonic()) <= 0:
         return b""
-    fork = get_context("fork")
+    fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
-    process = fork.Process(target=_run, args=(sender, work))
+    process = fork.Process(target=_run, args=(sender, work, seconds + _GRACE))
     with warnings.catch_warnings():
         # A copy has one thread. Where it waits for another, the limit ends it.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
@@ -384,23 +433,34 @@ def _in_copy(work: Callable[[], bytes], end: float) -> bytes:
     except EOFError:
         return b""
     finally:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid or 0, signal.SIGKILL)
+        if process.pid is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.join()
         receiver.close()
 
 
-def _run(sender: Connection, work: Callable[[], bytes]) -> None:
+def _run(sender: Connection, work: Callable[[], bytes], seconds: float) -> None:
     """In the copy: no exit handler of the program or of pytest runs in it."""
     try:
         os.setpgid(0, 0)
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
+        faulthandler.disable()
+        faulthandler.cancel_dump_traceback_later()
+        Thread(target=_end, args=(seconds,), daemon=True).start()
         sender.send_bytes(work())
     finally:
-        os._exit(0)
+        _EXIT(0)
+
+
+def _end(seconds: float) -> None:
+    """End the copy, with the processes that it started, when its time is over or the process that it is of is gone."""
+    parent = multiprocessing.parent_process()
+    wait([parent.sentinel] if parent is not None else [], seconds)
+    os.killpg(0, signal.SIGKILL)
 
 
 class _Quietly:

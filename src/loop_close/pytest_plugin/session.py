@@ -20,6 +20,7 @@ from loop_close.pytest_plugin.calls import CallMerger, CallRecorder, start_monit
 from loop_close.pytest_plugin.command import replaces_failures, targets_of
 from loop_close.pytest_plugin.finish import begin, ci_output, finish, show_prompt, without_failures
 from loop_close.pytest_plugin.recording import (
+    CLOCK_SET,
     OUTPUT,
     ExceptionRecorder,
     WorkerRecorder,
@@ -145,7 +146,7 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Called three times for each test. A setup or teardown that passes does not matter, but for its time.
-        if report.when == "setup" and report.duration > self.longest_setup:
+        if report.when == "setup" and self.longest_setup < report.duration < CLOCK_SET:
             self.longest_setup = report.duration
         if report.outcome != "passed":
             self.reports.append((report, exception_of(report)))

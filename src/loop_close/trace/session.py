@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from time import process_time
 from typing import Any, Concatenate, ParamSpec
 
@@ -84,8 +84,8 @@ class Budget:
 
 # --- the lines of each test
 
-#: For a second look: the text of a value by its name, and the functions whose calls are kept, by file and name.
-Watched = tuple[Callable[[Any, str], str], Collection[Name]]
+#: For a second look: the text of a value that has some names, and the functions whose calls are kept, by file and name.
+Watched = tuple[Callable[[Any, Sequence[str]], str], Collection[Name]]
 _P = ParamSpec("_P")
 _NOT_SHARED: tuple[Ran, bool] = {}, False
 

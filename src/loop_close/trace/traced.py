@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dis import opmap
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -16,6 +19,9 @@ from loop_close.trace.lines import LineTracker, Ran
 
 #: So many calls of a test are kept, and so many values of a generator.
 MOST_CALLS, _MOST_VALUES = 1_000, 10
+#: When texts have taken so many seconds, no more calls are kept.
+_MOST_SECONDS = 0.5
+_LABEL = re.compile(r"[\w-]{1,40}")
 _RETURNS = frozenset(opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opmap)
 #: Python 3.13 is at the instruction after the one that yields.
 _YIELDS = frozenset((opmap["YIELD_VALUE"], opmap["RESUME"]))
@@ -44,17 +50,22 @@ class TracedCall(NamedTuple):
 class _Open:
     """A call that has not ended.
 
+    :ivar labels: what its values may be named by: its own name, and arguments such as ``"X-Api-Key"``.
     :ivar values: what it yielded.
     :ivar error: the exception that was raised in it last; ``is_raised``: just now; ``is_left``: it closed a generator.
     """
 
-    __slots__ = ("arguments", "code", "error", "is_left", "is_raised", "line", "number", "parent", "values")
+    __slots__ = (
+        *("arguments", "code", "error", "is_left", "is_raised", "labels", "line", "number", "parent"),
+        "values",
+    )
 
     def __init__(self, code: CodeType, number: int, parent: int, line: int) -> None:
         self.code = code
         self.number = number
         self.parent = parent
         self.line = line
+        self.labels: tuple[str, ...] = (code.co_name,)
         self.arguments: Mapping[str, str] = {}
         self.values: list[str] = []
         self.error = ""
@@ -63,9 +74,9 @@ class _Open:
 
 
 class TracedLines(LineTracker):
-    """Tracks lines as its base does, in the thread that starts it, and keeps the calls of watched functions.
+    """Tracks lines as its base does, and keeps the calls of watched functions.
 
-    :param text_of: the text of a value that has a name, or an empty one; it runs no code of the program.
+    :param text_of: the text of a value that has some names; it runs no code of the program.
     :param watched: file and qualified name of each function to watch.
     :ivar calls: those that ended, by their number in the order in which they began.
     """
@@ -74,7 +85,7 @@ class TracedLines(LineTracker):
         self,
         ownership: Ownership,
         spend: Callable[[float], None],
-        text_of: Callable[[Any, str], str],
+        text_of: Callable[[Any, Sequence[str]], str],
         watched: Collection[Name],
     ) -> None:
         super().__init__(ownership, spend)
@@ -86,15 +97,18 @@ class TracedLines(LineTracker):
         self._open: dict[int, _Open] = {}
         self._starts: dict[int, int] = {}
         self._number = 0
+        self._spent = 0.0
 
     def start(self) -> str:
         """Start tracing."""
+        threading.settrace(self._on_call)
         sys.settrace(self._on_call)
         return ""
 
     def stop(self) -> None:
         """Stop tracing; a generator that was left ends."""
         sys.settrace(None)
+        threading.settrace(None)
         for number, call in [*self._open.items()]:
             self._leave(number, call)
 
@@ -164,7 +178,7 @@ class TracedLines(LineTracker):
                 if call.is_raised:
                     kind, raised, _ = argument
                     call.is_left = kind is GeneratorExit
-                    call.error = self._text_of(raised, "") if isinstance(raised, kind) else kind.__name__
+                    call.error = self._text(raised, call) if type(raised) is kind else kind.__name__
         except RecursionError:
             pass
         except Exception as fault:
@@ -177,14 +191,16 @@ class TracedLines(LineTracker):
         # Where the first call began: one that is further goes on. The ``id`` of a frame may be that of an earlier one.
         if frame.f_lasti > self._starts.setdefault(_ID(frame.f_code), frame.f_lasti):
             return
-        if self._number >= MOST_CALLS:
+        if self._number >= MOST_CALLS or self._spent > _MOST_SECONDS:
             return
         if (left := self._open.get(_ID(frame))) is not None:
             self._leave(_ID(frame), left)
         parent = self._around(frame.f_back)
         line = self._test_line(frame) if parent is None else 0
         call = _Open(frame.f_code, self._number, parent.number if parent is not None else -1, line)
-        call.arguments = dict(self._arguments(frame))
+        values = frame.f_locals.values()
+        call.labels += tuple(each for each in values if type(each) is str and _LABEL.fullmatch(each))
+        call.arguments = dict(self._arguments(frame, call))
         self._open[_ID(frame)] = call
         self._number += 1
 
@@ -206,26 +222,36 @@ class TracedLines(LineTracker):
             frame = frame.f_back
         return 0
 
-    def _arguments(self, frame: FrameType) -> Iterator[tuple[str, str]]:
+    def _text(self, value: Any, call: _Open, *name: str) -> str:
+        began = perf_counter()
+        try:
+            return self._text_of(value, (*name, *call.labels))
+        finally:
+            self._spent += perf_counter() - began
+
+    def _arguments(self, frame: FrameType, call: _Open) -> Iterator[tuple[str, str]]:
         code = frame.f_code
         number = code.co_argcount + code.co_kwonlyargcount
         number += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
         held = frame.f_locals
-        return ((name, self._text_of(held[name], name)) for name in code.co_varnames[:number] if name in held)
+        names = [name for name in code.co_varnames[:number] if name in held]
+        return ((name, self._text(held[name], call, name)) for name in names)
 
     def _pause_or_end(self, frame: FrameType, call: _Open, value: Any) -> None:
         instruction = call.code.co_code[frame.f_lasti]
         if call.code.co_flags & _PAUSING and instruction in _YIELDS and not call.is_raised:
             if call.code.co_flags & _YIELDING and len(call.values) < _MOST_VALUES:
-                call.values.append(self._text_of(value, ""))
+                call.values.append(self._text(value, call))
             return
         if instruction in _RETURNS and not call.code.co_flags & _YIELDING:
-            result = f"= {self._text_of(value, call.code.co_name)}"
+            result = f"= {self._text(value, call)}"
         elif instruction in _RETURNS or call.is_left:
             result = f"yielded {', '.join(call.values) or 'nothing'}"
         else:
             result = f"raised {call.error}"
-        changed = {name: text for name, text in self._arguments(frame) if text != call.arguments.get(name)}
+        changed = {
+            name: text for name, text in self._arguments(frame, call) if text != call.arguments.get(name)
+        }
         self._end(_ID(frame), call, result, changed)
 
     def _end(self, number: int, call: _Open, result: str, changed: Mapping[str, str]) -> None:
