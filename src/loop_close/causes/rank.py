@@ -92,7 +92,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     """All candidates for the failures of a cause; none if Python says which line it cannot parse.
 
     Those are the functions that failing tests ran, that are on a traceback, or that were edited before the failures
-    began. What is counted and no failing test ran is none.
+    began. What is counted and no failing test ran is none, if it is known what these ran.
     """
     failures = [e.failure for e in cause.evidence if e.failure is not None]
     if all(is_syntax_error(failure.raised) for failure in failures):
@@ -101,7 +101,9 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     spectrum = spectra(calls, nodeids) if calls is not None else []
     ran = {(each.function.file, base_name(each.function.function)): each for each in spectrum}
     counted = (
-        {(each.file, base_name(each.function)) for each in calls.functions} if calls is not None else set()
+        {(each.file, base_name(each.function)) for each in calls.functions}
+        if calls is not None and not nodeids.isdisjoint(calls.failed)
+        else set()
     )
     found = clues(failures, loop)
     apart = {(failure.file, written_name(failure)) for failure in failures} | _of_exceptions(

@@ -54,8 +54,8 @@ QUICK = 1.0
 _TOLD = 1.0
 #: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
-#: If it is not known what passing tests ran, so many run.
-_SAMPLE = 300
+#: If it is not known what tests ran, so many failing and passing ones run for that.
+_UNKNOWN, _SAMPLE = 20, 300
 #: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
 _KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 4, 40, 110, 60
 #: Options that stop in a failing test.
@@ -101,7 +101,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     known = {*seen.calls.failed} if seen.calls is not None else set()
     unknown = failing - known
     found: dict[str, _Seen] = {}
-    first = _simplest(report_of(seen).causes, unknown) if unknown else []
+    first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
         seen = replace(seen, calls=_with_lines(seen.calls, _alike(found, seen)))
@@ -117,7 +117,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     watched = dict.fromkeys(
         (each.file, base_name(each.function)) for cause in causes for each in cause.suspects
     )
-    chosen = _simplest(causes, failing) if watched else []
+    chosen = _simplest(causes, failing, _FAILING) if watched else []
     passing = _guards(causes, look.tests)
     found |= look.run([*chosen, *passing], watched)
     alike = _alike(found, seen)
@@ -203,16 +203,14 @@ class _Look:
         return found
 
 
-def _simplest(causes: Sequence[RootCause], failing: Collection[str]) -> list[str]:
-    """Of each of the first root causes the failing tests to show first."""
-    chosen: list[str] = []
+def _simplest(causes: Sequence[RootCause], failing: Collection[str], most: int) -> list[str]:
+    """Of each root cause the failing tests to show first, one of each before the second of any."""
     tests = [
         [*dict.fromkeys(e.failure.nodeid for e in cause.evidence if e.failure is not None)]
         for cause in causes
     ]
-    for number in range(_OF_CAUSE):
-        chosen += [each[number] for each in tests[:_CAUSES] if len(each) > number and each[number] in failing]
-    return chosen[:_FAILING]
+    chosen = [each[number] for number in range(_OF_CAUSE) for each in tests if len(each) > number]
+    return [test for test in chosen if test in failing][:most]
 
 
 def _guards(causes: Sequence[RootCause], tests: Collection[str]) -> list[str]:
