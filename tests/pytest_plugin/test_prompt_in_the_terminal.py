@@ -88,7 +88,8 @@ def test_an_agent_reads_the_prompt_in_place_of_the_failures(run, agent, options,
 )
 def test_what_else_was_asked_for_stays(run, agent, options, shown):
     done = run(PROJECT, options)
-    assert shows_the_prompt(done)
+    # With -rx, pytest 8.0 shows tracebacks of what was expected to fail.
+    assert not re.search(r"^(=+ (FAILURES|ERRORS) =+$|FAILED |ERROR )", done.stdout, re.MULTILINE)
     assert shown in done.stdout.partition(without_signature(done.prompt))[2]
 
 
