@@ -183,7 +183,7 @@ class _Worker:
     def run(self, names: Sequence[str]) -> Work:
         """Run the checks, then the tests as they were; write the prompt.
 
-        :returns: what came of it.
+        :returns: what to show at the end.
         """
         tree = gate.take_tree(self._targets)
         _write(self._folder.parent, msgspec.structs.replace(self._now, tree=tree.digest, lines=None))

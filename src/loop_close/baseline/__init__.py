@@ -122,15 +122,14 @@ def tables_of(path: str, content: bytes | None) -> str:
     text = text_of(content)
     if not path.endswith(".toml"):
         return "\n".join(part.strip() for part in _INI_HEADER.split(text) if _INI_OURS.match(part))
-    document = _toml(text)
-    return (
-        text if document is None else json.dumps(_at(document, "tool", "pytest"), default=str, sort_keys=True)
-    )
+    if (document := _toml(text)) is None:
+        return text
+    return json.dumps(table_at(document, "tool", "pytest"), default=str, sort_keys=True)
 
 
 def _checks_of(content: bytes | None) -> Mapping[str, Any]:
     """The checks that a ``pyproject.toml`` names, as the settings have them."""
-    return _at(_toml(text_of(content)), "tool", "loop-close", "checks") or DEFAULT
+    return table_at(_toml(text_of(content)), "tool", "loop-close", "checks") or DEFAULT
 
 
 def _toml(text: str) -> object:
@@ -140,7 +139,7 @@ def _toml(text: str) -> object:
         return None
 
 
-def _at(table: object, *keys: str) -> Mapping[str, Any]:
+def table_at(table: object, *keys: str) -> Mapping[str, Any]:
     """The table below these keys; an empty one where there is none."""
     for key in keys:
         table = table.get(key) if isinstance(table, Mapping) else None

@@ -147,7 +147,7 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
                 if document["number"] in numbers:
                     added = {"undo": safe_values(to_builtins(found))}
                     targets.write(targets.json, dump({**document, **added}))
-    except (Exception, InterruptionError) as fault:  # the answer is given, and stands
+    except (Exception, InterruptionError) as fault:  # the answer of the checks was given before
         lines.append(f"--undo: {fault_text(fault)}")
     for line in lines:
         streams.say(line)

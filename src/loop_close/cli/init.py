@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loop_close import gate
+from loop_close.baseline import table_at
 from loop_close.checks import DEFAULT, root_of, variables
 from loop_close.cli import Streams, as_usage_error, project_at
 from loop_close.cli.install import added, carry_out, difference, plan, tell_the_rest
@@ -35,7 +36,7 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {".pre-commit-config.yaml": r"(?s)\A(?!.*\bid: *[\"']?loop-close)"},
     ),
 }
-#: What names the files of mypy; without it they stand in its command.
+#: The settings that name mypy's files; without one the command names them.
 _FILES = re.compile(r"(?m)^(files|packages|modules)\b")
 #: Hosts that may run the hooks in Claude Code's file, too.
 _FOLLOWERS = ("cursor", "copilot")
@@ -126,7 +127,7 @@ def _with_checks(root: Path, streams: Streams, text: str | None) -> str:
     :raises ConfigError: when a table cannot be put there.
     """
     document = tomllib.loads(text or "")
-    if "checks" in _table(document, "tool", "loop-close"):
+    if "checks" in table_at(document, "tool", "loop-close"):
         return text or ""
     checks = {**DEFAULT, **dict(_found(root, document, streams))}
     rows = [f"{name} = {json.dumps(command)}" for name, command in checks.items()]
@@ -146,28 +147,21 @@ def _found(root: Path, document: Mapping[str, Any], streams: Streams) -> Iterato
         there = {file: root / file for file in files if (root / file).is_file()}
         texts = {file: path.read_text(encoding="utf-8", errors="replace") for file, path in there.items()}
         places = [file for file, text in texts.items() if re.search(files[file], text)]
-        places += [f"[tool.{tool}]"] * (tool in _table(document, "tool"))
+        places += [f"[tool.{tool}]"] * (tool in table_at(document, "tool"))
         if not places:
             continue
         if tool not in listed and shutil.which(tool, path=programs) is None:
             streams.complain(f"no check for {places[0]}: {tool} is not installed, nor in a dependency group")
             continue
-        names = "\n".join([*texts.values(), *_table(document, "tool", tool)])
+        names = "\n".join([*texts.values(), *table_at(document, "tool", tool)])
         if tool == "mypy" and not _FILES.search(names):
             command = f"mypy {'src' if (root / 'src').is_dir() else '.'}"
         yield tool, command
 
 
-def _table(document: object, *names: str) -> Mapping[str, Any]:
-    """A table of a document; empty where it has none of that name."""
-    for name in names:
-        document = document.get(name) if isinstance(document, Mapping) else None
-    return document if isinstance(document, Mapping) else {}
-
-
 def _listed(document: Mapping[str, Any]) -> set[str]:
     """The distributions that the groups and extras name."""
-    tables = _table(document, "dependency-groups"), _table(document, "project", "optional-dependencies")
+    tables = table_at(document, "dependency-groups"), table_at(document, "project", "optional-dependencies")
     groups = [group for table in tables for group in table.values() if isinstance(group, list)]
     names = (re.match(r"[\w.-]+", each) for group in groups for each in group if isinstance(each, str))
     return {found[0].lower().replace("_", "-") for found in names if found}

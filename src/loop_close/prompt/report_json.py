@@ -26,7 +26,7 @@ from loop_close.prompt.loop import attempts_at
 from loop_close.prompt.place import failures_of, place_in_words, probable_place, representative
 from loop_close.prompt.sections import alone, in_short
 from loop_close.records import Loop, State
-from loop_close.text import one_line
+from loop_close.text import one_line, with_texts
 
 SCHEMA = "loop-close.report/1"
 _MOST_NAMED = 20
@@ -72,14 +72,7 @@ def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
 
 def safe_values(value: Any) -> Any:
     """Plain values with every text in them made safe."""
-    match value:
-        case str():
-            return safe(value)
-        case dict():
-            return {key: safe_values(each) for key, each in value.items()}
-        case list() | tuple():
-            return [safe_values(each) for each in value]
-    return value
+    return with_texts(value, lambda text, field: safe(text))
 
 
 def _fields(record: object, *names: str) -> dict[str, Any]:

@@ -50,8 +50,8 @@ _OF_TEST = 2.0
 _GRACE = 0.5
 #: With the setting ``auto`` they run if they took no longer than this together, in seconds.
 QUICK = 1.0
-#: So long a look is told of, in seconds.
-_TOLD = 1.0
+#: A look that took so many seconds is reported.
+_REPORTED = 1.0
 #: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 #: If it is not known what tests ran, so many failing and passing ones run for that.
@@ -126,7 +126,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         _with_look(each, found.get(each.nodeid), each.nodeid in alike, watched, same)
         for each in seen.failures
     )
-    if (took := monotonic() - began) >= _TOLD:
+    if (took := monotonic() - began) >= _REPORTED:
         recorder.notes.append(f"running tests once more, for their values, took {took:.1f} s")
     return replace(seen, failures=failures)
 
@@ -154,12 +154,9 @@ class _Look:
         if not tests:
             return {}
         if self._session.items:
-            return self._each(self._session.items, tests, watched)
+            return self._each(tests, watched)
         # The controller of xdist collects no test: a copy of it does, and makes copies of itself.
-        data = _in_copy(
-            lambda: msgspec.msgpack.encode(self._each(self._collected(tests), tests, watched)),
-            self._end + _GRACE,
-        )
+        data = _in_copy(lambda: msgspec.msgpack.encode(self._each(tests, watched)), self._end + _GRACE)
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
 
     def count(self, tests: Sequence[str]) -> Calls:
@@ -168,12 +165,7 @@ class _Look:
         if not tests:
             return Calls()
         end = monotonic() + (self._end - monotonic()) / 2
-
-        def counted() -> bytes:
-            by_name = {item.nodeid: item for item in self._session.items or self._collected(tests)}
-            return _count([by_name[test] for test in tests if test in by_name], end)
-
-        data = _in_copy(counted, end + _GRACE)
+        data = _in_copy(lambda: _count(self._items(tests), end), end + _GRACE)
         calls = msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
         return calls._replace(failed={})  # those passed in the run
 
@@ -187,16 +179,17 @@ class _Look:
         return chosen
 
     def _collected(self, tests: Sequence[str]) -> Sequence[pytest.Item]:
-        root = (
-            self._session.config.rootpath
-        )  # node ids count from there, and not from where pytest was called
+        root = self._session.config.rootpath  # node ids count from there, not from the working directory
         return self._session.perform_collect([f"{root}{os.sep}{test}" for test in tests])
 
-    def _each(
-        self, items: Iterable[pytest.Item], tests: Sequence[str], watched: Collection[Name]
-    ) -> dict[str, _Seen]:
-        found, by_name = {}, {item.nodeid: item for item in items}
-        for item in (by_name[test] for test in tests if test in by_name):
+    def _items(self, tests: Sequence[str]) -> list[pytest.Item]:
+        """The tests in this order."""
+        items = {item.nodeid: item for item in self._session.items or self._collected(tests)}
+        return [items[test] for test in tests if test in items]
+
+    def _each(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
+        found = {}
+        for item in self._items(tests):
             data = _in_copy(partial(_watch, watched, item), min(self._end, monotonic() + _OF_TEST))
             if data:
                 found[item.nodeid] = msgspec.msgpack.decode(data, type=_Seen)
@@ -232,9 +225,9 @@ def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
 def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
     """The calls with those of failing tests whose lines were not recorded; of one that passes alone they are not."""
     again = [each.calls for each in found.values() if each.calls.failed]
-    left = (max(0, number - len(again)) for number in (calls.omitted, calls.passed_over))
-    omitted, passed_over = left
-    own = calls._replace(omitted=omitted, passed_over=passed_over)
+    own = calls._replace(
+        omitted=max(0, calls.omitted - len(again)), passed_over=max(0, calls.passed_over - len(again))
+    )
     return merge_calls([own, *again]) if again else calls
 
 
@@ -353,7 +346,7 @@ class _Copy:
             capture.start_global_capturing()
             manager.register(capture, "capturemanager")
         logs: Any = manager.get_plugin("logging-plugin")
-        if logs is not None:  # what it wrote to is kept: it would warn that nobody closed it
+        if logs is not None:  # its stream is kept: freed, it would warn that it was not closed
             null = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             self._streams = null, logs.log_file_handler.setStream(null)
         manager.register(_Quietly(manager.get_plugin("runner"), self._saw), "loop-close-again")

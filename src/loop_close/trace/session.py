@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from time import process_time
 from typing import Any, Concatenate, ParamSpec
 
-from loop_close.calls import Calls, sample_key
+from loop_close.calls import Calls
 from loop_close.facts import Name
 from loop_close.trace.code import Ownership
 from loop_close.trace.counts import Counts
@@ -300,11 +300,6 @@ class Monitor:
             else:
                 self._add_outside(ran)
         self._mark = self._tracker.mark
-
-    @property
-    def untracked(self) -> list[str]:
-        """The failing tests that were not tracked, in an order that depends on nothing else; none if it is off."""
-        return [] if self.why_off else sorted(self._counts.untracked, key=sample_key)
 
     @property
     def traced(self) -> Mapping[int, TracedCall]:

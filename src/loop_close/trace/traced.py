@@ -113,7 +113,7 @@ class TracedLines(LineTracker):
             self._leave(number, call)
 
     def _leave(self, number: int, call: _Open) -> None:
-        """End a generator that nobody went on with."""
+        """End a generator that was not exhausted."""
         if call.values:
             self._end(number, call, f"yielded {', '.join(call.values)}", {})
 
