@@ -1,10 +1,11 @@
-"""The green suites of ten projects from PyPI, whole: pairs of runs with ``--loop-close`` and without it."""
+"""The green suites of projects from PyPI, whole: runs by turns of pytest alone and with what records each test."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +15,21 @@ from benchmarks.localize.projects import BY_NAME, Project
 from benchmarks.measure import Sample, cpu, ratio, run
 from benchmarks.rows import Bench, Row
 
-_TRACKED, _AGAIN, _OFF = "tracked", "again", "no tracking"
-_WORDS = {
-    _TRACKED: ["--loop-close-history=off"],  # as after an edit: no run is known to be one of the same files
-    _AGAIN: [],
-    _OFF: ["--loop-close-suspects=off"],
-}
+_TRACKED, _COVERAGE, _TESTMON, _OFF = "tracked", "coverage contexts", "testmon", "no tracking"
+_LOOP_CLOSE = ["-p", "loop_close", "--loop-close", "--loop-close-history=off"]
+
+
+def _words(project: Project) -> dict[str, list[str]]:
+    """The options of each: what records which tests run what, and loop-close without that."""
+    contexts = ["-p", "pytest_cov.plugin", f"--cov={project.sources}", "--cov-context=test", "--cov-report="]
+    return {
+        "": [],
+        _TRACKED: _LOOP_CLOSE,
+        _OFF: [*_LOOP_CLOSE, "--loop-close-suspects=off"],
+        _COVERAGE: contexts,
+        _TESTMON: ["-p", "testmon.pytest_testmon", "--testmon"],
+    }
+
 
 PROJECTS = (
     Project(
@@ -71,37 +81,31 @@ PROJECTS = (
 
 
 def real(bench: Bench) -> Iterator[Row]:
-    """For each project the CPU time over that of pytest alone: tracked, of unchanged files, and without tracking."""
+    """For each project the CPU time over that of pytest alone, and the same of what others record of each test."""
     if missing := lacking(bench.env.executable, PROJECTS):
         raise RuntimeError(f"the tests of these projects also need: {' '.join(missing)}")
     for project in PROJECTS:
         root = copied(project, default_cache(), bench.folder)
-        found: dict[str, list[Sample]] = {"": [], **{name: [] for name in _WORDS}}
+        words = _words(project)
+        found: dict[str, list[Sample]] = {name: [] for name in words}
         for turn in range(bench.rounds + 1):
             for name, samples in found.items():
-                sample = _ran(bench, project, root, name)
+                sample = _ran(bench, project, root, words[name])
                 samples += [sample] if turn else []  # the first round writes the bytecode
-        base = found[""]
-        note = (
-            f"{bench.rounds} pairs of {cpu(base):.1f} s; once more with unchanged files {ratio(found[_AGAIN], base)},"
-            f" without call tracking {ratio(found[_OFF], base)}"
-        )
+        base = found.pop("")
+        more = statistics.median(a.cpu - b.cpu for a, b in zip(found[_TRACKED], base, strict=True))
+        others = ", ".join(f"{name} {ratio(found[name], base)}" for name in (_OFF, _COVERAGE, _TESTMON))
+        note = f"{bench.rounds} pairs of {cpu(base):.1f} s, {more:+.2f} s; {others}"
         figure = str(ratio(found[_TRACKED], base))
-        yield Row("real", f"{project.name} {project.version}", figure, "< x 1.05", note)
+        yield Row("real", f"{project.name} {project.version}", figure, "< x 1.05, or 0.2 s", note)
 
 
-def _ran(bench: Bench, project: Project, root: Path, name: str) -> Sample:
-    words = ["-q", "-p", "no:cacheprovider", *project.tests]
-    if name:
-        words += [
-            "-p",
-            "loop_close",
-            "--loop-close",
-            *_WORDS[name],
-        ]
+def _ran(bench: Bench, project: Project, root: Path, words: Sequence[str]) -> Sample:
+    for left in (".testmondata", ".coverage"):
+        (root / left).unlink(missing_ok=True)
     more = {
         "PYTHONPATH": os.path.join(root, project.path),
-        "PYTEST_ADDOPTS": shlex.join(words),
+        "PYTEST_ADDOPTS": shlex.join(["-q", "-p", "no:cacheprovider", *project.tests, *words]),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "TZ": "UTC",
     }

@@ -175,8 +175,8 @@ def test_the_source_of_the_suspect_with_the_lines_that_did_not_run():
         assert LEGEND not in block(WRONG, suspects=[TOTAL], calls=calls)
 
 
-@pytest.mark.parametrize(("score", "is_shown"), [(0.1, True), (0.09, False)])
-def test_other_places_are_named_from_five_percent_on_and_shown_from_ten(score, is_shown):
+@pytest.mark.parametrize(("score", "is_shown"), [(0.31, True), (0.3, False)])
+def test_other_places_are_named_from_five_percent_on_and_shown_from_half_of_the_first_on(score, is_shown):
     other = replace(TAX, score=score, source=source("def tax():", "    return 7", start=40), odd=(41, 3, 1))
     lines = block(WRONG, suspects=[TOTAL, other])
     assert f"Other places: `{SRC}:41` `tax` ({percent(score)})." in lines

@@ -169,6 +169,15 @@ def test_lines_are_known_and_nothing_else_is_changed(tmp_path):
     assert (tmp_path / "junit.xml").read_text().count("<testcase") == 3
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs sys.monitoring")
+@pytest.mark.parametrize("allowance", [0, 9])
+def test_passing_tests_that_were_not_recorded_are_counted_then_and_each_once(tmp_path, allowance):
+    run = Run(tmp_path, BANK, allowance=allowance)
+    assert run.seen["passed"] == 3
+    assert "run by 1 of 1 failing and 1 of 3 passing tests" in run.prompt
+    assert "Lines were recorded" not in run.prompt
+
+
 def test_also_after_a_run_that_a_failure_ended(tmp_path):
     assert (
         "mean:1"

@@ -50,10 +50,10 @@ LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 _SYNTAX = 9
 # So many further places have their source shown.
 _MORE_SOURCES = 2
-# Of less probable places the source is not shown.
-_LEAST_SOURCE = 0.1
+# Of places less probable than this share of the first one the source is not shown.
+_RIVAL = 0.5
 _MAX_SOURCES = 6
-_MAX_CALLERS = 4
+_MAX_CALLERS = 2
 _MAX_NAMED = 3
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 
@@ -124,7 +124,7 @@ def _parts(
     yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
     for each in others[:_MORE_SOURCES]:
         if (
-            each.score >= _LEAST_SOURCE
+            each.score >= _RIVAL * cause.suspects[0].score
             and each.source is not None
             and (each.file, each.source.start) not in shown
         ):

@@ -60,7 +60,10 @@ class CallMerger:
 
     :param why_not: why nothing is.
     :ivar workers: how many there are.
+    :ivar tracked: None, as it is not known which tests the workers tracked.
     """
+
+    tracked = None
 
     def __init__(self, why_not: str = "") -> None:
         self._parts: list[bytes] = []
@@ -108,9 +111,13 @@ def collect_calls(
 
 
 class CallRecorder:
-    """Tells the monitor which test runs, and which fixtures it shares with others."""
+    """Tells the monitor which test runs, and which fixtures it shares with others.
+
+    :ivar tracked: the tests whose lines are recorded.
+    """
 
     def __init__(self, monitor: Monitor) -> None:
+        self.tracked: set[str] = monitor.tracked
         self._monitor = monitor
 
     def collected(self) -> tuple[Calls | None, str]:

@@ -32,7 +32,7 @@ from loop_close.pytest_plugin.calls import CallRecorder
 from loop_close.pytest_plugin.recording import CLOCK_SET, exception_of
 from loop_close.readers.pytest_reports import read_report
 from loop_close.settings import AUTO
-from loop_close.text import one_line
+from loop_close.text import cut_apart, one_line
 from loop_close.trace.counts import merge_calls
 from loop_close.trace.session import Monitor
 from loop_close.trace.traced import TracedCall
@@ -55,9 +55,9 @@ _REPORTED = 1.0
 #: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 #: If it is not known what tests ran, so many failing and passing ones run for that.
-_UNKNOWN, _SAMPLE = 20, 300
+_UNKNOWN, _SAMPLE = 20, 1_000
 #: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
-_KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 4, 40, 110, 60
+_KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 3, 40, 100, 60
 #: Options that stop in a failing test.
 _STOPS = ("usepdb", "trace")
 _EXIT = os._exit  # a program may replace it
@@ -104,12 +104,15 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        seen = replace(seen, calls=_with_lines(seen.calls, _alike(found, seen)))
+        own = _with_lines(seen.calls, _alike(found, seen))
+        more = look.count(_sample(recorder, failing), None) if recorder.calls.tracked is not None else Calls()
+        left = max(0, own.passed_over - more.passed)
+        seen = replace(seen, calls=merge_calls([own, more])._replace(passed_over=left))
     elif unknown:
         found = look.run(first, ())
         again = [each.calls for each in _alike(found, seen).values()]
         if any(each.failed for each in again):
-            calls = merge_calls([*again, look.count(_sample(recorder, failing))])
+            calls = merge_calls([*again, look.count(_sample(recorder, failing), ())])
             omitted, others = len(failing) - len(calls.failed), seen.counts.passed - calls.passed
             calls = calls._replace(omitted=omitted, passed_over=max(0, others))
             seen = replace(seen, calls=calls)
@@ -159,13 +162,16 @@ class _Look:
         data = _in_copy(lambda: msgspec.msgpack.encode(self._each(tests, watched)), self._end + _GRACE)
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
 
-    def count(self, tests: Sequence[str]) -> Calls:
-        """The lines of passing tests, all in one copy, of as many as there is half of the time for."""
+    def count(self, tests: Sequence[str], watched: Collection[Name] | None) -> Calls:
+        """The lines of passing tests, all in one copy, of as many as there is half of the time for.
+
+        :param watched: as for :class:`_Copy`.
+        """
         tests = self._quick(tests)
         if not tests:
             return Calls()
         end = monotonic() + (self._end - monotonic()) / 2
-        data = _in_copy(lambda: _count(self._items(tests), end), end + _GRACE)
+        data = _in_copy(lambda: _count(watched, self._items(tests), end), end + _GRACE)
         calls = msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
         return calls._replace(failed={})  # those passed in the run
 
@@ -216,9 +222,10 @@ def _guards(causes: Sequence[RootCause], tests: Collection[str]) -> list[str]:
 
 
 def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
-    """Passing tests, those of the files of failing ones first."""
+    """Passing tests whose lines were not recorded, those of the files of failing ones first."""
     files = {file_of(test) for test in failing}
     passed = {r.nodeid for r, _ in recorder.reports if r.when == "call" and r.outcome == "passed"}
+    passed -= recorder.calls.tracked or set()
     return sorted(passed, key=lambda test: (file_of(test) not in files, sample_key(test)))[:_SAMPLE]
 
 
@@ -276,7 +283,9 @@ def _ending(call: TracedCall) -> object:
 def _telling(
     calls: Mapping[int, TracedCall], line: int, watched: Iterable[Name], known: Collection[object]
 ) -> Iterator[SeenCall]:
-    """Of each function the last call that no passing test made, else the last; of those of the failing statement first.
+    """Of each function the last call that no passing test made, with those that it was made in.
+
+    Of those that the failing statement led to, the last one else; of a function that it did not lead to, none else.
 
     :param line: of the failing statement in the test; if it makes no call itself, the last call before counts.
     :param watched: the likeliest functions first.
@@ -288,18 +297,23 @@ def _telling(
     kept: set[int] = set()
     for name in watched:
         every = [number for number, call in calls.items() if call.name == name]
-        made = [number for number in every if outer[number] in own] or every
-        new = [number for number in made if _ending(calls[number]) not in known]
-        chain = [*_above(calls, max(new or made))] if made else []
+        new = [number for number in every if _ending(calls[number]) not in known]
+        made = [number for number in every if outer[number] in own] or new
+        chain = [*_above(calls, max({*made} & {*new} or made))] if made else []
         kept |= {*[number for number in chain if number not in kept][: _KEPT - len(kept)]}
     for number in sorted(kept):
         call = calls[number]
+        # Both cut around what changed; else the beginning would be shown twice.
+        shown = {
+            name: cut_apart([text, call.changed.get(name, text)], _ARGUMENT)
+            for name, text in call.arguments.items()
+        }
         yield SeenCall(
             function=call.name[1],
             depth=sum(each in kept for each in _above(calls, number)) - 1,
-            arguments=_pairs(call.arguments),
+            arguments=_pairs({name: before for name, (before, _) in shown.items()}),
             result=one_line(call.result, _RESULT),
-            changed=_pairs(call.changed),
+            changed=_pairs({name: after for name, (_, after) in shown.items() if name in call.changed}),
             is_known=_ending(call) in known,
         )
 
@@ -314,7 +328,7 @@ def _above(calls: Mapping[int, TracedCall], number: int) -> Iterator[int]:
 def _pairs(texts: Mapping[str, str]) -> str:
     """Names with their values, what a method is of last."""
     pairs = sorted(texts.items(), key=lambda pair: pair[0] in ("self", "cls"))
-    return one_line(", ".join(f"{name}={one_line(text, _ARGUMENT)}" for name, text in pairs), _ARGUMENTS)
+    return one_line(", ".join(f"{name}={text}" for name, text in pairs), _ARGUMENTS)
 
 
 # --- in the copy
@@ -324,9 +338,11 @@ class _Copy:
     """Runs tests in a copy of the process, and keeps what is seen of them.
 
     No other plugin that reports tests, or runs them again, hears of it.
+
+    :param watched: the functions whose calls are kept; None for lines alone, as ``sys.monitoring`` reports them.
     """
 
-    def __init__(self, config: pytest.Config, watched: Collection[Name]) -> None:
+    def __init__(self, config: pytest.Config, watched: Collection[Name] | None) -> None:
         os.environ[VARIABLE] = "1"
         self._root = str(config.rootpath)
         self._reports: list[Any] = []
@@ -335,7 +351,8 @@ class _Copy:
         def text_of(value: Any, labels: Sequence[str]) -> str:
             return one_line(texts.of(value, *labels), MAX_TEXT)
 
-        self._monitor = Monitor(self._root, is_whole=True, watched=(text_of, watched))
+        calls = (text_of, watched) if watched is not None else None
+        self._monitor = Monitor(self._root, is_whole=True, watched=calls)
         manager = config.pluginmanager
         manager.unregister(name="loop-close-calls")
         manager.register(CallRecorder(self._monitor), "loop-close-calls")
@@ -378,9 +395,9 @@ def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
     return copy.seen()
 
 
-def _count(items: Sequence[pytest.Item], end: float) -> bytes:
+def _count(watched: Collection[Name] | None, items: Sequence[pytest.Item], end: float) -> bytes:
     """The lines of tests, run one after the other while there is time."""
-    copy = _Copy(items[0].config, ())
+    copy = _Copy(items[0].config, watched)
     for item, following in zip(items, [*items[1:], None], strict=True):
         if monotonic() < end:
             copy.run(item, following)

@@ -24,7 +24,7 @@ SHARE = 0.03
 #: The share for files with failing tests, whose lines matter most.
 SHARE_AFTER_FAILURE = 0.25
 #: Minimum in CPU seconds, for short runs.
-ALLOWANCE = 0.25
+ALLOWANCE = 0.08
 # Once a limit is reached, tests are tracked again when less than this share of it is spent.
 _RESUMED = 0.8
 # After the first three tests of a function, the next is tracked only if this share of the budget is left.
@@ -136,6 +136,7 @@ class Monitor:
     :param is_whole: track all tests, regardless of the cost.
     :param watched: trace, on every Python, and keep the calls of these; None for lines by ``sys.monitoring``.
     :ivar why_off: why tracking is off, empty while it works.
+    :ivar tracked: the tests that are tracked, as far as they began.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Monitor:
         watched: Watched | None = None,
     ) -> None:
         self.why_off = ""
+        self.tracked: set[str] = set()
         self._ownership = Ownership(root)
         self._budget = Budget(likely, is_unlimited=is_whole)
         self._tracker = LineTracker(self._ownership, self._budget.spend)
@@ -198,8 +200,10 @@ class Monitor:
     def begin_test(self, nodeid: str) -> None:
         """Begin a test: what ran before belongs to no test."""
         self._take()
-        self._test = _Test(nodeid, is_tracked=self._budget.allows(nodeid))
-        self._tracker.turn(is_on=self._test.is_tracked)
+        is_tracked = self._budget.allows(nodeid)
+        self.tracked |= {nodeid} if is_tracked else set()
+        self._test = _Test(nodeid, is_tracked=is_tracked)
+        self._tracker.turn(is_on=is_tracked)
 
     @_guarded
     def mark(self) -> None:
