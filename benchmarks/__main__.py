@@ -24,12 +24,14 @@ from benchmarks.red import red
 from benchmarks.rows import PEERS, Bench, Peer, Row
 from benchmarks.shards import shards
 from benchmarks.shared import shared
+from benchmarks.small import small
 from benchmarks.startup import startup
 from benchmarks.suspects import suspects
 from benchmarks.tokens import terminal, tokens
 
 SCENARIOS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "startup": startup,
+    "small": small,
     "green": green,
     "red": red,
     "tokens": tokens,

@@ -66,7 +66,6 @@ class Calls(NamedTuple):
     :ivar omitted: the number of failing tests without data: those beyond the limit, and those that were not tracked.
     :ivar remembered: how many of ``passed`` were counted in an earlier run, 0 for none.
     :ivar modules: files whose modules ran, without test code; empty if unknown.
-    :ivar passed_over: how many tests that passed or failed were not tracked, because the cost would have been too high.
     :ivar constants: what the failing tests load that no function made, sorted by place.
     :ivar guards: how many functions each test ran that the functions name as a guard.
     """
@@ -77,7 +76,6 @@ class Calls(NamedTuple):
     omitted: int = 0
     remembered: int = 0
     modules: frozenset[str] = frozenset()
-    passed_over: int = 0
     constants: tuple[Constant, ...] = ()
     guards: Mapping[str, int] = {}
 

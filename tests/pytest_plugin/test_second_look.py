@@ -18,7 +18,7 @@ from loop_close import Detector
 from loop_close.pytest_plugin import second_look
 from loop_close.trace import session
 
-session.SHARE = session.SHARE_AFTER_FAILURE = session.ALLOWANCE = {allowance}
+session.SHARE = session.ALLOWANCE = {allowance}
 second_look.LIMIT = {limit}
 second_look.QUICK = {quick}
 {more}

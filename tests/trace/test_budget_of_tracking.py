@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from loop_close.trace import session
-from loop_close.trace.session import ALLOWANCE, SHARE, SHARE_AFTER_FAILURE, Budget
+from loop_close.trace.session import ALLOWANCE, SHARE, Budget
 
 
 class Spending(Budget):
@@ -44,15 +44,6 @@ def test_what_failed_last_time_is_tracked_whatever_it_costs(now):
     found = Spending(["a.py::test_b[1]"])
     found.spend(100)
     assert [found.allows(f"a.py::test_b[{n}]") for n in (1, 2)] == [True, False]
-
-
-def test_the_file_of_a_failure_has_a_share_of_its_own(now):
-    found = Spending()
-    found.spend(ALLOWANCE)
-    found.failed("a.py::TestA::test_a")
-    assert [found.allows(f"{file}.py::test_b") for file in "ab"] == [True, False]
-    found.spend(SHARE_AFTER_FAILURE)
-    assert not found.allows("a.py::test_c")
 
 
 @pytest.mark.parametrize("case", ["test_a[{}]", "test_a_00{}"])

@@ -58,8 +58,8 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
     """Run what is wanted, or follow the worker that runs it."""
     from loop_close import worker  # late: without anything to run, nothing of it is needed
 
-    is_agent = bool(agent_of(os.environ)[1])
-    is_quiet = is_agent or not (streams.output.isatty() or os.environ.get("CI"))
+    # An agent, or a program, gets the prompt in place of the output: it would read the file next.
+    is_quiet = bool(agent_of(os.environ)[1]) or not (streams.output.isatty() or os.environ.get("CI"))
     answer: worker.Work | None = None
     has_run = False
     while not has_run:
@@ -93,7 +93,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
         streams.complain(f"internal error of loop-close: {answer.fault}")
         return FAULT
     lines = (answer.lines or ()) if answer is not None else ("the check was killed",)
-    if is_agent and answer is not None and answer.prompt:  # an agent would read the file next
+    if is_quiet and answer is not None and answer.prompt:
         lines = (answer.prompt.rstrip("\n"),)
     for line in lines if has_run else ():
         streams.say(line)

@@ -206,8 +206,10 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
     None for the function of the test whose statement is shown as the proof.
     """
     raised = representative(cause).raised
-    test = _test_frame(raised)
-    if test is not None and test.source is not None and (test.file, test.function) == (at.file, at.function):
+    shown = [*_test_frames(raised)[:1], *_test_frames(raised)[-1:]]
+    if any(
+        each.source is not None and (each.file, each.function) == (at.file, at.function) for each in shown
+    ):
         return None
     frames = (f for f in shown_frames(raised) if f.file == at.file and at.function in ("", f.function))
     found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
@@ -244,17 +246,25 @@ def _lines_run(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[
 
 
 def _proof(failure: Failure) -> Iterator[str]:
-    """One failing test: its name, its statement, what it got."""
-    test, said = _test_frame(failure.raised), message_rows(failure)
+    """One failing test: its name, its statement and that of a helper in which it failed, what it got."""
+    said = message_rows(failure)
     when = [failure.phase] if failure.phase in ("setup", "teardown", "collect") else []
-    line = []
-    if test is not None and test.line:
-        line = [f"line {test.line}" if test.file == failure.file else span(f"{test.file}:{test.line}")]
+    frames = _test_frames(failure.raised)
+    line = [
+        f"line {frame.line}" if frame.file == failure.file else span(f"{frame.file}:{frame.line}")
+        for frame in frames[:1]
+        if frame.line
+    ]
     if failure.nodeid:
         about = f" ({', '.join([*when, *line])})" if when or line else ""
         case = f" {span(failure.subtest, 60)}" if failure.subtest else ""
         yield f"Shown by {span(failure.nodeid, 160)}{case}{about}:"
-    statement = statement_rows(test.source, test.line) if test is not None and test.source is not None else []
+    statement = [row for frame in frames[:1] for row in _statement(frame)]
+    for helper in frames[1:][-1:]:
+        statement += [
+            f"# {one_line(safe(f'{helper.file}:{helper.line}'), 160)}",
+            *_statement(helper, above=0),
+        ]
     rows = [*statement, *(f"E  {row}" for row in said)] if statement else said
     yield from fence("\n".join(rows), "python" if statement else "text")
 
@@ -279,9 +289,15 @@ def _again(failure: Failure) -> Iterator[str]:
         yield from fence("\n".join(rows), "text")
 
 
-def _test_frame(raised: Raised | None) -> Frame | None:
-    """The line of the test that failed, nearest to the exception."""
-    return next((frame for frame in reversed(shown_frames(raised)) if frame.is_test), None)
+def _test_frames(raised: Raised | None) -> list[Frame]:
+    """The functions of test code on the traceback, the test itself first; each at its line nearest to the exception."""
+    frames = {(frame.file, frame.function): frame for frame in shown_frames(raised) if frame.is_test}
+    return [*frames.values()]
+
+
+def _statement(frame: Frame, **more: int) -> list[str]:
+    """The running statement of a frame; none where its source is not known."""
+    return statement_rows(frame.source, frame.line, **more) if frame.source is not None else []
 
 
 def _others(suspects: Sequence[Suspect]) -> Iterator[str]:

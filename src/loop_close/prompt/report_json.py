@@ -137,7 +137,7 @@ def _calls(observation: Observation) -> dict[str, Any]:
     """How many tests were looked at for the calls that they made, and why none were."""
     calls = observation.calls or Calls()
     return {
-        **_fields(calls, "omitted", "passed_over", "remembered"),
+        **_fields(calls, "omitted", "remembered"),
         "failing": len(calls.failed),
         "passing": calls.passed,
         "why_off": observation.why_no_calls,

@@ -58,6 +58,8 @@ _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 _UNKNOWN, _SAMPLE = 20, 1_000
 #: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
 _KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 3, 40, 100, 60
+#: Arguments for what a method is of.
+_OWNERS = ("self", "cls")
 #: Options that stop in a failing test.
 _STOPS = ("usepdb", "trace")
 _EXIT = os._exit  # a program may replace it
@@ -106,16 +108,13 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
         own = _with_lines(seen.calls, _alike(found, seen))
         more = look.count(_sample(recorder, failing), None) if recorder.calls.tracked is not None else Calls()
-        left = max(0, own.passed_over - more.passed)
-        seen = replace(seen, calls=merge_calls([own, more])._replace(passed_over=left))
+        seen = replace(seen, calls=merge_calls([own, more]))
     elif unknown:
         found = look.run(first, ())
         again = [each.calls for each in _alike(found, seen).values()]
         if any(each.failed for each in again):
             calls = merge_calls([*again, look.count(_sample(recorder, failing), ())])
-            omitted, others = len(failing) - len(calls.failed), seen.counts.passed - calls.passed
-            calls = calls._replace(omitted=omitted, passed_over=max(0, others))
-            seen = replace(seen, calls=calls)
+            seen = replace(seen, calls=calls._replace(omitted=len(failing) - len(calls.failed)))
     causes = report_of(seen).causes[:_CAUSES]
     watched = dict.fromkeys(
         (each.file, base_name(each.function)) for cause in causes for each in cause.suspects
@@ -232,9 +231,7 @@ def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
 def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
     """The calls with those of failing tests whose lines were not recorded; of one that passes alone they are not."""
     again = [each.calls for each in found.values() if each.calls.failed]
-    own = calls._replace(
-        omitted=max(0, calls.omitted - len(again)), passed_over=max(0, calls.passed_over - len(again))
-    )
+    own = calls._replace(omitted=max(0, calls.omitted - len(again)))
     return merge_calls([own, *again]) if again else calls
 
 
@@ -307,6 +304,8 @@ def _telling(
         shown = {
             name: cut_apart([text, call.changed.get(name, text)], _ARGUMENT)
             for name, text in call.arguments.items()
+            # The beginning of what a method is of says little.
+            if name in call.changed or name not in _OWNERS or len(text) <= _ARGUMENT
         }
         yield SeenCall(
             function=call.name[1],
@@ -327,7 +326,7 @@ def _above(calls: Mapping[int, TracedCall], number: int) -> Iterator[int]:
 
 def _pairs(texts: Mapping[str, str]) -> str:
     """Names with their values, what a method is of last."""
-    pairs = sorted(texts.items(), key=lambda pair: pair[0] in ("self", "cls"))
+    pairs = sorted(texts.items(), key=lambda pair: pair[0] in _OWNERS)
     return one_line(", ".join(f"{name}={text}" for name, text in pairs), _ARGUMENTS)
 
 

@@ -34,7 +34,6 @@ class Counts:
         self.untracked: set[str] = set()
         self._functions = functions
         self._passed = 0
-        self._passed_over = 0
         self._by_function: Counter[int] = Counter()
         self._masks: Counter[tuple[int, int]] = Counter()
         self._lines: defaultdict[int, Counter[int]] = defaultdict(Counter)
@@ -51,7 +50,6 @@ class Counts:
         """
         if not is_tracked:
             self.outside |= ran.keys()
-            self._passed_over += outcome in ("passed", "failed")
             if outcome == "failed":
                 self.untracked.add(nodeid)
         elif outcome == "passed":
@@ -109,7 +107,6 @@ class Counts:
             },
             omitted=len(self._dropped | self.untracked),
             modules=frozenset([*modules, *(file for (file, _, _), _ in places)]),
-            passed_over=self._passed_over,
             guards=dict(sorted((nodeid, size) for kept in self._guards.values() for size, nodeid in kept)),
         )
 
@@ -182,7 +179,6 @@ def merge_calls(parts: Iterable[Calls]) -> Calls:
         failed={nodeid: traces[nodeid] for nodeid in kept},
         omitted=sum(part.omitted for part in parts) + len(failed) - len(kept),
         modules=frozenset().union(*(part.modules for part in parts)),
-        passed_over=sum(part.passed_over for part in parts),
         constants=tuple(sorted({each for part in parts for each in part.constants})),
         guards={nodeid: size for nodeid, size in sorted(guards.items()) if nodeid in named},
     )

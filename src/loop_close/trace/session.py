@@ -16,13 +16,11 @@ from loop_close.trace.traced import TracedCall, TracedLines
 # --- the budget
 
 # Tracking measures its own share of the time. Where that is spent, a test is not tracked. Then it costs next to
-# nothing, as no line is reported again. Tests that are likely to fail come first: those that failed in the last run,
-# and all tests of a file after its first failure. Further parameter sets of a test function come last.
+# nothing, as no line is reported again. Tests that failed in the last run come first, further parameter sets of a test
+# function last.
 
 #: Share of the CPU time of the process so far.
-SHARE = 0.03
-#: The share for files with failing tests, whose lines matter most.
-SHARE_AFTER_FAILURE = 0.25
+SHARE = 0.02
 #: Minimum in CPU seconds, for short runs.
 ALLOWANCE = 0.08
 # Once a limit is reached, tests are tracked again when less than this share of it is spent.
@@ -49,17 +47,13 @@ class Budget:
         self._likely = frozenset(likely)
         self._is_used_up = False
         self._is_kept = False  # what is left is for the first tests of each function
-        self._failing: set[str] = set()
         self._times: dict[str, int] = {}
 
     def allows(self, nodeid: str) -> bool:
         """Whether the test that begins now is tracked."""
         if self.is_unlimited or nodeid in self._likely:
             return True
-        now = _CPU()
-        if nodeid.partition("::")[0] in self._failing and self.spent < SHARE_AFTER_FAILURE * now + ALLOWANCE:
-            return True
-        allowed = max(SHARE * now, ALLOWANCE)
+        allowed = max(SHARE * _CPU(), ALLOWANCE)
         self._is_used_up = self._is_beyond(allowed, was=self._is_used_up)
         self._is_kept = self._is_beyond((1 - _RESERVE) * allowed, was=self._is_kept)
         function = nodeid.partition("[")[0].rstrip("0123456789")  # made from data, tests have a number
@@ -72,10 +66,6 @@ class Budget:
     def _is_beyond(self, limit: float, *, was: bool) -> bool:
         """Whether more is spent than a limit; once it is, until much less is."""
         return self.spent >= (_RESUMED * limit if was else limit)
-
-    def failed(self, nodeid: str) -> None:
-        """Record that a test failed: others of its file are likely to fail too."""
-        self._failing.add(nodeid.partition("::")[0])
 
     def spend(self, seconds: float) -> None:
         """Add the CPU time that it took to read what was reported."""
@@ -223,7 +213,6 @@ class Monitor:
         if outcome == "failed":
             test.outcome = outcome
             test.failed_in_teardown |= when == "teardown"
-            self._budget.failed(test.nodeid)
             if not hasattr(report, "context"):  # after a failing subtest the test continues
                 self._take()
                 test.is_failure_reported = True
