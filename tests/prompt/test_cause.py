@@ -211,7 +211,9 @@ def test_the_test_that_shows_it_is_named_with_its_phase_and_line(found, expected
 
 
 def test_a_helper_that_failed_is_shown_below_the_statement_of_the_test():
-    helper = frame("tests/helpers.py", "check", 8, source=source("def check(found):", "    assert found", start=7))
+    helper = frame(
+        "tests/helpers.py", "check", 8, source=source("def check(found):", "    assert found", start=7)
+    )
     lines = block(failure(raised(frames=[in_test(source=TESTED), replace(helper, is_test=True)])))
     assert lines[0] == "Shown by `tests/test_cart.py::test_total` (line 5):"
     assert lines[5:8] == ["        cart) == 1", "# tests/helpers.py:8", "assert found"]
