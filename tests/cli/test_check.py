@@ -275,9 +275,12 @@ def test_a_worker_that_is_killed_is_unknown_and_the_next_one_runs(project: Proje
     assert project.check() == (0, "the tests pass: 2 passed\ndone: green on these files: tests\n")
 
 
-def test_an_agent_gets_the_prompt_in_place_of_the_output(project: Project) -> None:
+@pytest.mark.parametrize("agent", [{"CLAUDECODE": "1"}, {}])
+def test_an_agent_or_a_pipe_gets_the_prompt_in_place_of_the_output(
+    project: Project, agent: dict[str, str]
+) -> None:
     project.write("calc.py", WRONG)
-    code, output = project.check(CLAUDECODE="1")
+    code, output = project.check(**agent)
     assert code == 1
     assert output.startswith("# 1 test fails")
     assert not re.search("test session starts|FAILURES|next prompt: ", output)
