@@ -26,8 +26,8 @@ _OF_SQLITE = ("-wal", "-shm", "-journal")
 _MOST_NAMED = 5
 #: What a person can do about tests that write data.
 _REMEDY = (
-    "; if the tests write data, have git ignore it (`git rm --cached` what it tracks) or name it in the setting"
-    " outputs; below test folders its content always counts"
+    "; if the tests write data, have git ignore it or name it in the setting outputs; what git tracks or lies below"
+    " test folders may then be touched, not changed"
 )
 #: The verdicts of checks: the first that one of them has is that of all.
 _ORDER: tuple[Verdict, ...] = ("failing", "unknown", "objected", "done")

@@ -150,7 +150,10 @@ def test_what_tests_write_is_named_with_the_remedy_and_outputs_is_one(project: P
     project.write("tests/test_out.py", "def test_out():\n    open('out.csv', 'a').write('x')\n")
     code, output = project.check()
     assert code == 2
-    assert "name it in the setting outputs; below test folders its content always counts" in output
+    assert (
+        "name it in the setting outputs; what git tracks or lies below test folders may then be touched"
+        in output
+    )
     assert "changed while it ran: out.csv" in output
     assert "changed while it ran: out.csv" in (project.root / "nextprompt.md").read_text(encoding="utf-8")
     settings(project, 'outputs = ["*.csv"]')

@@ -100,12 +100,12 @@ def test_the_prompt_is_ignored_once_under_its_own_name_and_only_in_git(root, tmp
 
 
 def test_tools_that_are_configured_and_there_become_checks_in_the_text_as_it_was(root):
-    text = "# ours\r\n[tool.mypy]\r\nfiles = ['shop']\r\n[tool.ruff]\r\n[dependency-groups]\r\ntest = ['Ruff >=1']"
+    text = "# ours\r\n[tool.mypy]\r\nfiles = ['shop']\r\n[tool.ruff]"
     put(root, "pyproject.toml", text.encode())
     put(root, "tox.ini", "[tox]\nenv_list = py\n")
     put(root, "noxfile.py", "")
     put(root, ".pre-commit-config.yaml", "repos: []\n")
-    install_program(root, "mypy", "tox", "nox", "pre-commit", "pyright")
+    install_program(root, "mypy", "ruff", "tox", "nox", "pre-commit", "pyright")
     _, errors = written(root)
     assert errors == ""
     new = (root / "pyproject.toml").read_bytes().decode()
@@ -141,9 +141,7 @@ def test_other_files_that_configure_a_tool(root, files, command):
 
 def test_a_tool_that_is_nowhere_is_named_and_is_no_check(root):
     put(root, "pyproject.toml", "[tool.pyright]\n")
-    assert written(root)[1] == (
-        "loop-close: no check for [tool.pyright]: pyright is not installed, nor in a dependency group\n"
-    )
+    assert written(root)[1] == "loop-close: no check for [tool.pyright]: pyright is not installed\n"
     assert (root / "pyproject.toml").read_text() == f"[tool.pyright]\n\n{TABLE}"
 
 

@@ -219,6 +219,31 @@ def test_a_helper_that_failed_is_shown_below_the_statement_of_the_test():
     assert lines[5:8] == ["        cart) == 1", "# tests/helpers.py:8", "assert found"]
 
 
+def test_a_decorator_of_tests_is_not_the_test():
+    wrapper = replace(frame("tests/conftest.py", "deco.<locals>.wrapper", 4), is_test=True)
+    lines = block(failure(raised(frames=[wrapper, in_test(source=TESTED)])))
+    assert lines[0] == "Shown by `tests/test_cart.py::test_total` (line 5):"
+    assert lines[2:7] == [
+        "def test_total():",
+        "    cart = 1",
+        "    assert total(",
+        "        cart) == 1",
+        "E  ValueError: bad",
+    ]
+
+
+def test_helpers_that_call_each_other_the_last_one_is_shown():
+    helpers = [
+        replace(
+            frame("tests/helpers.py", name, line, source=source(f"raise {name}", start=line)), is_test=True
+        )
+        for name, line in (("even", 3), ("odd", 7), ("even", 2))
+    ]
+    lines = block(failure(raised(frames=[in_test(source=TESTED), *helpers])))
+    assert "# tests/helpers.py:2" in lines
+    assert "raise even" in lines
+
+
 def test_a_message_in_lines_its_first_ones_and_the_last():
     lines = block(failure(raised(message="\n".join(f"line {n}" for n in range(20)), frames=[])))
     assert lines[2:4] == ["ValueError: line 0", "line 1"]

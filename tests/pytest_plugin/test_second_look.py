@@ -178,6 +178,27 @@ def test_passing_tests_that_were_not_recorded_are_counted_then_and_each_once(tmp
     assert "Lines were recorded" not in run.prompt
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs sys.monitoring")
+def test_one_that_failed_in_its_teardown_is_no_passing_test_though_it_passes_then(tmp_path):
+    torn = """
+        import os
+
+        import pytest
+
+        @pytest.fixture
+        def once():
+            yield
+            assert "LOOP_CLOSE_SECOND_LOOK" in os.environ
+
+        def test_torn(once):
+            from bank import rate
+            assert rate("USD") == 1.1
+        """
+    run = Run(tmp_path, {**BANK, "test_torn.py": torn})
+    assert run.seen["passed"] == 3
+    assert "test_torn`; they run it too" not in run.prompt
+
+
 def test_also_after_a_run_that_a_failure_ended(tmp_path):
     assert (
         "mean:1"
@@ -253,7 +274,7 @@ def test_one_that_hangs_is_killed_with_what_it_started(tmp_path):
     run = Run(tmp_path, {**SHOP, "test_shop.py": HANGS}, limit=2)
     assert "2 failed" in run.output
     assert run.seen["lines"] == {}
-    assert "loop-close: running tests once more, for their values, took 2." in run.output
+    assert "loop-close: running tests once more took 2." in run.output
     assert not is_running(int((tmp_path / "pid.txt").read_text()))
 
 

@@ -140,9 +140,8 @@ def _with_checks(root: Path, streams: Streams, text: str | None) -> str:
 
 
 def _found(root: Path, document: Mapping[str, Any], streams: Streams) -> Iterator[tuple[str, str]]:
-    """The checks of the tools that are configured, and installed or listed in a group of dependencies."""
+    """The checks of the tools that are configured and installed."""
     programs = variables(root, os.environ)["PATH"]
-    listed = _listed(document)
     for tool, (command, files) in _TOOLS.items():
         there = {file: root / file for file in files if (root / file).is_file()}
         texts = {file: path.read_text(encoding="utf-8", errors="replace") for file, path in there.items()}
@@ -150,18 +149,10 @@ def _found(root: Path, document: Mapping[str, Any], streams: Streams) -> Iterato
         places += [f"[tool.{tool}]"] * (tool in table_at(document, "tool"))
         if not places:
             continue
-        if tool not in listed and shutil.which(tool, path=programs) is None:
-            streams.complain(f"no check for {places[0]}: {tool} is not installed, nor in a dependency group")
+        if shutil.which(tool, path=programs) is None:
+            streams.complain(f"no check for {places[0]}: {tool} is not installed")
             continue
         names = "\n".join([*texts.values(), *table_at(document, "tool", tool)])
         if tool == "mypy" and not _FILES.search(names):
             command = f"mypy {'src' if (root / 'src').is_dir() else '.'}"
         yield tool, command
-
-
-def _listed(document: Mapping[str, Any]) -> set[str]:
-    """The distributions that the groups and extras name."""
-    tables = table_at(document, "dependency-groups"), table_at(document, "project", "optional-dependencies")
-    groups = [group for table in tables for group in table.values() if isinstance(group, list)]
-    names = (re.match(r"[\w.-]+", each) for group in groups for each in group if isinstance(each, str))
-    return {found[0].lower().replace("_", "-") for found in names if found}

@@ -13,6 +13,7 @@ from loop_close.facts import (
     file_of,
     is_shown,
     is_syntax_error,
+    qualname,
     running_line,
     sides,
     test_function,
@@ -205,12 +206,11 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
 
     None for the function of the test whose statement is shown as the proof.
     """
-    raised = representative(cause).raised
-    shown = [*_test_frames(raised)[:1], *_test_frames(raised)[-1:]]
-    if any(
-        each.source is not None and (each.file, each.function) == (at.file, at.function) for each in shown
-    ):
+    failure = representative(cause)
+    shown = (frame for frame in _test_and_helper(failure) if frame is not None and frame.source is not None)
+    if any((frame.file, frame.function) == (at.file, at.function) for frame in shown):
         return None
+    raised = failure.raised
     frames = (f for f in shown_frames(raised) if f.file == at.file and at.function in ("", f.function))
     found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
     return next((s for s in found if s is not None and (not at.line or at.line in s.numbers)), None)
@@ -249,22 +249,19 @@ def _proof(failure: Failure) -> Iterator[str]:
     """One failing test: its name, its statement and that of a helper in which it failed, what it got."""
     said = message_rows(failure)
     when = [failure.phase] if failure.phase in ("setup", "teardown", "collect") else []
-    frames = _test_frames(failure.raised)
-    line = [
-        f"line {frame.line}" if frame.file == failure.file else span(f"{frame.file}:{frame.line}")
-        for frame in frames[:1]
-        if frame.line
-    ]
+    test, helper = _test_and_helper(failure)
+    line = []
+    if test is not None and test.line:
+        is_own = test.file == file_of(failure.nodeid)
+        line = [f"line {test.line}" if is_own else span(f"{test.file}:{test.line}")]
     if failure.nodeid:
         about = f" ({', '.join([*when, *line])})" if when or line else ""
         case = f" {span(failure.subtest, 60)}" if failure.subtest else ""
         yield f"Shown by {span(failure.nodeid, 160)}{case}{about}:"
-    statement = [row for frame in frames[:1] for row in _statement(frame)]
-    for helper in frames[1:][-1:]:
-        statement += [
-            f"# {one_line(safe(f'{helper.file}:{helper.line}'), 160)}",
-            *_statement(helper, above=0),
-        ]
+    statement = _statement(test)
+    if helper is not None:
+        where = one_line(safe(f"{helper.file}:{helper.line}"), 160)
+        statement += [f"# {where}", *_statement(helper, with_above=False)]
     rows = [*statement, *(f"E  {row}" for row in said)] if statement else said
     yield from fence("\n".join(rows), "python" if statement else "text")
 
@@ -289,15 +286,26 @@ def _again(failure: Failure) -> Iterator[str]:
         yield from fence("\n".join(rows), "text")
 
 
-def _test_frames(raised: Raised | None) -> list[Frame]:
-    """The functions of test code on the traceback, the test itself first; each at its line nearest to the exception."""
-    frames = {(frame.file, frame.function): frame for frame in shown_frames(raised) if frame.is_test}
-    return [*frames.values()]
+def _test_and_helper(failure: Failure) -> tuple[Frame | None, Frame | None]:
+    """Of test code on the traceback the test, at its line nearest to the exception, and what it failed in.
+
+    The first is what called the others if the test itself is not among them; the second is None if it is the first.
+    """
+    frames = [frame for frame in shown_frames(failure.raised) if frame.is_test]
+    if not frames:
+        return None, None
+    own = (file_of(failure.nodeid), qualname(failure.nodeid))
+    test = next((frame for frame in reversed(frames) if (frame.file, frame.function) == own), frames[0])
+    last = frames[-1]
+    is_one = (last.file, last.function) == (test.file, test.function)
+    return (last, None) if is_one else (test, last)
 
 
-def _statement(frame: Frame, **more: int) -> list[str]:
+def _statement(frame: Frame | None, *, with_above: bool = True) -> list[str]:
     """The running statement of a frame; none where its source is not known."""
-    return statement_rows(frame.source, frame.line, **more) if frame.source is not None else []
+    if frame is None or frame.source is None:
+        return []
+    return statement_rows(frame.source, frame.line, with_above=with_above)
 
 
 def _others(suspects: Sequence[Suspect]) -> Iterator[str]:

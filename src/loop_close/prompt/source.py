@@ -90,12 +90,12 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def statement_rows(source: SourceLines, line: int, *, above: int = _MOST_OF_TEST) -> list[str]:
+def statement_rows(source: SourceLines, line: int, *, with_above: bool = True) -> list[str]:
     """The whole statement that a line belongs to, below the lines of its function before it: at most eight rows.
 
     Without margin; of a compound statement the header.
 
-    :param above: with those lines it has at most so many rows.
+    :param with_above: with the lines before it.
     """
     if line not in source.numbers:
         return []
@@ -107,7 +107,7 @@ def statement_rows(source: SourceLines, line: int, *, above: int = _MOST_OF_TEST
     docstring = _docstring(parsed)
     before = [n for n, text in lines.items() if begin <= n < first and text.strip() and n not in docstring]
     own = [number for number in range(first, last + 1) if lines[number].strip()]
-    room = max(0, above - len(own))
+    room = max(0, _MOST_OF_TEST - len(own)) if with_above else 0
     kept = [*before[max(0, len(before) - room) :], *own[:_MOST_OF_TEST]]
     indent = min((_indent(lines[number]) for number in kept), default=0)
     rows = [short(lines[number][indent:].rstrip()) for number in kept]

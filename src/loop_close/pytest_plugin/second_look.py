@@ -1,6 +1,7 @@
 """The second look: a few failing tests run once more, each alone in a copy of the process, watched closely.
 
-With them run passing tests that ran the first suspects. Nothing comes out of a copy but what was seen in it.
+So do passing tests that ran the first suspects. Before, other passing tests run in one copy, for their lines, if these
+were not recorded in the run. Nothing comes out of a copy but what was seen in it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ QUICK = 1.0
 _REPORTED = 1.0
 #: So many root causes are looked at, so many failing tests of each and in all, and passing tests of each.
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
-#: If it is not known what tests ran, so many failing and passing ones run for that.
+#: So many failing tests and passing ones run for their lines, where these were not recorded.
 _UNKNOWN, _SAMPLE = 20, 1_000
 #: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
 _KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 3, 40, 100, 60
@@ -91,7 +92,7 @@ class _Seen(NamedTuple):
 def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observation:
     """What was observed, with what a second look saw.
 
-    Failing tests whose lines were not recorded run first: which functions to watch depends on them.
+    Tests whose lines were not recorded run first: which functions to watch depends on them.
 
     :param setting: ``auto`` or ``on``.
     """
@@ -106,14 +107,14 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        own = _with_lines(seen.calls, _alike(found, seen))
-        more = look.count(_sample(recorder, failing), None) if recorder.calls.tracked is not None else Calls()
-        seen = replace(seen, calls=merge_calls([own, more]))
+        tracked = recorder.calls.tracked
+        more = look.count(_sample(recorder, failing, tracked), None) if tracked is not None else Calls()
+        seen = replace(seen, calls=_with_lines(seen.calls, more, _alike(found, seen)))
     elif unknown:
         found = look.run(first, ())
         again = [each.calls for each in _alike(found, seen).values()]
         if any(each.failed for each in again):
-            calls = merge_calls([*again, look.count(_sample(recorder, failing), ())])
+            calls = merge_calls([*again, look.count(_sample(recorder, failing, ()), ())])
             seen = replace(seen, calls=calls._replace(omitted=len(failing) - len(calls.failed)))
     causes = report_of(seen).causes[:_CAUSES]
     watched = dict.fromkeys(
@@ -129,7 +130,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         for each in seen.failures
     )
     if (took := monotonic() - began) >= _REPORTED:
-        recorder.notes.append(f"running tests once more, for their values, took {took:.1f} s")
+        recorder.notes.append(f"running tests once more took {took:.1f} s")
     return replace(seen, failures=failures)
 
 
@@ -166,7 +167,7 @@ class _Look:
 
         :param watched: as for :class:`_Copy`.
         """
-        tests = self._quick(tests)
+        tests = sorted(self._quick(tests), key=file_of)  # fixtures of a module are set up once
         if not tests:
             return Calls()
         end = monotonic() + (self._end - monotonic()) / 2
@@ -220,19 +221,20 @@ def _guards(causes: Sequence[RootCause], tests: Collection[str]) -> list[str]:
     return [*chosen]
 
 
-def _sample(recorder: Recorder, failing: Collection[str]) -> list[str]:
-    """Passing tests whose lines were not recorded, those of the files of failing ones first."""
+def _sample(recorder: Recorder, failing: Collection[str], known: Collection[str]) -> list[str]:
+    """Tests of which each phase passed at once, those of the files of failing ones first, without those known."""
     files = {file_of(test) for test in failing}
-    passed = {r.nodeid for r, _ in recorder.reports if r.when == "call" and r.outcome == "passed"}
-    passed -= recorder.calls.tracked or set()
+    reports = [report for report, _ in recorder.reports]
+    passed = {report.nodeid for report in reports if report.when == "call"}
+    passed -= {report.nodeid for report in reports if report.outcome != "passed"} | {*known}
     return sorted(passed, key=lambda test: (file_of(test) not in files, sample_key(test)))[:_SAMPLE]
 
 
-def _with_lines(calls: Calls, found: Mapping[str, _Seen]) -> Calls:
-    """The calls with those of failing tests whose lines were not recorded; of one that passes alone they are not."""
+def _with_lines(calls: Calls, more: Calls, found: Mapping[str, _Seen]) -> Calls:
+    """The calls with those of tests whose lines were not recorded; of a failing one that passes alone they are not."""
     again = [each.calls for each in found.values() if each.calls.failed]
     own = calls._replace(omitted=max(0, calls.omitted - len(again)))
-    return merge_calls([own, *again]) if again else calls
+    return merge_calls([own, more, *again])
 
 
 def _failed(failure: Failure) -> _Failed:
@@ -262,7 +264,8 @@ def _with_look(
         other = next((each for each in seen.failures if each.phase == failure.phase), None)
         said = (other.exception, other.message) if other is not None else ("", "")
         return replace(failure, again=SecondLook(outcome=seen.outcome, exception=said[0], message=said[1]))
-    calls = tuple(_telling(seen.traced, _line_in_test(failure), watched, known))
+    # Of a subtest it is not known which of the test's calls it made.
+    calls = () if failure.subtest else tuple(_telling(seen.traced, _line_in_test(failure), watched, known))
     return replace(failure, again=SecondLook(outcome=seen.outcome, calls=calls))
 
 

@@ -25,7 +25,7 @@ FileState = Literal["ok", "missing", "damaged"]
 #: In the header of the file: whose it is.
 APPLICATION_ID = 0x6C6F6F70  # "loop"
 #: In the header too: the version of the tables. A file of an earlier one is set aside, as nothing reads it.
-FORMAT = 8
+FORMAT = 9
 
 #: The state folder: whatever lies in the store's place there may be set aside.
 OUR_FOLDER = ".loop-close"
