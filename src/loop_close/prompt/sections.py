@@ -168,7 +168,7 @@ def facts(report: Report) -> Iterator[str]:
     calls, why_not = observation.calls or Calls(), observation.why_no_calls if report.causes else ""
     if why_not and not calls.failed:
         yield f"Lines that tests ran are not known: {span(why_not, 160)}."
-    elif why_not or calls.omitted or calls.passed < observation.counts.passed:
+    elif why_not or calls.omitted or (calls.failed and calls.passed < observation.counts.passed):
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
         rest = span(why_not, 160) if why_not else "`--loop-close-suspects on` records all"
