@@ -234,7 +234,7 @@ def _with_lines(calls: Calls, more: Calls, found: Mapping[str, _Seen]) -> Calls:
     """The calls with those of tests whose lines were not recorded; of a failing one that passes alone they are not."""
     again = [each.calls for each in found.values() if each.calls.failed]
     own = calls._replace(omitted=max(0, calls.omitted - len(again)))
-    return merge_calls([own, more, *again])
+    return merge_calls([own, more, *again]) if again or more.passed else calls
 
 
 def _failed(failure: Failure) -> _Failed:

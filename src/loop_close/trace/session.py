@@ -191,7 +191,8 @@ class Monitor:
         """Begin a test: what ran before belongs to no test."""
         self._take()
         is_tracked = self._budget.allows(nodeid)
-        self.tracked |= {nodeid} if is_tracked else set()
+        if is_tracked:
+            self.tracked.add(nodeid)
         self._test = _Test(nodeid, is_tracked=is_tracked)
         self._tracker.turn(is_on=is_tracked)
 
