@@ -31,7 +31,7 @@ from loop_close.readers import sum_of
 from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
-from loop_close.text import fault_text
+from loop_close.text import fault_text, reason_of
 from loop_close.text.redact import redact
 from loop_close.tree import TreeError
 
@@ -176,7 +176,7 @@ class Begun:
             return work(path)
         except Exception as fault:  # the prompt is worth more than the row
             is_known = isinstance(fault, StoreError | TreeError | OSError | files.UnusablePathError)
-            said = getattr(fault, "strerror", "") or fault if is_known else fault_text(fault)
+            said = reason_of(fault) if is_known else fault_text(fault)
             self.notes.append(f"this run is not recorded: {said}")
             return None
 
@@ -455,7 +455,7 @@ def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
             files.write_failed(root, failed)
             return True
     except OSError as error:
-        problems.append(f"cannot write the full report: {error.strerror or error}")
+        problems.append(f"cannot write the full report: {reason_of(error)}")
     return False
 
 
@@ -466,6 +466,6 @@ def _try(write: Callable[[], None], name: str, problems: list[str]) -> bool:
         problems.append(f"not written: {error}")
         return False
     except OSError as error:
-        problems.append(f"cannot write {name}: {error.strerror or error}")
+        problems.append(f"cannot write {name}: {reason_of(error)}")
         return False
     return True

@@ -20,6 +20,7 @@ from typing import IO, Any, ClassVar, Self
 from loop_close.log_files import TAIL, Tail
 from loop_close.process import birth_of
 from loop_close.records import Record
+from loop_close.text import reason_of
 
 _PAUSE = 0.1
 _CHUNK = 65_536
@@ -52,6 +53,12 @@ class Ended(Record, frozen=True, kw_only=True):
 def code_of(error: OSError) -> int:
     """The exit code of a command that cannot be started, as a shell has it."""
     return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+
+
+def line_of(name: str, error: OSError) -> str:
+    """What a shell prints of a command that cannot be started; the readers know it."""
+    is_missing = isinstance(error, FileNotFoundError)
+    return f"sh: 1: {name}: {'not found' if is_missing else f'cannot execute: {reason_of(error)}'}"
 
 
 def run(
@@ -201,7 +208,7 @@ class Channel:
         except BrokenPipeError:
             return 0
         except OSError as error:
-            self.problem = f"cannot pass on the output of the command: {error.strerror or error}"
+            self.problem = f"cannot pass on the output of the command: {reason_of(error)}"
             return 0
         return len(chunk)
 

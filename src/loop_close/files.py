@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from loop_close.settings import DEFAULT_HISTORY, OFF, Settings, is_url
+from loop_close.text import reason_of
 
 STATE_FOLDER = ".loop-close"
 #: What a red run leaves in the state folder: everything, and the failing tests as arguments for pytest.
@@ -55,7 +56,7 @@ def check_writable(path: Path, others: tuple[str, ...] = ()) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnusablePathError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UnusablePathError(f"{path} cannot be written: {reason_of(error)}") from error
     if not is_ours(path, others):
         raise UnusablePathError(
             f"{path} exists and was not written by loop-close; remove it or name another file"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from loop_close.files import OUR_JSON, SIGNATURE
 from loop_close.readers.logs import MAX_LOG, MAX_XML, XML
-from loop_close.text import WIDE, decoded, fault_text
+from loop_close.text import WIDE, decoded, fault_text, reason_of
 
 if TYPE_CHECKING:
     from loop_close.library import LogSummary
@@ -105,7 +105,7 @@ def summary_of_file(path: str, name: str, root: str = "") -> LogSummary:
     except NotALogError as error:
         return unread_log(name, str(error), "not a log")
     except OSError as error:
-        return unread_log(name, error.strerror or str(error))
+        return unread_log(name, reason_of(error))
     except Exception as fault:
         return unread_log(name, f"internal error of loop-close: {fault_text(fault)}")
 

@@ -23,7 +23,7 @@ from loop_close.calls import Calls
 from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, PytestContext, Record
-from loop_close.text import sanitize, with_texts
+from loop_close.text import reason_of, sanitize, with_texts
 from loop_close.text.redact import redact
 
 #: The end of the names of parts; their first bytes, with the version of what follows.
@@ -230,5 +230,5 @@ def _read_file(path: Path) -> list[Part]:
             return [decode(path.read_bytes(), str(path))]
         return of_report(str(path), path.read_text(encoding="utf-8-sig", errors="replace"))
     except (OSError, RejectedError) as fault:
-        why = f"it was not read: {getattr(fault, 'strerror', None) or fault}"
+        why = f"it was not read: {reason_of(fault)}"
         return [Part(observation=Observation(source=str(path), incomplete=why, rerun=""), name=str(path))]

@@ -26,7 +26,7 @@ from loop_close import app, files, gate
 from loop_close import baseline as baselines
 from loop_close.baseline.objection import objection_to
 from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
-from loop_close.child import InterruptionError, Stop, code_of
+from loop_close.child import InterruptionError, Stop, code_of, line_of
 from loop_close.child import run as run_child
 from loop_close.conventions import PYTEST
 from loop_close.parts import Part
@@ -115,11 +115,8 @@ def running(root: Path) -> Work | None:
     return now if now is not None and now.lines is None else Work()  # otherwise it is the one before
 
 
-def follow(root: Path, name: str, show: Callable[[bytes], object], *, is_ours: bool) -> Work | None:
-    """Wait for the end of a worker, and pass on what it prints. Ctrl-C stops one of ours, and is waited for.
-
-    :returns: None if it was killed.
-    """
+def follow(root: Path, name: str, show: Callable[[bytes], object], *, is_ours: bool) -> Work:
+    """Wait for the end of a worker, and pass on what it prints. Ctrl-C stops one of ours, and is waited for."""
     folder = root / _FOLDER
     with contextlib.ExitStack() as stack:
         path = folder / name / "output"
@@ -135,7 +132,7 @@ def follow(root: Path, name: str, show: Callable[[bytes], object], *, is_ours: b
                 if found is not None and found.lines is not None:
                     return found
                 if has_ended:
-                    return None
+                    return Work(lines=("the check was killed",))
                 time.sleep(POLL)
             except KeyboardInterrupt:
                 if not is_ours:
@@ -261,7 +258,7 @@ class _Worker:
         except InterruptionError:
             return None
         except OSError as error:
-            _say(f"loop-close: cannot run {words[0]}: {error.strerror or error}")
+            _say(line_of(words[0], error))
             return code_of(error)
 
     def _compared(self, ran: app.Ran, base: Baseline, tree: Tree, store: Store, stop: Stop) -> Run:

@@ -19,8 +19,8 @@ def size(text):
 
 def test_a_green_run_is_one_line():
     green = document(exit_code=0, counts=Counts(passed=36, skipped=1))
-    assert summary(green) == "loop-close: `the tests pass: 36 passed, 1 skipped`\n"
-    assert summary(green, held=5) == "\n\nloop-close: `the tests pass: 36 passed, 1 skipped`\n"
+    assert summary(green) == "loop-close: `36 passed, 1 skipped`\n"
+    assert summary(green, held=5) == "\n\nloop-close: `36 passed, 1 skipped`\n"
 
 
 def test_a_root_cause_with_its_tests():
@@ -65,11 +65,11 @@ def test_the_limit_is_kept_whatever_the_file_holds(held):
 def test_sources_are_listed():
     found = plain(failure())
     found["sources"] = [
-        {"source": "pytest:py311", "summary": "the tests pass: 3 passed"},
+        {"source": "pytest:py311", "summary": "3 passed"},
         {"source": "a|b`c", "summary": "Not green: shard 1 of 2 is missing"},
     ]
     text = summary(document_of(found))
-    assert "- `pytest:py311`: `the tests pass: 3 passed`\n" in text
+    assert "- `pytest:py311`: `3 passed`\n" in text
     assert "- ``a|b`c``: `Not green: shard 1 of 2 is missing`\n" in text
 
 

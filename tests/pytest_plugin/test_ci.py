@@ -53,7 +53,7 @@ def test_a_red_run_on_github(run, summary):
 def test_a_green_run_on_github_is_one_line(run, summary, asked):
     done = run(GREEN, asked=asked)
     assert done.ret == 0
-    assert summary.read_text() == "loop-close: `the tests pass: 2 passed`\n"
+    assert summary.read_text() == "loop-close: `2 passed`\n"
     assert commands(done) == []
 
 

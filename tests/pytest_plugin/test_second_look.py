@@ -212,11 +212,13 @@ def test_not_after_ctrl_c(tmp_path):
     assert (tmp_path / "ran.txt").read_text().split() == ["total", "None"]
 
 
-def test_with_workers_it_is_the_same(tmp_path):
+@pytest.mark.parametrize("allowance", [0, 9])
+def test_with_workers_it_is_the_same(tmp_path, allowance):
     alone = Run(tmp_path, BANK, allowance=9)
-    shared = Run(tmp_path, BANK, "-n2", plugins=("xdist",), allowance=9)
+    shared = Run(tmp_path, BANK, "-n2", plugins=("xdist",), allowance=allowance)
     assert len(shared.calls) == 3
     assert alone.calls == shared.calls
+    assert alone.seen == shared.seen
 
 
 @pytest.mark.parametrize(
@@ -268,6 +270,20 @@ def test_exits():
     core.ended = True
     assert 0
 """
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="needs sys.monitoring")
+def test_a_passing_test_that_ends_its_copy_costs_what_was_counted_in_that_copy(tmp_path):
+    ends = """
+        import os
+
+        def test_ends():
+            if "LOOP_CLOSE_SECOND_LOOK" in os.environ:
+                os._exit(0)
+        """
+    run = Run(tmp_path, {**BANK, "test_ends.py": ends}, more="second_look._BATCH = 1")
+    assert "4 passed" in run.output
+    assert run.seen["passed"] == 3
 
 
 def test_one_that_hangs_is_killed_with_what_it_started(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from loop_close.records import Record
+from loop_close.text import fault_text, reason_of
 
 if TYPE_CHECKING:
     from loop_close.files import Targets
@@ -47,8 +48,6 @@ def main(arguments: Sequence[str] | None = None, streams: Streams | None = None)
         streams.complain(str(error))
         streams.forget_output()
     except Exception as fault:
-        from loop_close.text import fault_text
-
         streams.complain(f"internal error of loop-close: {fault_text(fault)}")
     return FAULT
 
@@ -123,7 +122,7 @@ class Streams(Record, frozen=True, kw_only=True):
         except BrokenPipeError:
             self.forget_output()
         except OSError as error:
-            raise OutputError(f"cannot write the output: {error.strerror or error}") from None
+            raise OutputError(f"cannot write the output: {reason_of(error)}") from None
 
     def complain(self, text: str, *more: str) -> None:
         """Print a line about the command itself; controls in it are spelled out, line breaks in names, too.
@@ -190,7 +189,7 @@ def opened(name: str, streams: Streams | None = None) -> Iterator[BinaryIO]:
             with open(name, "rb") as file:
                 yield file
     except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror or error}") from None
+        raise UsageError(f"cannot read {name}: {reason_of(error)}") from None
 
 
 def check_target(path: str, option: str, beginnings: tuple[str, ...] = ()) -> None:

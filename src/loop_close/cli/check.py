@@ -21,7 +21,7 @@ from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
 from loop_close.store import Store, StoreError
-from loop_close.text import fault_text, listed, one_line
+from loop_close.text import fault_text, listed, one_line, reason_of
 from loop_close.tree import TreeError
 
 _LONGEST = 400
@@ -60,7 +60,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
 
     # An agent, or a program, gets the prompt in place of the output: it would read the file next.
     is_quiet = bool(agent_of(os.environ)[1]) or not (streams.output.isatty() or os.environ.get("CI"))
-    answer: worker.Work | None = None
+    answer = worker.Work()
     has_run = False
     while not has_run:
         state, facts = gate.look(root)
@@ -89,15 +89,16 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
                 root, name, len if is_quiet else _shown_on(streams), is_ours=at_work is None
             )
     state = gate.state(root)
-    if answer is not None and answer.fault:
+    if answer.fault:
         streams.complain(f"internal error of loop-close: {answer.fault}")
         return FAULT
-    lines = (answer.lines or ()) if answer is not None else ("the check was killed",)
-    if is_quiet and answer is not None and answer.prompt:
-        lines = (answer.prompt.rstrip("\n"),)
-    for line in lines if has_run else ():
+    if is_quiet and answer.prompt:  # it has the objections, too
+        lines = [answer.prompt.rstrip("\n"), *lines_of(state)[:1]]
+    else:
+        lines = [*(answer.lines or ()), *lines_of(state)]
+    for line in lines:
         streams.say(line)
-    return _said(state, streams)
+    return CODES[state.verdict]
 
 
 def _answered(root: Path, state: State, streams: Streams) -> int:
@@ -313,4 +314,4 @@ def _prompt_of(targets: Targets) -> str:
     except FileNotFoundError:
         raise UsageError(f"there is no {targets.name}: run {gate.CHECK}") from None
     except OSError as error:
-        raise UsageError(f"cannot read {targets.name}: {error.strerror or error}") from None
+        raise UsageError(f"cannot read {targets.name}: {reason_of(error)}") from None

@@ -20,7 +20,7 @@ from loop_close.loop import fold
 from loop_close.records import Run, Signal
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
-from loop_close.text import one_line
+from loop_close.text import one_line, reason_of
 
 SCHEMA = "loop-close.history/2"
 _LIMIT = 20
@@ -135,7 +135,7 @@ def report(options: argparse.Namespace, streams: Streams) -> int:
     try:
         files.write(Path(options.html), [page_of(shown)])
     except OSError as error:
-        raise UsageError(f"--html: cannot write {options.html}: {error.strerror or error}") from None
+        raise UsageError(f"--html: cannot write {options.html}: {reason_of(error)}") from None
     streams.say(f"written: {options.html} ({os.stat(options.html).st_size:,} bytes)")
     return 0
 

@@ -22,7 +22,7 @@ from loop_close.checks import root_of
 from loop_close.cli import Streams, UsageError, as_usage_error, project_at
 from loop_close.hosts import NAMES, ConfigError, Host, command_line, host_named
 from loop_close.provenance import agent_of
-from loop_close.text import code
+from loop_close.text import code, reason_of
 from loop_close.text.redact import redact
 
 
@@ -134,7 +134,7 @@ def _refused(shown: str, left: str = "nothing was changed") -> Iterator[None]:
     except (ConfigError, UnicodeDecodeError) as error:
         raise UsageError(f"{shown}: {error} ({left})") from None
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be changed: {error.strerror} ({left})") from None
+        raise UsageError(f"{shown}: cannot be changed: {reason_of(error)} ({left})") from None
 
 
 def _content_of(path: Path) -> str | None:

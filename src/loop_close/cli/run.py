@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.checks import VARIABLE
-from loop_close.child import Ended, SignalForwarder, Stop, code_of, own_channels
+from loop_close.child import Ended, SignalForwarder, Stop, code_of, line_of, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError, project_at
+from loop_close.text import fault_text, reason_of
 
 if TYPE_CHECKING:
     from loop_close.app import Begun
@@ -64,10 +65,8 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
                 started=signals.attend,
             )
     except OSError as error:
-        streams.complain(f"cannot run {words[0]}: {error.strerror or error}")
-        is_missing = isinstance(error, FileNotFoundError)
-        said = f"sh: 1: {words[0]}: {'not found' if is_missing else f'cannot execute: {error.strerror or error}'}"
-        return Ended(exit_code=code_of(error), outputs=(said,))
+        streams.complain(f"cannot run {words[0]}: {reason_of(error)}")
+        return Ended(exit_code=code_of(error), outputs=(line_of(words[0], error),))
     if not f"\n{done.outputs[-1]}".endswith("\n"):
         streams.break_line()
     for problem in filter(None, (channel.problem for channel in channels)):
@@ -93,8 +92,6 @@ def _name_of(words: Sequence[str]) -> str:
 
 
 def _fallback(done: Ended, targets: Targets, fault: BaseException) -> str:
-    from loop_close.text import fault_text
-
     line = f"internal error of loop-close: {fault_text(fault)}; the result of the command is not affected"
     text = f"{files.FAULT} (exit {done.exit_code})\n\nRead the output of the command, starting at the end.\n"
     try:

@@ -33,7 +33,7 @@ from loop_close.seeds.loop import AgentLoop, LoopState, RunOutcome
 from loop_close.seeds.outputs import AgentOutput, read_output
 from loop_close.seeds.strategies import Decision
 from loop_close.seeds.supervisor import progress_meta
-from loop_close.text import one_line
+from loop_close.text import one_line, reason_of
 from loop_close.text.redact import clean
 
 #: How a loop ended: as the gate says, or because of a limit, a person, or an agent that cannot work.
@@ -227,7 +227,7 @@ class Driver:
                 started=self._started,
             )
         except OSError as error:  # such as a prompt that is too long for {prompt}
-            raise AgentError(f"cannot run the agent {given[0]}: {error.strerror or error}") from None
+            raise AgentError(f"cannot run the agent {given[0]}: {reason_of(error)}") from None
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
         self._child = (process.pid, birth_of(process.pid))
@@ -241,7 +241,7 @@ class Driver:
             files.state_folder(self._plan.root)
             files.write_bytes(self._plan.root / STATE, msgspec.json.encode(saved))
         except OSError as error:
-            raise UsageError(f"cannot write {STATE}: {error.strerror or error}") from None
+            raise UsageError(f"cannot write {STATE}: {reason_of(error)}") from None
 
 
 # --- what the gate says, as the loop of the agent needs it
@@ -343,7 +343,7 @@ def _exclusive(root: Path) -> Iterator[None]:
         files.state_folder(root)
         (root / _LOCK).touch()
     except OSError as error:
-        raise UsageError(f"cannot write to {files.STATE_FOLDER}: {error.strerror or error}") from None
+        raise UsageError(f"cannot write to {files.STATE_FOLDER}: {reason_of(error)}") from None
     with locked(root / _LOCK, 0) as is_held:
         if is_held is False:
             raise UsageError("another loop-close drive is running in this project")

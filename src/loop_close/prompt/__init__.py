@@ -101,12 +101,6 @@ def number_of(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}" if number else ""
 
 
-def counts_in_words(*, passed: int, skipped: int = 0, xfailed: int = 0, xpassed: int = 0) -> str:
-    """``The tests pass: 36 passed, 2 skipped``, in pytest's words for the outcomes."""
-    named = ((passed, "passed"), (skipped, "skipped"), (xfailed, "xfailed"), (xpassed, "xpassed"))
-    return "The tests pass: " + ", ".join(f"{number:,} {name}" for number, name in named if number)
-
-
 def edits_not_run(edited: Sequence[tuple[str, str, bool]] | None, shown: Callable[[str], str]) -> str:
     """``No test was seen to run 1 of 5 edited functions: total (src/cart.py).``; empty if all were, or it is unknown.
 

@@ -37,7 +37,8 @@ def message_rows(failure: Failure) -> list[str]:
     lines = [*map(short, lines)]
     # Of values that differ as a whole a short message says it all.
     if found and len(lines) > 2:
-        lines = [lines[0], *map(difference_row, found)]
+        said = lines[0]
+        lines = [said, *(difference_row(each) for each in found if each.path or each.left not in said)]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
         lines = [*lines[: _MESSAGE_LINES - 1], f"… {more} more lines", lines[-1]]

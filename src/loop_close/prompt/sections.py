@@ -10,7 +10,6 @@ from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import Evidence, Report, SourceResult
 from loop_close.prompt import (
-    counts_in_words,
     edits_not_run,
     failing,
     number_of,
@@ -47,6 +46,7 @@ _REASONS = {
     "no-patterns-matched": "no known failure in the output",
     "unknown": "nothing is known: no output",
 }
+_GREEN = ("passed", "skipped", "xfailed", "xpassed")
 #: What the title of a green run begins with, by what the gate says.
 _WORDS: Mapping[str, str] = {"done": "Done", "objected": "Not done"}
 _NOTHING = {
@@ -58,10 +58,9 @@ _NOTHING = {
 
 def title(report: Report) -> Iterator[str]:
     """What fails, what passes, and where to look first, in words."""
-    code = report.observation.exit_code
-    known = _exit(code)
     if report.verdict == "green":
-        said = "; ".join(filter(None, [_green(report, known), _objected(report)]))
+        tests = "The tests pass: " if report.observation.expects_tests else ""
+        said = "; ".join(filter(None, [f"{tests}{_green(report)}", _objected(report)]))
         word = _WORDS.get(report.state.verdict, "") if report.state is not None else ""
         yield f"# {word}: {said[:1].lower()}{said[1:]}" if word else f"# {said}"
         return
@@ -70,7 +69,7 @@ def title(report: Report) -> Iterator[str]:
     number = len(report.causes)
     # A single finding without a place has been said.
     if not number or (number == 1 and first == report.causes[0].kind):
-        yield f"# {said} ({known})"
+        yield f"# {said} ({_exit(report.observation.exit_code)})"
     else:
         yield f"# {said}: {f'{number} root causes, first ' if number > 1 else ''}{first}"
 
@@ -79,14 +78,12 @@ def _exit(code: int | None) -> str:
     return "exit code unknown" if code is None else f"exit {code}"
 
 
-def _green(report: Report, known: str) -> str:
-    counts = report.observation.counts
+def _green(report: Report) -> str:
+    """``36 passed, 2 skipped``, in pytest's words for the outcomes; of what runs no tests the exit code."""
     if not report.observation.expects_tests:
-        return f"No failure ({known})"
-    said = counts_in_words(
-        passed=counts.passed, skipped=counts.skipped, xfailed=counts.xfailed, xpassed=counts.xpassed
-    )
-    return said.removesuffix(": ")
+        return f"No failure ({_exit(report.observation.exit_code)})"
+    numbers = ((name, getattr(report.observation.counts, name)) for name in _GREEN)
+    return ", ".join(f"{number:,} {name}" for name, number in numbers if number) or "no test is counted"
 
 
 def _objected(report: Report) -> str:
@@ -124,10 +121,11 @@ def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     observation = report.observation
     if report.verdict == "green":
-        said = _green(report, _exit(observation.exit_code))
+        said = _green(report)
+        chosen = f" ({one_line(safe(observation.selection), 100)})" if observation.selection else ""
         not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
-        return "; ".join([said.replace("T", "t", 1), *more])
+        return "; ".join([f"{said}{chosen}", *more])
     incomplete = one_line(safe(observation.incomplete), 2_000)
     said = f"{in_numbers(report)}{_first_place(report)}"
     if incomplete:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,13 +46,16 @@ def start_monitor(config: pytest.Config, setting: str) -> CallRecorder | CallMer
     return recorder
 
 
-def packed(calls: CallRecorder | CallMerger) -> tuple[bytes, str]:
-    """What a worker sends to the controller: the counts, empty for none, and why these are missing or not complete."""
+def packed(calls: CallRecorder | CallMerger) -> tuple[bytes, str, list[str]]:
+    """What a worker sends to the controller.
+
+    :returns: the counts, empty for none; why these are missing or not complete; the tests that they are of.
+    """
     counts, why_not = calls.collected()
     try:
-        return encode(counts) if counts is not None else b"", why_not
+        return encode(counts) if counts is not None else b"", why_not, sorted(calls.tracked)
     except UnicodeEncodeError:
-        return b"", "a file or function name is not a string"
+        return b"", "a file or function name is not a string", []
 
 
 class CallMerger:
@@ -60,18 +63,18 @@ class CallMerger:
 
     :param why_not: why nothing is.
     :ivar workers: how many there are.
-    :ivar tracked: None, as it is not known which tests the workers tracked.
+    :ivar tracked: the tests whose lines they recorded.
     """
 
-    tracked = None
-
     def __init__(self, why_not: str = "") -> None:
+        self.tracked: set[str] = set()
         self._parts: list[bytes] = []
         self._reasons = {why_not} - {""}
         self.workers = 0
 
-    def add(self, data: bytes, why_not: str) -> None:
+    def add(self, data: bytes, why_not: str, tracked: Iterable[str]) -> None:
         """Take what :func:`packed` returned in a worker."""
+        self.tracked.update(tracked)
         self._parts += [data] if data else []
         self._reasons |= {why_not} - {""}
 

@@ -18,6 +18,7 @@ from loop_close import files
 from loop_close.files import FAULT, Targets, restore, shows_failing_tests
 from loop_close.provenance import ci_system
 from loop_close.settings import GITHUB, GITLAB, OFF
+from loop_close.text import one_line, reason_of
 
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
@@ -118,14 +119,17 @@ def _beside(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
 
 
 def show_prompt(recorder: Recorder, terminal: Any) -> tuple[str, ...] | None:
-    """Print the prompt, if the run is not green.
+    """Print the prompt; of a green run one line is enough, which takes the place of pytest's counts.
 
     :param terminal: pytest's reporter.
-    :returns: the lines that are left for the end of the run; None if it is not printed, or not in full.
+    :returns: the lines that are left for the end of the run; None if the prompt is not printed, or not in full.
     """
     saved = recorder.saved
-    if saved is None or saved.report.verdict == "green":
+    if saved is None:
         return None
+    if saved.report.verdict == "green":
+        terminal.summary_stats = lambda: None
+        return _summary(saved, recorder)
     try:
         terminal.ensure_newline()
         terminal.write(f"{saved.prompt}\n")
@@ -151,8 +155,6 @@ def without_failures(terminal: Any) -> Iterator[None]:
 
 
 def _ours(lines: Iterable[str], limit: int = 1_000) -> list[str]:
-    from loop_close.text import one_line
-
     return [one_line(f"loop-close: {line}", limit) for line in lines]
 
 
@@ -223,7 +225,7 @@ def ci_output(targets: Targets, saved: SaveResult | None) -> tuple[list[str], li
             commands += error_annotations(document).splitlines()
             _append_summary(document)
     except Exception as fault:  # nothing here may cost the run its prompt
-        return commands, _ours([f"cannot write {name}: {getattr(fault, 'strerror', None) or fault}"])
+        return commands, _ours([f"cannot write {name}: {reason_of(fault)}"])
     return commands, []
 
 

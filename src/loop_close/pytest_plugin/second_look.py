@@ -57,6 +57,8 @@ _REPORTED = 1.0
 _CAUSES, _OF_CAUSE, _FAILING, _PASSING = 3, 2, 5, 3
 #: So many failing tests and passing ones run for their lines, where these were not recorded.
 _UNKNOWN, _SAMPLE = 20, 1_000
+#: So many passing tests run in one copy.
+_BATCH = 200
 #: So many calls are kept of a test; the limits of the texts of an argument, of all, and of a result.
 _KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 3, 40, 100, 60
 #: Arguments for what a method is of.
@@ -107,8 +109,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        tracked = recorder.calls.tracked
-        more = look.count(_sample(recorder, failing, tracked), None) if tracked is not None else Calls()
+        more = look.count(_sample(recorder, failing, recorder.calls.tracked), None)
         seen = replace(seen, calls=_with_lines(seen.calls, more, _alike(found, seen)))
     elif unknown:
         found = look.run(first, ())
@@ -163,17 +164,29 @@ class _Look:
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
 
     def count(self, tests: Sequence[str], watched: Collection[Name] | None) -> Calls:
-        """The lines of passing tests, all in one copy, of as many as there is half of the time for.
+        """The lines of passing tests, many in a copy, which may take half of the time that is left.
+
+        A test that ends its copy, or hangs, costs what was seen in that copy.
 
         :param watched: as for :class:`_Copy`.
         """
         tests = sorted(self._quick(tests), key=file_of)  # fixtures of a module are set up once
-        if not tests:
-            return Calls()
-        end = monotonic() + (self._end - monotonic()) / 2
-        data = _in_copy(lambda: _count(watched, self._items(tests), end), end + _GRACE)
-        calls = msgspec.msgpack.decode(data, type=_Seen).calls if data else Calls()
-        return calls._replace(failed={})  # those passed in the run
+        found = []
+        for start in range(0, len(tests), _BATCH):
+            batch = tests[start : start + _BATCH]
+            end = monotonic() + (self._end - monotonic()) / 2
+            data = _in_copy(partial(self._counted, batch, watched, end), end + _GRACE)
+            found += [msgspec.msgpack.decode(data, type=_Seen).calls] if data else []
+        return merge_calls(found)._replace(failed={})  # those passed in the run
+
+    def _counted(self, tests: Sequence[str], watched: Collection[Name] | None, end: float) -> bytes:
+        """In a copy: the lines of tests, run one after the other while there is time."""
+        items = self._items(tests)
+        copy = _Copy(self._session.config, watched)
+        for item, following in zip(items, [*items[1:], None], strict=False):
+            if monotonic() < end:
+                copy.run(item, following)
+        return copy.seen()
 
     def _quick(self, tests: Sequence[str]) -> list[str]:
         """As many of the tests as there is time for, by what they took before."""
@@ -394,15 +407,6 @@ def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
     """What is seen of one test."""
     copy = _Copy(item.config, watched)
     copy.run(item)
-    return copy.seen()
-
-
-def _count(watched: Collection[Name] | None, items: Sequence[pytest.Item], end: float) -> bytes:
-    """The lines of tests, run one after the other while there is time."""
-    copy = _Copy(items[0].config, watched)
-    for item, following in zip(items, [*items[1:], None], strict=True):
-        if monotonic() < end:
-            copy.run(item, following)
     return copy.seen()
 
 

@@ -138,8 +138,8 @@ class Recorder:
     def pytest_testnodedown(self, node: Any) -> None:
         sent = getattr(node, "workeroutput", {}).pop(OUTPUT, None)
         if sent is not None and isinstance(self.calls, CallMerger):
-            data, why_not, count, notes = sent
-            self.calls.add(data, why_not)
+            data, why_not, tracked, count, notes = sent
+            self.calls.add(data, why_not, tracked)
             self.collected = max(self.collected, tuple(count))
             self.notes += notes
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from loop_close.process import locked
-from loop_close.text import with_texts
+from loop_close.text import reason_of, with_texts
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -136,7 +136,7 @@ class Database:
         except (ColumnError, msgspec.DecodeError) as error:
             raise _DamagedError(str(error)) from error
         except OSError as error:
-            raise StoreError(f"cannot open {self.path.name}: {error.strerror or error}") from error
+            raise StoreError(f"cannot open {self.path.name}: {reason_of(error)}") from error
         finally:
             if self._connection is not None and self._connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
@@ -229,7 +229,7 @@ class Database:
                 if _identity(self.path) == self._file:
                     target = _set_aside(self.path)
         except OSError as error:
-            raise StoreError(f"{name} is damaged and cannot be renamed: {error.strerror or error}") from error
+            raise StoreError(f"{name} is damaged and cannot be renamed: {reason_of(error)}") from error
         if target:
             self.notes.append(
                 f"{name} cannot be read: {damage}; it was renamed to {target} and a new one begun"

@@ -186,6 +186,11 @@ def fault_text(fault: BaseException) -> str:
         return type(fault).__name__
 
 
+def reason_of(fault: BaseException) -> str:
+    """What the system says of a file that cannot be read or written, without its path; else the fault's own text."""
+    return getattr(fault, "strerror", None) or str(fault)
+
+
 #: The most characters of a message that are kept.
 MAX_MESSAGE = 16_000
 _CUT_ROOM = 4_000
