@@ -37,7 +37,6 @@ def test_record():
     counts.add("t::z", masks({(2, 2), (1, 2)}), "failed")
     counts.add("t::a", masks({(1, 2)}), "failed")
     counts.add("t::s", masks({(0, 2)}), "skipped")
-    counts.add("t::n", masks({(0, 3)}), "failed", is_tracked=False)
     counts.outside |= {2, 1}
     calls = counts.calls(OWNERSHIP, ["b.py"])
     assert [(each.function, each.passed, each.lines, each.in_import) for each in calls.functions] == [
@@ -47,9 +46,8 @@ def test_record():
     ]
     assert [(each.file, each.line, each.end_line) for each in calls.functions] == [("a.py", 1, 2)] * 3
     assert list(calls.failed.items()) == [("t::a", ((1, 2),)), ("t::z", ((0, 2), (1, 2)))]
-    assert (calls.passed, calls.omitted) == (2, 1)
+    assert (calls.passed, calls.omitted) == (2, 0)
     assert calls.modules == {"a.py", "b.py"}
-    assert counts.untracked == {"t::n"}
 
 
 def test_guards_are_the_passing_tests_that_ran_the_fewest_functions():
@@ -89,13 +87,13 @@ def runs(draw):
     names = draw(st.lists(st.sampled_from("abcdefgh"), unique=True))
     lines = st.sets(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
     outcomes = st.sampled_from(["passed", "passed", "failed", "skipped"])
-    return [(name, draw(lines), draw(outcomes), draw(st.booleans())) for name in names]
+    return [(name, draw(lines), draw(outcomes)) for name in names]
 
 
 def counted(given_tests):
     counts = Counts(codes(*"kgfh"))
-    for name, ran, outcome, is_tracked in given_tests:
-        counts.add(name, masks(ran), outcome, is_tracked=is_tracked)
+    for name, ran, outcome in given_tests:
+        counts.add(name, masks(ran), outcome)
     return counts.calls(OWNERSHIP)
 
 

@@ -106,6 +106,8 @@ def collect_calls(
             if (path := data_file(root, os.environ)).is_file():
                 found, reason = calls_from_contexts(path, root, {*failed})
                 why_not = "" if found is not None else f"{why_not}; {reason}"
+        if found is not None:
+            found = found._replace(omitted=len({*failed} - found.failed.keys()))
         return found, why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
@@ -166,14 +168,16 @@ class CallRecorder:
             raise
         if is_shared:
             monitor.end_setup(fixturedef, is_broken=False)
-        else:
+        elif monitor.test is not None:
             monitor.mark()
         return result
 
     # Others may still run for the fixture. What they run counts as the next teardown, or as the test.
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
-        self._monitor.torn_down(fixturedef, is_shared=fixturedef.scope != "function")
+        is_shared = fixturedef.scope != "function"
+        if is_shared or self._monitor.test is not None:
+            self._monitor.torn_down(fixturedef, is_shared=is_shared)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

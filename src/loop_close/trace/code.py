@@ -65,8 +65,13 @@ def codes_in(top: CodeType) -> Iterator[tuple[CodeType, CodeType | None]]:
             left += [(inner, owner) for inner in reversed(code.co_consts) if isinstance(inner, CodeType)]
 
 
+def is_function(code: CodeType) -> bool:
+    """Whether it is the code of a ``def``, a lambda or a comprehension; not of a module or a class."""
+    return bool(code.co_flags & _IS_FUNCTION) and not code.co_name.startswith(_GENERATED)
+
+
 def _owner(code: CodeType, around: CodeType | None) -> CodeType | None:
-    if not code.co_flags & _IS_FUNCTION or code.co_name.startswith(_GENERATED):
+    if not is_function(code):
         return None
     return around if around is not None and code.co_name.startswith("<") else code
 

@@ -26,12 +26,10 @@ class Counts:
 
     :param functions: the first code object of each function, by its ``id``; some may be added to it later.
     :ivar outside: functions that ran outside of any test, or in one that neither passed nor failed or was not tracked.
-    :ivar untracked: the failing tests that were not tracked.
     """
 
     def __init__(self, functions: Mapping[int, CodeType]) -> None:
         self.outside: set[int] = set()
-        self.untracked: set[str] = set()
         self._functions = functions
         self._passed = 0
         self._by_function: Counter[int] = Counter()
@@ -41,18 +39,13 @@ class Counts:
         self._failed: dict[str, Ran] = {}
         self._dropped: set[str] = set()
 
-    def add(self, nodeid: str, ran: Ran, outcome: str, *, is_tracked: bool = True) -> None:
+    def add(self, nodeid: str, ran: Ran, outcome: str) -> None:
         """Count a test.
 
         :param ran: what it ran.
         :param outcome: as pytest names it.
-        :param is_tracked: if not, ``ran`` is only what no test had run before.
         """
-        if not is_tracked:
-            self.outside |= ran.keys()
-            if outcome == "failed":
-                self.untracked.add(nodeid)
-        elif outcome == "passed":
+        if outcome == "passed":
             self._passed += 1
             self._by_function.update(ran.keys())
             self._masks.update(iter(ran.items()))
@@ -105,7 +98,7 @@ class Counts:
                 nodeid: tuple(shared.setdefault(line, line) for line in self._numbered(own, order))
                 for nodeid, own in self._failed.items()
             },
-            omitted=len(self._dropped | self.untracked),
+            omitted=len(self._dropped),
             modules=frozenset([*modules, *(file for (file, _, _), _ in places)]),
             guards=dict(sorted((nodeid, size) for kept in self._guards.values() for size, nodeid in kept)),
         )

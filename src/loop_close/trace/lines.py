@@ -9,7 +9,7 @@ from time import perf_counter, thread_time
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from loop_close.trace.code import Ownership, Place, codes_in, lines_of
+from loop_close.trace.code import Ownership, Place, codes_in, is_function, lines_of
 
 #: What ran between two points: a mask of lines by the function. A function is known by the ``id`` of its first code
 #: object, because hashing a code object hashes all its contents; it is kept alive, so that no id is used again. The
@@ -128,7 +128,7 @@ class LineTracker:
         def on_return(code: CodeType, offset: int, value: object) -> Any:
             try:
                 if id(code) in marks:
-                    self.outside |= self.cut(marks.pop(id(code))).keys()
+                    self._end_outside(marks.pop(id(code)))
                 if id(code) in reprs:
                     return None
                 if id(code) in owners:
@@ -155,7 +155,10 @@ class LineTracker:
     # --- code that runs for the first time
 
     def _discover(self, code: CodeType, frame: FrameType) -> None:
-        """Track the functions of a code object that runs for the first time."""
+        """Track the function of a code object that runs for the first time, with the functions inside it.
+
+        Not all of a module that runs: most functions that are imported are never called.
+        """
         file = self._ownership.file_of(code.co_filename)
         if file is None:
             return
@@ -167,10 +170,11 @@ class LineTracker:
                 self._codes[_ID(code)] = code
                 self._marks[_ID(code)] = len(self._hits)
                 self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_RETURN)
-        # As a list: after a RecursionError either all of it is tracked, or nothing.
-        for inner, owner in list(codes_in(code)):
-            if owner is not None and _ID(inner) not in self._codes:
-                self._follow(inner, self._ownership.place_of(owner), owner)
+        elif is_function(code):
+            # As a list: after a RecursionError either all of it is tracked, or nothing.
+            for inner, owner in list(codes_in(code)):
+                if owner is not None and _ID(inner) not in self._codes:
+                    self._follow(inner, self._ownership.place_of(owner), owner)
 
     def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
         number, own = _ID(code), lines_of(code)
@@ -211,17 +215,33 @@ class LineTracker:
 
         :raises TakenError: when the program took our tool id.
         """
+        self._marks.clear()  # what is left is of imports that failed
         return self.cut(0)
 
     def cut(self, mark: int) -> Ran:
         """What ran since this point, as :meth:`take`."""
+        ran = self._taken(mark)
+        if ran:
+            start = _CLOCK()
+            self._arm()
+            self._spend(_CLOCK() - start)
+        return ran
+
+    def _end_outside(self, mark: int) -> None:
+        """End an import or a repr: what ran since this point counts for no test.
+
+        Its lines are reported again when the outermost ends: thousands of decorators may run while a package is
+        imported.
+        """
+        self.outside |= (self._taken(mark) if self._marks else self.cut(mark)).keys()
+
+    def _taken(self, mark: int) -> Ran:
         if len(self._hits) <= mark:
             return {}
         start = _CLOCK()
         hits = self._hits[mark:]
         del self._hits[mark : mark + len(hits)]  # not to the end: other threads may have added more
         ran = self._masks(hits)
-        self._arm()
         self._spend(_CLOCK() - start)
         return ran
 

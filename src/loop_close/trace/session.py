@@ -96,7 +96,7 @@ def _guarded(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concate
 
 
 class _Test:
-    """A test that is running.
+    """A tracked test that is running.
 
     :ivar ran: what it ran so far; ``teardown`` is what tore down fixtures of wider scope.
     :ivar set_up: the fixtures of wider scope that were set up for it.
@@ -104,9 +104,8 @@ class _Test:
     :ivar is_failure_reported: from then on it only tears down, which has no part in the failure.
     """
 
-    def __init__(self, nodeid: str, *, is_tracked: bool) -> None:
+    def __init__(self, nodeid: str) -> None:
         self.nodeid = nodeid
-        self.is_tracked = is_tracked
         self.ran: Ran = {}
         self.teardown: Ran = {}
         self.set_up: list[Any] = []
@@ -127,6 +126,7 @@ class Monitor:
     :param watched: trace, on every Python, and keep the calls of these; None for lines by ``sys.monitoring``.
     :ivar why_off: why tracking is off, empty while it works.
     :ivar tracked: the tests that are tracked, as far as they began.
+    :ivar test: the one that is running; None outside of them.
     """
 
     def __init__(
@@ -145,7 +145,8 @@ class Monitor:
         if watched is not None:
             self._tracker = TracedLines(self._ownership, self._budget.spend, *watched)
         self._counts = Counts(self._tracker.functions)
-        self._test: _Test | None = None
+        self.test: _Test | None = None
+        self._is_on = True
         # Of the fixtures of wider scope that are being set up, the innermost last.
         self._setups: list[Ran] = []
         # What the setup of each such fixture ran, and whether it raised.
@@ -169,10 +170,10 @@ class Monitor:
         self._mark = 0
         if self._setups:
             merge(self._setups[-1], ran)
-        elif self._test is None:
+        elif self.test is None:
             self._add_outside(ran)
-        elif not self._test.is_failure_reported:
-            merge(self._test.ran, ran)
+        elif not self.test.is_failure_reported:
+            merge(self.test.ran, ran)
 
     def _add_outside(self, ran: Ran) -> None:
         self._counts.outside |= ran.keys()
@@ -180,7 +181,7 @@ class Monitor:
     @_guarded
     def collected(self, nodeid: str, *, is_failed: bool) -> None:
         """End the collection of a module; if it failed, what the module ran counts as that of a test."""
-        if self._test is None:
+        if self.test is None:
             ran = self._tracker.take()
             self._add_outside(ran)
             if is_failed:
@@ -190,11 +191,11 @@ class Monitor:
     def begin_test(self, nodeid: str) -> None:
         """Begin a test: what ran before belongs to no test."""
         self._take()
-        is_tracked = self._budget.allows(nodeid)
-        if is_tracked:
+        self._is_on = self._budget.allows(nodeid)
+        if self._is_on:
             self.tracked.add(nodeid)
-        self._test = _Test(nodeid, is_tracked=is_tracked)
-        self._tracker.turn(is_on=is_tracked)
+            self.test = _Test(nodeid)
+        self._tracker.turn(is_on=self._is_on)
 
     @_guarded
     def mark(self) -> None:
@@ -207,10 +208,10 @@ class Monitor:
 
         A test that failed, was rerun and then passed counts as neither passed nor failed.
         """
-        self._mark = self._tracker.mark
-        test, outcome, when = self._test, report.outcome, report.when
+        test, outcome, when = self.test, report.outcome, report.when
         if test is None:
             return
+        self._mark = self._tracker.mark
         if outcome == "failed":
             test.outcome = outcome
             test.failed_in_teardown |= when == "teardown"
@@ -234,16 +235,15 @@ class Monitor:
         if self._tracker.fault:
             raise RuntimeError(self._tracker.fault)
         self._take()
-        test, self._test = self._test, None
-        if test is None:
-            return
-        for ran in self._used(test, fixtures) if self._shared else ():
-            merge(test.ran, ran)
-        if test.failed_in_teardown:
-            merge(test.ran, test.teardown)
-        else:
-            self._add_outside(test.teardown)
-        self._counts.add(test.nodeid, test.ran, test.outcome, is_tracked=test.is_tracked)
+        test, self.test = self.test, None
+        if test is not None:
+            for ran in self._used(test, fixtures) if self._shared else ():
+                merge(test.ran, ran)
+            if test.failed_in_teardown:
+                merge(test.ran, test.teardown)
+            else:
+                self._add_outside(test.teardown)
+            self._counts.add(test.nodeid, test.ran, test.outcome)
         while self._torn_down:
             self._shared.pop(self._torn_down.pop(), None)
 
@@ -270,15 +270,15 @@ class Monitor:
         ran = self._setups.pop()
         if self._setups:  # another fixture requested it in its own setup
             merge(self._setups[-1], ran)
-        elif self._test is not None:
-            self._tracker.turn(is_on=self._test.is_tracked)
+        else:
+            self._tracker.turn(is_on=self._is_on)
         if fixture in self._torn_down:
             self._torn_down.remove(fixture)
         self._shared.pop(fixture, None)
         if ran:
             self._shared[fixture] = ran, is_broken
-            if self._test is not None:
-                self._test.set_up.append(fixture)
+            if self.test is not None:
+                self.test.set_up.append(fixture)
 
     @_guarded
     def torn_down(self, fixture: Any, *, is_shared: bool) -> None:
@@ -289,8 +289,8 @@ class Monitor:
         if is_shared:
             ran = self._tracker.cut(self._mark)
             self._torn_down.append(fixture)
-            if self._test is not None:
-                merge(self._test.teardown, ran)
+            if self.test is not None:
+                merge(self.test.teardown, ran)
             else:
                 self._add_outside(ran)
         self._mark = self._tracker.mark
