@@ -23,7 +23,7 @@ _MENTION = re.compile(
 )
 # a place in the file of the place before it: `:12`
 _AGAIN = re.compile(r"`:(?=\d+`)")
-_MARGIN = re.compile(r"^(?:[\s>|E+]|\d+(?=[\s:|]))*")
+_MARGIN = re.compile(r"^(?:[\s>|E+]|\d+(?=[\s:|>]))*")
 _TELLING = 6  # characters; a shorter line of code stands anywhere
 
 

@@ -10,9 +10,10 @@ from records import SRC, TEST, any_text, failure, failures, frame, in_test, obse
 from loop_close.calls import Called, Calls
 from loop_close.judge import report_of
 from loop_close.model import Difference, Evidence, Observation, Site, SourceResult, Suspect
-from loop_close.prompt.cause import LEGEND, all_reasons, root_causes
+from loop_close.prompt.cause import all_reasons, root_causes
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.place import percent, probable_place
+from loop_close.prompt.source import LEGEND
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
@@ -164,10 +165,10 @@ def test_the_source_of_the_suspect_with_the_lines_that_did_not_run():
     lines = block(WRONG, suspects=[replace(TOTAL, odd=(11, 3, 0))], calls=ran_by(f"{TEST}::test_total"))
     assert lines[1:8] == [
         "```python",
-        "    8 def total(cart):",
-        "    9     '''Doc.'''",
-        "-  10     tax = 0",
-        ">  11     return tax",
+        " 8  def total(cart):",
+        " 9      '''Doc.'''",
+        "10-     tax = 0",
+        "11>     return tax",
         "```",
         LEGEND,
     ]
@@ -181,7 +182,7 @@ def test_other_places_are_named_from_five_percent_on_and_shown_from_half_of_the_
     lines = block(WRONG, suspects=[TOTAL, other])
     assert f"Other places: `{SRC}:41` `tax` ({percent(score)})." in lines
     assert "Other places" not in "".join(block(WRONG, suspects=[TOTAL, replace(other, score=0.04)]))
-    assert (">  41     return 7" in lines) == is_shown
+    assert ("41>     return 7" in lines) == is_shown
 
 
 # The proof
@@ -274,7 +275,8 @@ def test_where_it_was_raised_and_what_called_that_where_it_is_not_the_place():
     lines = block(failure(exc), suspects=[TOTAL])
     called = "called from `src/shop/cart.py:10` in `total`."
     assert f"Traceback: `src/shop/tax.py:3` in `rate`: `return T[1]`; {called}" in lines
-    assert "Raised at" not in text(SHOWN, suspects=[TOTAL])
+    place = replace(TOTAL, file="src/shop/tax.py", line=2, function="rate", odd=(3, 1, 0))
+    assert f"C{called[1:]}" in block(failure(exc), suspects=[place])
 
 
 def test_the_chain_and_the_members_are_listed_with_their_places():

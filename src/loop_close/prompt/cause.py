@@ -41,12 +41,11 @@ from loop_close.prompt.place import (
     representative,
     shown_frames,
 )
-from loop_close.prompt.source import MOST_ROWS, NOT_RUN, function_rows, statement_rows
+from loop_close.prompt.source import MOST_ROWS, function_rows, statement_rows
 from loop_close.text import code, fence, one_line
 
 #: Root causes shown as blocks; of the others so many get a line each.
 MAX_BLOCKS, MAX_LINES = 10, 20
-LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
 # So many further places have their source shown.
@@ -132,7 +131,7 @@ def _parts(
             shown[each.file, each.source.start] = number
             named = f"Source of {span(each.constant or each.function, 80)}:"
             rows = function_rows(each.source, marked=each.odd[0], ran=_lines_run(cause, each, report))
-            yield Rank.FINDINGS, "source of other places", [named, *_with_legend(rows)]
+            yield Rank.FINDINGS, "source of other places", [named, *rows]
 
 
 def _headline(cause: RootCause, report: Report) -> str:
@@ -224,11 +223,7 @@ def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Re
     first = cause.suspects[0]
     # A function's first line is where it is, and says nothing of what is wrong.
     marked = at.line if at.line != first.line else 0
-    return _with_legend(function_rows(source, marked=marked, ran=_lines_run(cause, first, report)))
-
-
-def _with_legend(rows: list[str]) -> list[str]:
-    return [*rows, LEGEND] if any(row.startswith(NOT_RUN) for row in rows) else rows
+    return function_rows(source, marked=marked, ran=_lines_run(cause, first, report))
 
 
 def _lines_run(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[int]:
@@ -324,16 +319,17 @@ def _others(suspects: Sequence[Suspect]) -> Iterator[str]:
 
 
 def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
-    """Where in the code under test it was raised, and what called that, the nearest first; unless it is the place."""
+    """The traceback in the code under test, the frame nearest to the exception first; without it if it is the place."""
     frames = [frame for frame in reversed(frames_of(raised)) if not frame.is_test and is_shown(frame)]
-    if not frames or all((f.file, f.function) == (at.file, at.function) for f in frames):
-        return
-    first, *callers = (f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames)
-    line = running_line(frames[0])
-    text = f": {span(line)}" if line else ""
-    more = ["…"] * (len(callers) > _MAX_CALLERS)
-    called = f"; called from {', '.join([*callers[:_MAX_CALLERS], *more])}" if callers else ""
-    yield f"Traceback: {first}{text}{called}."
+    first, *callers = [f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames] or [""]
+    said = []
+    if frames and (frames[0].file, frames[0].line) != (at.file, at.line):
+        line = running_line(frames[0])
+        said = [f"Traceback: {first}{f': {span(line)}' if line else ''}"]
+    if callers:
+        more = ["…"] * (len(callers) > _MAX_CALLERS)
+        said.append(f"{'called' if said else 'Called'} from {', '.join([*callers[:_MAX_CALLERS], *more])}")
+    yield f"{'; '.join(said)}." if said else ""
 
 
 def _missing(raised: Raised) -> list[str]:

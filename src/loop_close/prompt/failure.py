@@ -74,9 +74,11 @@ def brief(failure: Failure) -> str:
 
 
 def value_lines(failure: Failure) -> Iterator[str]:
-    """The values of the names in the failing statement that neither the message nor the calls have."""
+    """The values of the names in the failing statement that neither the message, the calls nor the source have."""
     calls = failure.again.calls if failure.again is not None else ()
-    said = safe(" ".join([failure.message, *(each.arguments for each in calls)]))
+    sources = [frame.source for link in links(failure.raised) for frame in link.frames]
+    lines = [line for source in sources if source is not None for line in source.lines]
+    said = safe(" ".join([failure.message, *(each.arguments for each in calls), *lines]))
     found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
     limit = max(_LEAST_VALUE, _VALUES // max(1, min(len(found), _MAX_VALUES)))
     frame = next((link.site.frame for link in links(failure.raised) if link.site is not None), None)

@@ -18,8 +18,9 @@ MOST_ROWS = 40
 # With so many lines in all its docstring is shown, too: most functions are longer, so that the median prompt is not.
 _WITH_DOCSTRING = 12
 _MOST_OF_TEST = 8
-#: What the marks in front of a line mean; the second is explained where it is used.
+#: The marks behind the number of a line; the second is explained where it is used.
 MARKED, NOT_RUN = ">", "-"
+LEGEND = f"`{NOT_RUN}`: not run by these failing tests."
 
 
 class _Parsed(Record, frozen=True):
@@ -66,14 +67,15 @@ def function_rows(
     begin = max(_begin(parsed, source), lines[0]) if lines else 0
     kept = lines if len(lines) <= most else _around(lines, begin, marked, most)
     skipped = _not_run(parsed, ran) - {marked}
-    rows = []
+    rows, width = [], len(str(source.numbers.stop - 1))
     for before, number in pairwise([source.start - 1, *kept, source.numbers.stop]):
         if omitted := sum(before < each < number for each in lines):
-            rows.append(f"     … {omitted} line{'s' * (omitted != 1)}")
+            rows.append(f"… {omitted} line{'s' * (omitted != 1)}")
         if number in texts:
             mark = MARKED if number == marked else NOT_RUN if number in skipped else " "
-            rows.append(f"{mark}{number:4} {short(texts[number].rstrip())}")
-    return fence("\n".join(rows), "python") if lines else []
+            rows.append(f"{number:{width}}{mark} {short(texts[number].rstrip())}")
+    legend = [LEGEND] * (not skipped.isdisjoint(kept))
+    return [*fence("\n".join(rows), "python"), *legend] if lines else []
 
 
 def _around(lines: Sequence[int], begin: int, marked: int, most: int) -> list[int]:
