@@ -49,7 +49,8 @@ class LineTracker:
     """Reports each line of the code under test once, until :meth:`take` arms the functions again that ran.
 
     A loop costs only once. ``sys.monitoring.restart_events`` would arm all functions for all tools, coverage.py and
-    debuggers among them. While :attr:`is_on` is false nothing is armed again.
+    debuggers among them. While :attr:`is_on` is false nothing is armed again, and what runs is disarmed: at a jump
+    within a line Python computes the line each time, though it reports none.
 
     :param spend: gets the CPU seconds that it takes.
     :ivar functions: the first code object of each function, by its ``id``. Functions with the same file, first line
@@ -77,8 +78,9 @@ class LineTracker:
         self._events: dict[int, int] = {}
         self._owners: dict[int, tuple[int, int]] = {}
         self._places: dict[Place, int] = {}
-        # Code objects with lines that are not reported again until they are armed.
+        # Code objects with lines that are not reported again until they are armed; and those of them without events.
         self._due: set[int] = set()
+        self._disarmed: set[int] = set()
         # Functions that make a repr. Of these and of modules that are being imported the number of hits before.
         self._reprs = _repr_functions()
         self._marks: dict[int, int] = {}
@@ -175,6 +177,8 @@ class LineTracker:
             for inner, owner in list(codes_in(code)):
                 if owner is not None and _ID(inner) not in self._codes:
                     self._follow(inner, self._ownership.place_of(owner), owner)
+            if not self.is_on and _ID(code) in self._owners:
+                self.outside.add(self._owners[_ID(code)][0])
 
     def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
         number, own = _ID(code), lines_of(code)
@@ -196,14 +200,19 @@ class LineTracker:
             self._events[_ID(code)] = ends | events.LINE
         else:
             self._events[_ID(code)] = events.LINE
-        self._monitoring.set_local_events(self._tool, code, self._events[_ID(code)])
+        if self.is_on:
+            self._monitoring.set_local_events(self._tool, code, self._events[_ID(code)])
+        else:
+            self._due.add(_ID(code))
+            self._disarmed.add(_ID(code))
 
     # --- what ran
 
     def turn(self, *, is_on: bool) -> None:
         """Set whether what runs from now on is tracked."""
-        self.is_on = is_on
-        self._arm()
+        if is_on or self.is_on:
+            self.is_on = is_on
+            self._arm(is_on=is_on)
 
     @property
     def mark(self) -> int:
@@ -220,12 +229,7 @@ class LineTracker:
 
     def cut(self, mark: int) -> Ran:
         """What ran since this point, as :meth:`take`."""
-        ran = self._taken(mark)
-        if ran:
-            start = _CLOCK()
-            self._arm()
-            self._spend(_CLOCK() - start)
-        return ran
+        return self._taken(mark, is_on=self.is_on)
 
     def _end_outside(self, mark: int) -> None:
         """End an import or a repr: what ran since this point counts for no test.
@@ -233,15 +237,20 @@ class LineTracker:
         Its lines are reported again when the outermost ends: thousands of decorators may run while a package is
         imported.
         """
-        self.outside |= (self._taken(mark) if self._marks else self.cut(mark)).keys()
+        self.outside |= self._taken(mark, is_on=self.is_on and not self._marks).keys()
 
-    def _taken(self, mark: int) -> Ran:
+    def _taken(self, mark: int, *, is_on: bool) -> Ran:
+        """What ran since this point.
+
+        :param is_on: whether its lines are reported again.
+        """
         if len(self._hits) <= mark:
             return {}
         start = _CLOCK()
         hits = self._hits[mark:]
         del self._hits[mark : mark + len(hits)]  # not to the end: other threads may have added more
         ran = self._masks(hits)
+        self._arm(is_on=is_on)
         self._spend(_CLOCK() - start)
         return ran
 
@@ -260,17 +269,21 @@ class LineTracker:
         found.pop(0, None)  # of the initial values, which belong to no function
         return found
 
-    def _arm(self) -> None:
-        """Report the lines again of the functions that ran, if what runs is tracked."""
-        if self._monitoring is None or not (self.is_on and self._due):
+    def _arm(self, *, is_on: bool) -> None:
+        """Report the lines again of the functions that ran; if that is not wanted, disarm these."""
+        due = self._due if is_on else self._due - self._disarmed
+        if self._monitoring is None or not due:
             return
         if not self._is_ours():
             raise TakenError
         arm, tool, codes, events = self._monitoring.set_local_events, self._tool, self._codes, self._events
-        for number in list(self._due):
+        for number in list(due):
             arm(tool, codes[number], 0)
-            arm(tool, codes[number], events[number])
-            self._due.discard(number)  # last: a time limit may end this at any point
+            self._disarmed.add(number)
+            if is_on:
+                arm(tool, codes[number], events[number])
+                self._disarmed.discard(number)
+                self._due.discard(number)  # last: a time limit may end this at any point
 
     def _is_ours(self) -> bool:
         return self._monitoring is not None and self._monitoring.get_tool(self._tool) == self._name
@@ -286,6 +299,8 @@ class LineTracker:
         if self._is_ours():
             is_ours &= monitoring.get_events(tool) == monitoring.events.PY_START
             monitoring.set_events(tool, 0)
+            for number in self._disarmed:  # without a change Python would keep what was disabled in them
+                monitoring.set_local_events(tool, self._codes[number], monitoring.events.PY_RETURN)
             for code in (*self._codes.values(), *self._reprs.values()):
                 monitoring.set_local_events(tool, code, 0)
             for event in self._callbacks():

@@ -122,7 +122,7 @@ class TracedLines(LineTracker):
         self._seen.clear()
         return super().cut(mark)
 
-    def _arm(self) -> None:
+    def _arm(self, *, is_on: bool) -> None:
         pass  # every line is reported
 
     def _watch(self, code: CodeType, own: set[int]) -> None:
