@@ -55,6 +55,8 @@ _RIVAL = 0.5
 _MAX_SOURCES = 6
 _MAX_CALLERS = 2
 _MAX_NAMED = 3
+# So many failing tests are named beside the one that is shown; the command runs all of them.
+_MAX_TESTS = 2
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;()/%'-]*(?:[A-Za-z0-9]_[A-Za-z0-9][A-Za-z0-9 .,:;()/%'-]*)*", re.ASCII)
 
 
@@ -359,7 +361,7 @@ def _tests(failures: Sequence[Failure]) -> Iterator[str]:
     others = dict.fromkeys((each.nodeid, each.subtest) for each in failures)
     del others[failures[0].nodeid, failures[0].subtest]
     counts = Counter(test_function(nodeid) for nodeid, _ in others)
-    few = sorted(counts.items())[:_MAX_NAMED]
+    few = sorted(counts.items())[:_MAX_TESTS]
     shown = _by_file([failures[0].nodeid, *(name for name, _ in few)])[1:]
     cases = [f" ({n} cases)" * (n > 1) for _, n in few]
     named = [f"{span(name, 160)}{number}" for name, number in zip(shown, cases, strict=True)]

@@ -79,7 +79,11 @@ def value_lines(failure: Failure) -> Iterator[str]:
     sources = [frame.source for link in links(failure.raised) for frame in link.frames]
     lines = [line for source in sources if source is not None for line in source.lines]
     said = safe(" ".join([failure.message, *(each.arguments for each in calls), *lines]))
-    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
+    found = [
+        (name, value)
+        for name, value in values(failure)
+        if (f"{name}={value}" if len(value) < _SHORT else value) not in said
+    ]
     limit = max(_LEAST_VALUE, _VALUES // max(1, min(len(found), _MAX_VALUES)))
     frame = next((link.site.frame for link in links(failure.raised) if link.site is not None), None)
     # The statement that is shown is that of the test.
