@@ -10,6 +10,7 @@ a finding of a checker, which has none, by file, rule and masked message.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Literal
 
@@ -168,7 +169,6 @@ class Run(Record, frozen=True):
     :ivar is_finished: the end of the run was recorded.
     :ivar incomplete: why not all that was chosen ran, in words; empty if it did.
     :ivar is_green: the command reported success, and nothing that it printed says otherwise.
-    :ivar started: of a check the command line of each pytest that reported, as a shell would take it, sorted.
     :ivar contexts: how each pytest of a check was started that reported.
     :ivar outcomes: by source, then by node id; of sources whose single tests are known.
     :ivar failures: bounded; ``omitted`` counts those left out.
@@ -194,7 +194,6 @@ class Run(Record, frozen=True):
     is_finished: bool = False
     incomplete: str = ""
     is_green: bool = False
-    started: tuple[str, ...] = ()
     contexts: tuple[PytestContext, ...] = ()
     counts: Counts = Counts()
     outcomes: Mapping[str, Mapping[str, Outcome]] = {}
@@ -204,6 +203,11 @@ class Run(Record, frozen=True):
     baseline: str = ""
     objection: Objection | None = None
     is_done: bool = False
+
+    @property
+    def started(self) -> tuple[str, ...]:
+        """The command line of each pytest that reported, as a shell would take it, sorted."""
+        return tuple(sorted({shlex.join(("pytest", *context.args)) for context in self.contexts}))
 
     @property
     def result(self) -> str:

@@ -313,7 +313,6 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
-        started=tuple(sorted({shlex.join(("pytest", *context.args)) for context in contexts})),
         contexts=tuple(contexts),
         counts=counts,
         outcomes=app.outcomes_of(parts),

@@ -91,7 +91,7 @@ def test_good_code_under_a_check_that_names_a_test(tmp_path: Path) -> None:
     test = "tests/test_shop.py::test_total"
 
     def run() -> Run:
-        project.run = structs.replace(project.check(test), started=(f"pytest -q {test}",))
+        project.run = project.check(test)
         return project.run
 
     baseline.take(project.root, project.tree(), [run()])

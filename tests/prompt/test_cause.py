@@ -308,7 +308,7 @@ def test_other_exceptions_of_the_same_cause():
         (["test_x[1]", "test_x[2]", "test_y"], "3 more failing: `test_x` (2 cases), `test_y`"),
         (
             [f"test_{n}[1]" for n in "uvwxy"],
-            "5 more failing: `test_u`, `test_v`, `test_w` and 2 more",
+            "5 more failing: `test_u`, `test_v` and 3 more",
         ),
     ],
 )
