@@ -137,7 +137,7 @@ class Settings:
     terminal: str = _setting(
         AUTO,
         *_one_of(AUTO, PROMPT, FULL),
-        "prompt: in place of pytest's failures; auto: under an agent, without --tb",
+        "prompt: in place of pytest's failures, or of a green run's counts; auto: under an agent, without --tb",
         metavar="auto|prompt|full",
     )
     ci: str = _setting(

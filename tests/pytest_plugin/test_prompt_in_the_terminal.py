@@ -99,6 +99,17 @@ def test_a_green_run_has_one_line_of_ours(run, agent):
     assert done.title not in done.stdout
 
 
+def test_counts_that_our_line_has_not_are_those_of_pytest(run, agent):
+    warns = "import warnings\n\ndef test_a():\n    warnings.warn('old')\n"
+    done = run({"test_a.py": warns}, "--disable-warnings")
+    assert re.search(r"1 passed, 1 warning in .*\nloop-close: 1 passed$", done.stdout.rstrip())
+
+
+def test_what_pytest_says_stays_where_another_plugin_makes_the_run_fail(run, agent):
+    fails = "def pytest_sessionfinish(session):\n    session.exitstatus = 1\n"
+    assert "1 passed in" in run({"conftest.py": fails, "test_a.py": "def test_a(): pass\n"}).stdout
+
+
 @pytest.mark.parametrize("options", ["--loop-close-terminal=full", "--tb=short", "--tb short"])
 def test_who_asks_for_failures_gets_them(run, agent, options):
     assert shows_failures(run(PROJECT, *options.split()))

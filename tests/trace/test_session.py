@@ -70,6 +70,20 @@ def test_setup_that_others_share_is_tracked_in_a_test_that_is_passed_over(sessio
 
 
 @needs_monitoring
+def test_setup_for_tests_of_which_none_is_tracked_did_run(session):
+    monitor, run, (f, g, _) = session
+    fixture = object()
+    run("a", f)
+    monitor.begin_test("b")
+    monitor.begin_setup()
+    g()
+    monitor.end_setup(fixture, is_broken=False)
+    monitor.torn_down(fixture, is_shared=True)
+    monitor.end_test(())
+    assert counted(monitor) == ({"f": 1}, {}, {"g"})
+
+
+@needs_monitoring
 @pytest.mark.parametrize(("when", "expected"), [("call", ["f"]), ("teardown", ["f", "g"])])
 def test_teardown_of_a_shared_fixture_counts_where_the_test_fails_in_it(session, when, expected):
     monitor, _, (f, g, h) = session

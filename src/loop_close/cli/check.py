@@ -12,6 +12,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from loop_close import baseline, files, gate
 from loop_close.baseline.objection import at_head, lines_of_pending, pending
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
@@ -93,7 +95,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
         streams.complain(f"internal error of loop-close: {answer.fault}")
         return FAULT
     if is_quiet and answer.prompt:  # it has the objections, too
-        lines = [answer.prompt.rstrip("\n"), *lines_of(state)[:1]]
+        lines = [answer.prompt.rstrip("\n"), *lines_of(replace(state, checks=()))]
     else:
         lines = [*(answer.lines or ()), *lines_of(state)]
     for line in lines:

@@ -38,7 +38,8 @@ def message_rows(failure: Failure) -> list[str]:
     # Of values that differ as a whole a short message says it all.
     if found and len(lines) > 2:
         said = lines[0]
-        lines = [said, *(difference_row(each) for each in found if each.path or each.left not in said)]
+        new = [each for each in found if each.path or not (each.left in said and each.right in said)]
+        lines = [said, *map(difference_row, new)]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
         lines = [*lines[: _MESSAGE_LINES - 1], f"… {more} more lines", lines[-1]]
@@ -74,16 +75,10 @@ def brief(failure: Failure) -> str:
 
 
 def value_lines(failure: Failure) -> Iterator[str]:
-    """The values of the names in the failing statement that neither the message, the calls nor the source have."""
+    """The values of the names in the failing statement that neither the message nor the calls have."""
     calls = failure.again.calls if failure.again is not None else ()
-    sources = [frame.source for link in links(failure.raised) for frame in link.frames]
-    lines = [line for source in sources if source is not None for line in source.lines]
-    said = safe(" ".join([failure.message, *(each.arguments for each in calls), *lines]))
-    found = [
-        (name, value)
-        for name, value in values(failure)
-        if (f"{name}={value}" if len(value) < _SHORT else value) not in said
-    ]
+    said = safe(" ".join([failure.message, *(each.arguments for each in calls)]))
+    found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
     limit = max(_LEAST_VALUE, _VALUES // max(1, min(len(found), _MAX_VALUES)))
     frame = next((link.site.frame for link in links(failure.raised) if link.site is not None), None)
     # The statement that is shown is that of the test.

@@ -52,8 +52,10 @@ def packed(calls: CallRecorder | CallMerger) -> tuple[bytes, str, list[str]]:
     :returns: the counts, empty for none; why these are missing or not complete; the tests that they are of.
     """
     counts, why_not = calls.collected()
+    if counts is None:
+        return b"", why_not, []
     try:
-        return encode(counts) if counts is not None else b"", why_not, sorted(calls.tracked)
+        return encode(counts), why_not, sorted(calls.tracked or ())
     except UnicodeEncodeError:
         return b"", "a file or function name is not a string", []
 
@@ -63,19 +65,20 @@ class CallMerger:
 
     :param why_not: why nothing is.
     :ivar workers: how many there are.
-    :ivar tracked: the tests whose lines they recorded.
+    :ivar tracked: the tests whose lines they recorded; None if they recorded none.
     """
 
     def __init__(self, why_not: str = "") -> None:
-        self.tracked: set[str] = set()
+        self.tracked: set[str] | None = None
         self._parts: list[bytes] = []
         self._reasons = {why_not} - {""}
         self.workers = 0
 
     def add(self, data: bytes, why_not: str, tracked: Iterable[str]) -> None:
         """Take what :func:`packed` returned in a worker."""
-        self.tracked.update(tracked)
-        self._parts += [data] if data else []
+        if data:
+            self._parts.append(data)
+            self.tracked = {*(self.tracked or ()), *tracked}
         self._reasons |= {why_not} - {""}
 
     def collected(self) -> tuple[Calls | None, str]:
@@ -116,14 +119,15 @@ def collect_calls(
 
 
 class CallRecorder:
-    """Tells the monitor which test runs, and which fixtures it shares with others.
-
-    :ivar tracked: the tests whose lines are recorded.
-    """
+    """Tells the monitor which test runs, and which fixtures it shares with others."""
 
     def __init__(self, monitor: Monitor) -> None:
-        self.tracked: set[str] = monitor.tracked
         self._monitor = monitor
+
+    @property
+    def tracked(self) -> set[str] | None:
+        """The tests whose lines are recorded; None where the monitor failed."""
+        return None if self._monitor.why_off else self._monitor.tracked
 
     def collected(self) -> tuple[Calls | None, str]:
         """What was counted, and an empty text; None with the reason where the monitor failed."""

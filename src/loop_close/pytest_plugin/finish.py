@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
+# What pytest counts that our line of a green run has, by its categories; it names how tests were chosen.
+_IN_LINE = ("", "passed", "skipped", "xfailed", "xpassed", "deselected")
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
 #: The variable that names the folder of the repository.
@@ -119,17 +121,19 @@ def _beside(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
 
 
 def show_prompt(recorder: Recorder, terminal: Any) -> tuple[str, ...] | None:
-    """Print the prompt; of a green run one line is enough, which takes the place of pytest's counts.
+    """Print the prompt, if the run is not green. If it is, our line takes the place of pytest's counts, if it has all.
 
     :param terminal: pytest's reporter.
-    :returns: the lines that are left for the end of the run; None if the prompt is not printed, or not in full.
+    :returns: the lines that are left for the end of the run; None if it is not printed, or not in full.
     """
     saved = recorder.saved
     if saved is None:
         return None
     if saved.report.verdict == "green":
-        terminal.summary_stats = lambda: None
-        return _summary(saved, recorder)
+        has_more = any(found for kind, found in terminal.stats.items() if kind not in _IN_LINE)
+        if not (has_more or recorder.session is None or recorder.session.exitstatus):
+            terminal.summary_stats = lambda: None
+        return None
     try:
         terminal.ensure_newline()
         terminal.write(f"{saved.prompt}\n")

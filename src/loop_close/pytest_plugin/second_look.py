@@ -1,7 +1,7 @@
 """The second look: a few failing tests run once more, each alone in a copy of the process, watched closely.
 
-So do passing tests that ran the first suspects. Before, other passing tests run in one copy, for their lines, if these
-were not recorded in the run. Nothing comes out of a copy but what was seen in it.
+So do passing tests that ran the first suspects. Before, other passing tests run, many in a copy, for their lines, if
+these were not recorded in the run. Nothing comes out of a copy but what was seen in it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
     first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
     if seen.calls is not None:
         found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        more = look.count(_sample(recorder, failing, recorder.calls.tracked), None)
+        tracked = recorder.calls.tracked
+        more = look.count(_sample(recorder, failing, tracked), None) if tracked is not None else Calls()
         seen = replace(seen, calls=_with_lines(seen.calls, more, _alike(found, seen)))
     elif unknown:
         found = look.run(first, ())
@@ -164,17 +165,20 @@ class _Look:
         return msgspec.msgpack.decode(data, type=dict[str, _Seen]) if data else {}
 
     def count(self, tests: Sequence[str], watched: Collection[Name] | None) -> Calls:
-        """The lines of passing tests, many in a copy, which may take half of the time that is left.
+        """The lines of passing tests, many in a copy, of as many as there is half of the time for.
 
-        A test that ends its copy, or hangs, costs what was seen in that copy.
+        A test that ends its copy costs what was seen in that copy.
 
         :param watched: as for :class:`_Copy`.
         """
         tests = sorted(self._quick(tests), key=file_of)  # fixtures of a module are set up once
+        end = monotonic() + (self._end - monotonic()) / 2
+        size = (
+            _BATCH if self._session.items else _SAMPLE
+        )  # a copy of the controller of xdist collects them first
         found = []
-        for start in range(0, len(tests), _BATCH):
-            batch = tests[start : start + _BATCH]
-            end = monotonic() + (self._end - monotonic()) / 2
+        for start in range(0, len(tests), size):
+            batch = tests[start : start + size]
             data = _in_copy(partial(self._counted, batch, watched, end), end + _GRACE)
             found += [msgspec.msgpack.decode(data, type=_Seen).calls] if data else []
         return merge_calls(found)._replace(failed={})  # those passed in the run

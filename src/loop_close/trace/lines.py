@@ -56,7 +56,8 @@ class LineTracker:
     :ivar functions: the first code object of each function, by its ``id``. Functions with the same file, first line
         and qualified name are one function, such as those of a module that tests reload.
     :ivar modules: files whose modules ran.
-    :ivar outside: the functions that ran while modules were imported, or for the repr of a failure message.
+    :ivar outside: the functions that ran while modules were imported, for the repr of a failure message, or for the
+        first time while :attr:`is_on` was false.
     :ivar is_on: whether what runs is tracked.
     :ivar fault: an error that could not be raised where it occurred; empty if there is none.
     """
@@ -78,7 +79,8 @@ class LineTracker:
         self._events: dict[int, int] = {}
         self._owners: dict[int, tuple[int, int]] = {}
         self._places: dict[Place, int] = {}
-        # Code objects with lines that are not reported again until they are armed; and those of them without events.
+        # Code objects with lines that are not reported again until they are armed. Those of them that are disarmed have
+        # no events; the others keep those of lines that did not run.
         self._due: set[int] = set()
         self._disarmed: set[int] = set()
         # Functions that make a repr. Of these and of modules that are being imported the number of hits before.
@@ -86,7 +88,7 @@ class LineTracker:
         self._marks: dict[int, int] = {}
 
     def start(self) -> str:
-        """Start tracking; functions are found when their module runs, or when they are first called.
+        """Start tracking; functions are found when they are first called.
 
         :returns: why that is not possible; empty if it is.
         """
@@ -129,8 +131,8 @@ class LineTracker:
 
         def on_return(code: CodeType, offset: int, value: object) -> Any:
             try:
-                if id(code) in marks:
-                    self._end_outside(marks.pop(id(code)))
+                if (mark := marks.pop(id(code), None)) is not None:
+                    self.outside |= self.cut(mark).keys()
                 if id(code) in reprs:
                     return None
                 if id(code) in owners:
@@ -212,7 +214,7 @@ class LineTracker:
         """Set whether what runs from now on is tracked."""
         if is_on or self.is_on:
             self.is_on = is_on
-            self._arm(is_on=is_on)
+            self._arm()
 
     @property
     def mark(self) -> int:
@@ -229,29 +231,14 @@ class LineTracker:
 
     def cut(self, mark: int) -> Ran:
         """What ran since this point, as :meth:`take`."""
-        return self._taken(mark, is_on=self.is_on)
-
-    def _end_outside(self, mark: int) -> None:
-        """End an import or a repr: what ran since this point counts for no test.
-
-        Its lines are reported again when the outermost ends: thousands of decorators may run while a package is
-        imported.
-        """
-        self.outside |= self._taken(mark, is_on=self.is_on and not self._marks).keys()
-
-    def _taken(self, mark: int, *, is_on: bool) -> Ran:
-        """What ran since this point.
-
-        :param is_on: whether its lines are reported again.
-        """
         if len(self._hits) <= mark:
             return {}
         start = _CLOCK()
         hits = self._hits[mark:]
         del self._hits[mark : mark + len(hits)]  # not to the end: other threads may have added more
         ran = self._masks(hits)
-        self._arm(is_on=is_on)
         self._spend(_CLOCK() - start)
+        self._arm()
         return ran
 
     def _masks(self, hits: Iterable[tuple[CodeType, int]]) -> Ran:
@@ -269,21 +256,23 @@ class LineTracker:
         found.pop(0, None)  # of the initial values, which belong to no function
         return found
 
-    def _arm(self, *, is_on: bool) -> None:
-        """Report the lines again of the functions that ran; if that is not wanted, disarm these."""
-        due = self._due if is_on else self._due - self._disarmed
+    def _arm(self) -> None:
+        """Report the lines again of the functions that ran, if what runs is tracked; else disarm these."""
+        due = self._due if self.is_on else self._due - self._disarmed
         if self._monitoring is None or not due:
             return
         if not self._is_ours():
             raise TakenError
         arm, tool, codes, events = self._monitoring.set_local_events, self._tool, self._codes, self._events
+        start = _CLOCK()
         for number in list(due):
             arm(tool, codes[number], 0)
             self._disarmed.add(number)
-            if is_on:
+            if self.is_on:
                 arm(tool, codes[number], events[number])
                 self._disarmed.discard(number)
                 self._due.discard(number)  # last: a time limit may end this at any point
+        self._spend(_CLOCK() - start)
 
     def _is_ours(self) -> bool:
         return self._monitoring is not None and self._monitoring.get_tool(self._tool) == self._name
@@ -299,7 +288,9 @@ class LineTracker:
         if self._is_ours():
             is_ours &= monitoring.get_events(tool) == monitoring.events.PY_START
             monitoring.set_events(tool, 0)
-            for number in self._disarmed:  # without a change Python would keep what was disabled in them
+            for number in list(
+                self._disarmed
+            ):  # without a change Python would keep what was disabled in them
                 monitoring.set_local_events(tool, self._codes[number], monitoring.events.PY_RETURN)
             for code in (*self._codes.values(), *self._reprs.values()):
                 monitoring.set_local_events(tool, code, 0)

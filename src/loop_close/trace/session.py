@@ -126,7 +126,7 @@ class Monitor:
     :param watched: trace, on every Python, and keep the calls of these; None for lines by ``sys.monitoring``.
     :ivar why_off: why tracking is off, empty while it works.
     :ivar tracked: the tests that are tracked, as far as they began.
-    :ivar test: the one that is running; None outside of them.
+    :ivar test: the one that is running; None outside of any, and in one that is not tracked.
     """
 
     def __init__(
@@ -279,6 +279,8 @@ class Monitor:
             self._shared[fixture] = ran, is_broken
             if self.test is not None:
                 self.test.set_up.append(fixture)
+            else:  # it may be gone before a tracked test uses it
+                self._add_outside(ran)
 
     @_guarded
     def torn_down(self, fixture: Any, *, is_shared: bool) -> None:

@@ -122,7 +122,7 @@ class TracedLines(LineTracker):
         self._seen.clear()
         return super().cut(mark)
 
-    def _arm(self, *, is_on: bool) -> None:
+    def _arm(self) -> None:
         pass  # every line is reported
 
     def _watch(self, code: CodeType, own: set[int]) -> None:
@@ -161,7 +161,7 @@ class TracedLines(LineTracker):
     def _on_repr(self, frame: FrameType, event: str, argument: Any) -> Any:
         """In a function that makes a repr for the message of a failure: what that runs counts for no test."""
         if event == "return" and _ID(frame.f_code) in self._marks:
-            self._end_outside(self._marks.pop(_ID(frame.f_code)))
+            self.outside |= self.cut(self._marks.pop(_ID(frame.f_code))).keys()
         return self._on_repr
 
     def _on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
