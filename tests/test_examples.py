@@ -19,7 +19,7 @@ FAULTS = [
     ("AssertionError", "tests/test_pricing.py", "`quote()` in `src/shop/pricing.py:24`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),
-    ("SyntaxError", "src/shop/receipts.py", "  19         row("),
+    ("SyntaxError", "src/shop/receipts.py", "19          row("),
     ("CouponError", "src/shop/coupons.py", "`parse()` in `src/shop/coupons.py:31`"),
     ("AttributeError", "src/shop/orders.py", "src/shop/customers.py:"),
     ("IndexError", "src/shop/loyalty.py", "`tier()` in `src/shop/loyalty.py:26`"),

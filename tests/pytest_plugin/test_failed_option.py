@@ -93,7 +93,7 @@ def test_options_of_plugins_neither_take_the_tests_nor_choose_others(run, option
 def test_option_without_failing_tests_runs_all_and_says_so(run):
     done = run({"test_a.py": "def test_a(): pass\n"}, asked=("--loop-close-failed",))
     assert done.summary == [
-        "loop-close: 1 passed (--loop-close-failed)",
+        "loop-close: 1 passed",
         "loop-close: no failing test is recorded: all run",
     ]
 

@@ -122,10 +122,9 @@ def in_short(report: Report) -> str:
     observation = report.observation
     if report.verdict == "green":
         said = _green(report)
-        chosen = f" ({one_line(safe(observation.selection), 100)})" if observation.selection else ""
         not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
-        return "; ".join([f"{said}{chosen}", *more])
+        return "; ".join([said, *more])
     incomplete = one_line(safe(observation.incomplete), 2_000)
     said = f"{in_numbers(report)}{_first_place(report)}"
     if incomplete:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
-# What pytest counts that our line of a green run has, by its categories; it names how tests were chosen.
+# What pytest counts that our line of a green run has, by its categories.
 _IN_LINE = ("", "passed", "skipped", "xfailed", "xpassed", "deselected")
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
@@ -112,7 +112,9 @@ def _summary(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
 
     path = os.path.relpath(recorder.targets.prompt, recorder.config.invocation_params.dir)
     found = (*saved.report.notes, *_beside(saved, recorder))
-    return (*_ours(summary_lines(saved, path), 240), *saved.shown.splitlines(), *_ours(found))
+    first, *more = summary_lines(saved, path)
+    first += f"; {recorder.deselected:,} deselected" * bool(recorder.deselected)
+    return (*_ours([first, *more], 240), *saved.shown.splitlines(), *_ours(found))
 
 
 def _beside(saved: SaveResult, recorder: Recorder) -> tuple[str, ...]:
