@@ -1,10 +1,12 @@
+import contextlib
+import importlib
 import sys
 from unittest.util import safe_repr
 
 import pytest
 
 from loop_close.trace.code import Ownership
-from loop_close.trace.lines import FREE_IDS, LineTracker
+from loop_close.trace.lines import FREE_IDS, LineTracker, lines_in
 
 if not hasattr(sys, "monitoring"):
     pytest.skip("needs Python 3.12", allow_module_level=True)
@@ -37,6 +39,31 @@ def test_nothing_is_reported_again_while_it_is_off(tracker, made, ran):
     f(1)
     g(0)
     assert ran() == [("f", 2), ("f", 3), ("f", 4), ("g", 2), ("g", 4)]
+
+
+@pytest.mark.parametrize("end", ["", "raise ImportError"])
+def test_what_ran_in_an_import_inside_of_another_is_reported_again(tmp_path, monkeypatch, end):
+    name = "imported_whole" if not end else "imported_in_part"
+    texts = {
+        "__init__": f"import {name}.inner\n{end}",
+        "inner": f"from {name}.rules import rule\nrule(1)",
+        "rules": F.replace("f(", "rule("),
+    }
+    (tmp_path / name).mkdir()
+    for file, text in texts.items():
+        (tmp_path / name / f"{file}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tracker = LineTracker(Ownership(str(tmp_path)), lambda seconds: None)
+    assert tracker.start() == ""
+    try:
+        with pytest.raises(ImportError) if end else contextlib.nullcontext():
+            importlib.import_module(name)
+        rule = sys.modules[f"{name}.rules"].rule
+        rule(1)
+        taken = {tracker.functions[n].co_name: lines_in(mask, 1) for n, mask in tracker.take().items()}
+    finally:
+        tracker.stop()
+    assert taken == {"rule": [2, 3, 4]}
 
 
 def test_generator_that_goes_on_later(made, ran):
