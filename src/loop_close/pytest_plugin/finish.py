@@ -131,15 +131,15 @@ def show_prompt(recorder: Recorder, terminal: Any) -> tuple[str, ...] | None:
     saved = recorder.saved
     if saved is None:
         return None
-    if saved.report.verdict == "green":
-        has_more = any(found for kind, found in terminal.stats.items() if kind not in _IN_LINE)
-        if not (has_more or recorder.session is None or recorder.session.exitstatus):
-            terminal.summary_stats = lambda: None
-        return None
     try:
+        if saved.report.verdict == "green":
+            has_more = any(found for kind, found in terminal.stats.items() if kind not in _IN_LINE)
+            if not (has_more or recorder.session is None or recorder.session.exitstatus):
+                terminal.summary_stats = lambda: None
+            return None
         terminal.ensure_newline()
         terminal.write(f"{saved.prompt}\n")
-    except Exception:  # what pytest shows of the failures comes next
+    except Exception:  # what pytest shows comes next
         return None
     return (*_ours(_beside(saved, recorder)),)
 
