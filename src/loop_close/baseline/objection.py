@@ -131,9 +131,9 @@ def _tests(
 ) -> list[OldOutcome]:
     """The old tests that do not pass."""
     seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
-    known = baseline.functions.get(run.check)
+    known, started = baseline.functions.get(run.check), run.started
     if known is not None:  # a command line is no test: the present run says whether it is the same
-        known = tuple(each for each in known if each not in run.started)
+        known = tuple(each for each in known if each not in started)
     found = run_copy(root, baseline, tree, contexts, changed=names, seconds=seconds, stop=stop)
     bad = list(unmet(found, known, names))
     doubtful = [

@@ -98,9 +98,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
         lines = [answer.prompt.rstrip("\n"), *lines_of(replace(state, checks=()))]
     else:
         lines = [*(answer.lines or ()), *lines_of(state)]
-    for line in lines:
-        streams.say(line)
-    return CODES[state.verdict]
+    return _said(state, lines, streams)
 
 
 def _answered(root: Path, state: State, streams: Streams) -> int:
@@ -112,7 +110,7 @@ def _answered(root: Path, state: State, streams: Streams) -> int:
             files.forget_run(root)
         except (OSError, files.UnusablePathError) as error:
             streams.complain(f"not written: {error}")
-    return _said(state, streams)
+    return _said(state, lines_of(state), streams)
 
 
 def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
@@ -156,8 +154,8 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
         streams.say(line)
 
 
-def _said(state: State, streams: Streams) -> int:
-    for line in lines_of(state):
+def _said(state: State, lines: Sequence[str], streams: Streams) -> int:
+    for line in lines:
         streams.say(line)
     return CODES[state.verdict]
 

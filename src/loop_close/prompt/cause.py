@@ -323,15 +323,16 @@ def _others(suspects: Sequence[Suspect]) -> Iterator[str]:
 def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
     """The traceback in the code under test, the frame nearest to the exception first; without it if it is the place."""
     frames = [frame for frame in reversed(frames_of(raised)) if not frame.is_test and is_shown(frame)]
-    first, *callers = [f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames] or [""]
-    said = []
-    if frames and (frames[0].file, frames[0].line) != (at.file, at.line):
-        line = running_line(frames[0])
-        said = [f"Traceback: {first}{f': {span(line)}' if line else ''}"]
+    if not frames:
+        return
+    first, *callers = (f"{span(f'{f.file}:{f.line}')} in {span(f.function, 80)}" for f in frames)
+    line, is_place = running_line(frames[0]), (frames[0].file, frames[0].line) == (at.file, at.line)
+    said = [] if is_place else [f"Traceback: {first}{f': {span(line)}' if line else ''}"]
     if callers:
         more = ["…"] * (len(callers) > _MAX_CALLERS)
         said.append(f"{'called' if said else 'Called'} from {', '.join([*callers[:_MAX_CALLERS], *more])}")
-    yield f"{'; '.join(said)}." if said else ""
+    if said:
+        yield f"{'; '.join(said)}."
 
 
 def _missing(raised: Raised) -> list[str]:

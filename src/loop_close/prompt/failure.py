@@ -37,9 +37,8 @@ def message_rows(failure: Failure) -> list[str]:
     lines = [*map(short, lines)]
     # Of values that differ as a whole a short message says it all.
     if found and len(lines) > 2:
-        said = lines[0]
-        new = [each for each in found if each.path or not (each.left in said and each.right in said)]
-        lines = [said, *map(difference_row, new)]
+        new = [e for e in found if e.path or not (e.left in lines[0] and e.right in lines[0])]
+        lines = [lines[0], *map(difference_row, new)]
     more = len(lines) - _MESSAGE_LINES
     if more > 1:
         lines = [*lines[: _MESSAGE_LINES - 1], f"… {more} more lines", lines[-1]]

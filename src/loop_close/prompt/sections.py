@@ -46,7 +46,8 @@ _REASONS = {
     "no-patterns-matched": "no known failure in the output",
     "unknown": "nothing is known: no output",
 }
-_GREEN = ("passed", "skipped", "xfailed", "xpassed")
+#: What is counted of a green run, in pytest's words.
+GREEN = ("passed", "skipped", "xfailed", "xpassed")
 #: What the title of a green run begins with, by what the gate says.
 _WORDS: Mapping[str, str] = {"done": "Done", "objected": "Not done"}
 _NOTHING = {
@@ -82,7 +83,7 @@ def _green(report: Report) -> str:
     """``36 passed, 2 skipped``, in pytest's words for the outcomes; of what runs no tests the exit code."""
     if not report.observation.expects_tests:
         return f"No failure ({_exit(report.observation.exit_code)})"
-    numbers = ((name, getattr(report.observation.counts, name)) for name in _GREEN)
+    numbers = ((name, getattr(report.observation.counts, name)) for name in GREEN)
     return ", ".join(f"{number:,} {name}" for name, number in numbers if number) or "no test is counted"
 
 
@@ -121,10 +122,9 @@ def in_short(report: Report) -> str:
     """The report in one line of plain text: ``5 tests fail; look first at src/shop/shipping.py:15 cost() (62 %)``."""
     observation = report.observation
     if report.verdict == "green":
-        said = _green(report)
         not_run = edits_not_run(report.edited, lambda text: one_line(safe(text, 400), 100))
         more = (f"{text[:1].lower()}{text[1:]}" for text in (not_run, _objected(report)) if text)
-        return "; ".join([said, *more])
+        return "; ".join([_green(report), *more])
     incomplete = one_line(safe(observation.incomplete), 2_000)
     said = f"{in_numbers(report)}{_first_place(report)}"
     if incomplete:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
-# What pytest counts that our line of a green run has, by its categories.
-_IN_LINE = ("", "passed", "skipped", "xfailed", "xpassed", "deselected")
 #: The report for ``artifacts:reports:codequality`` in GitLab.
 CODE_QUALITY = f"{files.STATE_FOLDER}/gl-code-quality.json"
 #: The variable that names the folder of the repository.
@@ -133,7 +131,9 @@ def show_prompt(recorder: Recorder, terminal: Any) -> tuple[str, ...] | None:
         return None
     try:
         if saved.report.verdict == "green":
-            has_more = any(found for kind, found in terminal.stats.items() if kind not in _IN_LINE)
+            from loop_close.prompt.sections import GREEN  # late: it is loaded with the report
+
+            has_more = any(n for kind, n in terminal.stats.items() if kind not in ("", *GREEN, "deselected"))
             if not (has_more or recorder.session is None or recorder.session.exitstatus):
                 terminal.summary_stats = lambda: None
             return None

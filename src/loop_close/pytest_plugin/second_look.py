@@ -173,9 +173,8 @@ class _Look:
         """
         tests = sorted(self._quick(tests), key=file_of)  # fixtures of a module are set up once
         end = monotonic() + (self._end - monotonic()) / 2
-        size = (
-            _BATCH if self._session.items else _SAMPLE
-        )  # a copy of the controller of xdist collects them first
+        # Each copy of the controller of xdist collects its tests first.
+        size = _BATCH if self._session.items else _SAMPLE
         found = []
         for start in range(0, len(tests), size):
             batch = tests[start : start + size]

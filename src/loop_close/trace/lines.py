@@ -175,22 +175,23 @@ class LineTracker:
                 self._marks[_ID(code)] = len(self._hits)
                 self._monitoring.set_local_events(self._tool, code, self._monitoring.events.PY_RETURN)
         elif is_function(code):
-            # As a list: after a RecursionError either all of it is tracked, or nothing.
-            for inner, owner in list(codes_in(code)):
-                if owner is not None and _ID(inner) not in self._codes:
-                    self._follow(inner, self._ownership.place_of(owner), owner)
+            self._follow(code)
             if not self.is_on and _ID(code) in self._owners:
                 self.outside.add(self._owners[_ID(code)][0])
 
-    def _follow(self, code: CodeType, place: Place, owner: CodeType) -> None:
-        number, own = _ID(code), lines_of(code)
-        if min(own, default=owner.co_firstlineno) < owner.co_firstlineno:
-            return  # made by hand or by a template: its lines are not those of the file
-        self._codes[number] = code
-        function = self._places.setdefault(place, _ID(owner))
-        self._owners[number] = function, owner.co_firstlineno
-        self.functions.setdefault(function, owner)
-        self._watch(code, own)
+    def _follow(self, top: CodeType) -> None:
+        """Track a function, and those inside it."""
+        for code, owner in list(codes_in(top)):  # a list: after a RecursionError all is tracked, or nothing
+            if owner is None or (number := _ID(code)) in self._codes:
+                continue
+            own = lines_of(code)
+            if min(own, default=owner.co_firstlineno) < owner.co_firstlineno:
+                continue  # made by hand or by a template: its lines are not those of the file
+            self._codes[number] = code
+            function = self._places.setdefault(self._ownership.place_of(owner), _ID(owner))
+            self._owners[number] = function, owner.co_firstlineno
+            self.functions.setdefault(function, owner)
+            self._watch(code, own)
 
     def _watch(self, code: CodeType, own: set[int]) -> None:
         """Have the lines of a code object reported."""
@@ -288,9 +289,8 @@ class LineTracker:
         if self._is_ours():
             is_ours &= monitoring.get_events(tool) == monitoring.events.PY_START
             monitoring.set_events(tool, 0)
-            for number in list(
-                self._disarmed
-            ):  # without a change Python would keep what was disabled in them
+            # Without a change Python would keep what was disabled in them.
+            for number in list(self._disarmed):
                 monitoring.set_local_events(tool, self._codes[number], monitoring.events.PY_RETURN)
             for code in (*self._codes.values(), *self._reprs.values()):
                 monitoring.set_local_events(tool, code, 0)

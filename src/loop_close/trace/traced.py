@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from loop_close.conventions import is_test_file
 from loop_close.facts import Name, base_name
-from loop_close.trace.code import Ownership, codes_in
+from loop_close.trace.code import Ownership
 from loop_close.trace.lines import LineTracker, Ran
 
 #: So many calls of a test are kept, and so many values of a generator.
@@ -150,9 +150,7 @@ class TracedLines(LineTracker):
     def _is_tracked(self, code: CodeType) -> bool:
         """Whether it is a function; those inside of it are found with it."""
         if _ID(code) not in self._names:
-            for inner, owner in list(codes_in(code)):
-                if owner is not None and _ID(inner) not in self._codes:
-                    self._follow(inner, self._ownership.place_of(owner), owner)
+            self._follow(code)
             file, _, function = self._ownership.place_of(code)
             name = file, base_name(function)
             self._names[_ID(code)] = name if name in self._watched and code.co_name[0] != "<" else None
