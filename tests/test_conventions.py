@@ -40,6 +40,10 @@ def test_module_of_tests(names, expected):
     [
         (("tests/unit/conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"), True),
         (("pyproject.toml", "tox.ini", "packages/a/setup.cfg"), True),
+        (
+            ("src/sitecustomize.pyc", "a-1.0.dist-info/entry_points.txt", "a-1.0.DIST-INFO/entry_points.txt"),
+            True,
+        ),
         (("a.py", "setup.py", "my-tox.ini", "conftest.pyi", "pytest.ini/a.py", "ruff.toml"), False),
     ],
 )

@@ -73,7 +73,7 @@ def test_the_hook_of_the_plugin_is_silent_where_loop_close_is_not_installed(tmp_
 
 
 def test_every_command_of_the_skill_and_of_agents_md_is_one():
-    text = SKILL.read_text(encoding="utf-8") + with_section(None, "nextprompt.md")
+    text = SKILL.read_text(encoding="utf-8") + with_section("", "nextprompt.md")
     lines = re.findall(r"`(loop-close \w[^`]*)`", text)
     assert {line.split()[1] for line in lines} == {
         "check",

@@ -159,10 +159,12 @@ def test_of_an_output_that_git_tracks_only_the_content_counts(repository: Path) 
 
 
 def test_a_folder_is_an_environment_if_it_has_an_interpreter(root: Path) -> None:
+    """Python files count below it, too, but for those of the folders that an environment has."""
     write(root, "src/pyvenv.cfg")
-    assert difference(root, "src/shop/calc.py") == ("src/shop/calc.py",)
+    assert difference(root, "src/lib/calc.py") == ("src/lib/calc.py",)
     write(root, "src/bin/python")
-    assert difference(root, "src/shop/calc.py") == ()
+    assert difference(root, "src/lib/calc.py") == ()
+    assert difference(root, "src/shop/calc.py") == ("src/shop/calc.py",)
 
 
 def test_our_own_files_are_left_out_but_never_python(root: Path) -> None:

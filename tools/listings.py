@@ -103,7 +103,7 @@ def listings(repository=None):
 def hooks():
     """The hooks that `install` writes for Claude Code, each silent where loop-close is not installed."""
     ours = command_line("claude")
-    return json.loads(added(host_named("claude"), None).replace(ours, f"{GUARD}{ours}"))
+    return json.loads(added(host_named("claude"), "").replace(ours, f"{GUARD}{ours}"))
 
 
 def server(project, repository):

@@ -22,7 +22,7 @@ from loop_close.judge import report_of
 from loop_close.model import Observation
 
 #: Not fitted: there are no edits in the benchmark, and no faults in test code.
-_GIVEN = ("edited", "uncounted")
+_GIVEN = ("edited", "uncounted", "mismatched")
 _PENALTY = 0.001
 
 

@@ -378,11 +378,7 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
     if kept is not None:
         new = {test for test in calls.failed if not kept.has_passed(test)}
         calls = merge_baseline(calls, kept.calls, new)
-
-    def indexed(file: str):  # type: ignore[no-untyped-def]
-        return index_of(str(root / file))
-
-    calls = calls._replace(constants=constants_of(calls, indexed))
+    calls = calls._replace(constants=constants_of(calls, lambda file: index_of(str(root / file))))
     return replace(part, observation=replace(seen, calls=calls))
 
 

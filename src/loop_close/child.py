@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, ClassVar, Self
 
-from loop_close.log_files import TAIL, Tail
+from loop_close.log_files import Tail
 from loop_close.process import birth_of
 from loop_close.records import Record
 from loop_close.text import reason_of
@@ -50,15 +50,11 @@ class Ended(Record, frozen=True, kw_only=True):
     is_late: bool = False
 
 
-def code_of(error: OSError) -> int:
-    """The exit code of a command that cannot be started, as a shell has it."""
-    return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
-
-
-def line_of(name: str, error: OSError) -> str:
-    """What a shell prints of a command that cannot be started; the readers know it."""
-    is_missing = isinstance(error, FileNotFoundError)
-    return f"sh: 1: {name}: {'not found' if is_missing else f'cannot execute: {reason_of(error)}'}"
+def not_started(name: str, error: OSError) -> tuple[int, str]:
+    """The exit code of a command that cannot be started, and what a shell prints of it; the readers know it."""
+    if isinstance(error, FileNotFoundError):
+        return _NOT_FOUND, f"sh: 1: {name}: not found"
+    return _NOT_EXECUTABLE, f"sh: 1: {name}: cannot execute: {reason_of(error)}"
 
 
 def run(
@@ -88,6 +84,14 @@ def run(
     stop.check()
     source = None if is_foreground else subprocess.PIPE if data else subprocess.DEVNULL
     ends = (channels[0].theirs, channels[-1].theirs) if channels else (None, None)
+    has_ended = threading.Event()
+    threads = [
+        # One for each: a reader of ours that does not read must not keep us from seeing the time limit.
+        threading.Thread(target=channel.pump, args=(has_ended,), daemon=True)
+        for channel in channels
+    ]
+    for thread in threads:
+        thread.start()
     try:
         process = subprocess.Popen(
             list(words),
@@ -98,31 +102,20 @@ def run(
             stderr=ends[1],
             start_new_session=not is_foreground,
         )
-    except OSError:
-        for channel in channels:
-            channel.close()
-        raise
     finally:
         for channel in channels:
-            channel.started()
-    has_ended = threading.Event()
-    threads = [
-        # One for each: a reader of ours that does not read must not keep us from seeing the time limit.
-        threading.Thread(target=channel.pump, args=(has_ended,), daemon=True)
-        for channel in channels
-    ]
+            os.close(channel.theirs)  # our copy: the stream ends when the command closes its own
     is_late = False
     try:
         started(process)
-        for thread in threads:
-            thread.start()
         if process.stdin is not None:
             threading.Thread(target=_feed, args=(process.stdin, data), daemon=True).start()
         is_late = _wait(process, seconds, stop)
     finally:
-        if process.poll() is None:
-            process.kill() if is_foreground else _end(process, stop)
-        if not is_foreground:
+        if is_foreground:
+            process.kill()  # if it has not ended
+        else:
+            _end(process, stop)
             sweep(process.pid)
     has_ended.set()
     due = time.monotonic() + (_PATIENCE if is_foreground else _REST)
@@ -157,25 +150,17 @@ class Channel:
     """A stream of a command on its way to us: a pipe, or a pseudo-terminal.
 
     :param pass_on: takes the bytes as they come.
-    :param limit: how many bytes at the end are kept.
     :param terminal: the number of a stream of ours: if that is a terminal, the command gets one of the same size.
     :ivar tail: the end of all that came.
     :ivar problem: why the rest could not be passed on; empty if no one reads it any more.
     """
 
-    def __init__(
-        self, pass_on: Callable[[bytes], object] = len, *, limit: int = TAIL, terminal: int = -1
-    ) -> None:
-        self.tail = Tail(limit)
+    def __init__(self, pass_on: Callable[[bytes], object] = len, *, terminal: int = -1) -> None:
+        self.tail = Tail()
         self.problem = ""
         self._take = pass_on
         is_terminal = terminal >= 0 and os.isatty(terminal) and sys.platform != "win32"
         self.ours, self.theirs = _terminal(terminal) if is_terminal else os.pipe()
-        self._open = {self.ours, self.theirs}
-
-    def started(self) -> None:
-        """Close our copy of the command's end: the stream ends when the command closes its own."""
-        self._close(self.theirs)
 
     def pump(self, ended: threading.Event) -> None:
         """Pass on until the stream ends, or the command has ended and what it left behind holds the stream open."""
@@ -190,37 +175,24 @@ class Channel:
                 if not size or (has_ended and not is_ready):
                     break
                 late += size if has_ended else 0
-        self.close()
+        os.close(self.ours)
 
     def _pass_on(self) -> int:
         """Move what is there.
 
-        :returns: the number of bytes; 0 at the end. If no one reads the bytes any more, that is the end, too: the
-            command notices it, as it would without us.
+        :returns: the number of bytes; 0 at the end.
+        :raises OSError: at the end, too: Linux says EIO when the last writer of a pseudo-terminal is gone. If no one
+            reads the bytes any more, the command notices it, as it would without us.
         """
-        try:
-            chunk = os.read(self.ours, _CHUNK)
-        except OSError:  # Linux says EIO when the last writer of a pseudo-terminal is gone
-            return 0
+        chunk = os.read(self.ours, _CHUNK)
         self.tail.add(chunk)
         try:
             self._take(chunk)
-        except BrokenPipeError:
-            return 0
         except OSError as error:
-            self.problem = f"cannot pass on the output of the command: {reason_of(error)}"
-            return 0
+            if not isinstance(error, BrokenPipeError):
+                self.problem = f"cannot pass on the output of the command: {reason_of(error)}"
+            raise
         return len(chunk)
-
-    def close(self) -> None:
-        """Close both ends, if they are still open."""
-        self._close(self.ours)
-        self._close(self.theirs)
-
-    def _close(self, end: int) -> None:
-        if end in self._open:
-            self._open.remove(end)
-            os.close(end)
 
 
 def _terminal(like: int) -> tuple[int, int]:
@@ -259,17 +231,15 @@ _POLL_INTERVAL = 0.02
 
 
 def _end(process: subprocess.Popen[bytes], stop: Stop) -> None:
-    """Ask the command and its group to end, then kill them; at once if a person interrupts us twice."""
+    """Ask a command that has not ended, and its group, to end, then kill it; at once if we are interrupted twice."""
     most = max(stop.asked, 1)
     for name, grace in _GRACES if os.name == "posix" else ():
-        if stop.asked > most:
-            break
-        _send(process.pid, getattr(signal, name))
+        if process.poll() is None:
+            _send(process.pid, getattr(signal, name))
         due = time.monotonic() + grace
         while process.poll() is None and time.monotonic() < due and stop.asked <= most:
             time.sleep(_POLL_INTERVAL)
-    if process.poll() is None:
-        _send(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+    process.kill()  # it alone, if it has not ended: :func:`sweep` ends what is left of its group
     process.wait()
 
 
@@ -361,6 +331,9 @@ class Stop(_Handler):
         if self.asked >= _AT_ONCE:  # whatever blocks us, such as a reader of our output that does not read
             raise InterruptionError(self._last)
 
+
+#: One that nothing asks.
+NEVER = Stop()
 
 #: What keys of a terminal send, to all processes in its foreground: to a command as well as to us.
 _KEYS = ("SIGINT", "SIGQUIT")

@@ -183,7 +183,7 @@ def _file(digest: str | None, text: str | None) -> CodePart | None:
     if digest is None:
         return None
     lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
-    return CodePart(name="", start=1, end=len(lines), meaning=digest, size=int(text != ""), source=lines)
+    return CodePart(name="", start=1, meaning=digest, size=int(text != ""), source=lines)
 
 
 # --- a diff that is short, redacted, and made in bounded time

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.prompt import safe
-from loop_close.prompt.place import ProbablePlace, percent
+from loop_close.prompt.place import LEAST_SHOWN, ProbablePlace, percent
 from loop_close.prompt.report_json import SCHEMA
 from loop_close.records import Record
 from loop_close.text import code, digest, fence, fields_of, listed, with_texts
@@ -368,7 +368,7 @@ def cause_lines(cause: Cause) -> Iterator[str]:
     reasons = [reason for each in cause.suspects[:1] for reason in each.reasons]
     if reasons:
         yield from ("", f"Why: {code('; '.join(reasons), 600)}")
-    if others := cause.suspects[1:5]:
+    if others := [each for each in cause.suspects[1:] if (each.score or 0) >= LEAST_SHOWN]:
         named = [f"{code(each.called or each.where)} ({percent(each.score or 0)})" for each in others]
         yield from ("", f"Other suspects: {', '.join(named)}")
     if tests:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from loop_close.model import (
@@ -45,12 +46,9 @@ def is_a(raised: Raised | None, *names: str) -> bool:
 
 def is_assertion(raised: Raised | None) -> bool:
     """Whether a test failed by an assertion: ``assert``, ``unittest``, ``pytest.fail`` or ``pytest.raises``."""
-    return _is_of_pytest(raised) or is_a(raised, "AssertionError")
-
-
-def _is_of_pytest(raised: Raised | None) -> bool:
-    """Whether the exception is pytest's ``Failed``, which names the builtins as its module."""
-    return raised is not None and raised.type == "Failed" and not raised.module
+    # pytest's ``Failed`` names the builtins as its module.
+    is_of_pytest = raised is not None and raised.type == "Failed" and not raised.module
+    return is_of_pytest or is_a(raised, "AssertionError")
 
 
 def is_misuse(failure: Failure) -> bool:
@@ -104,6 +102,11 @@ def innermost(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if is_shown(f)), raised.frames[-1])
 
 
+def is_mismatched(raised: Raised) -> bool:
+    """Whether the last frame is that of a function which did not take its arguments."""
+    return raised.site is not None and innermost(raised) in raised.site.origins
+
+
 def is_shown(frame: Frame) -> bool:
     """Whether the exception may have been created in the frame."""
     return not (frame.is_hidden or frame.is_handing_on)
@@ -112,14 +115,10 @@ def is_shown(frame: Frame) -> bool:
 _RAISE = re.compile(r"(?:^|[:;]\s*)raise\b")
 
 
-def is_raising(frame: Frame) -> bool:
-    """Whether the line that ran is a ``raise`` statement, or an assertion of the code under test itself."""
-    return is_raise(frame) or running_line(frame).startswith("assert ")
-
-
-def is_raise(frame: Frame) -> bool:
-    """Whether the line that ran has a ``raise`` statement."""
-    return _RAISE.search(running_line(frame)) is not None
+def is_made(raised: Raised | None) -> bool:
+    """Whether a ``raise`` statement of the project made the exception."""
+    frame = innermost(raised)
+    return frame is not None and bool(_RAISE.search(running_line(frame))) and not frame.is_handing_on
 
 
 def raise_line(raised: Raised) -> str:
@@ -127,15 +126,14 @@ def raise_line(raised: Raised) -> str:
 
     Empty if it was made elsewhere, or if the statement has several lines.
     """
-    frame = innermost(raised)
-    line = running_line(frame) if frame is not None and is_raise(frame) else ""
+    line = running_line(innermost(raised)) if is_made(raised) else ""
     return "" if line.endswith(("(", ",")) else line
 
 
-def running_line(frame: Frame) -> str:
+def running_line(frame: Frame | None) -> str:
     """The line of source that ran, stripped; empty where the source is not known."""
-    source = frame.source
-    if source is None or frame.line not in source.numbers:
+    source = frame.source if frame is not None else None
+    if frame is None or source is None or frame.line not in source.numbers:
         return ""
     return source.lines[frame.line - source.start].strip()
 
@@ -192,12 +190,8 @@ def failure_place(failure: Failure) -> tuple[str, int, str]:
     raised = failure.raised
     if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():
         return raised.details["path"], int(raised.details["line"]), ""
-    for link in links(raised):
-        frame = link.site.frame if link.site else innermost(link)
-        if frame is not None:
-            return frame.file, frame.line, frame.function
-    for leaf in leaves(raised) if raised is not None else ():
-        frame = innermost(leaf)
+    for each in [*links(raised), *chain.from_iterable(map(leaves, links(raised)))]:
+        frame = each.site.frame if each.site else innermost(each)
         if frame is not None:
             return frame.file, frame.line, frame.function
     return failure.file, failure.line, ""
@@ -254,7 +248,7 @@ def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[So
     Skipped tests and expected failures are ignored. All other tests of the cause must have passed, at least one. A
     source whose run is incomplete is left out, as its passing tests are unknown.
     """
-    tests = {e.failure.nodeid for e in cause.evidence if e.failure is not None} - {""}
+    tests = {failure.nodeid for failure in cause.failures} - {""}
     failing = [each for each in report.sources if cause.id in each.causes]
     return failing, [each for each in report.sources if each not in failing and _passes(each, tests)]
 

@@ -228,7 +228,7 @@ def _why_no_result(runs: Sequence[Run]) -> str:
 
 
 def _why_failing(run: Run) -> str:
-    counts = ((run.counts.failed, "failed"), (run.counts.errors, "errors"))
+    counts = ((run.counts.failed, "failed"), (run.counts.errors, f"error{'s' * (run.counts.errors != 1)}"))
     numbers = ", ".join(f"{number} {what}" for number, what in counts if number)
     other = f"exit status {run.exit_code}" if run.exit_code else "its output shows failures"
     return numbers or run.incomplete or other

@@ -19,8 +19,8 @@ from loop_close.facts import (
     innermost,
     is_a,
     is_assertion,
+    is_made,
     is_only_counted,
-    is_raise,
     links,
     raise_line,
     test_function,
@@ -208,7 +208,6 @@ def _ordered(text: str) -> str:
 
 # --- infrastructure: network, disk, memory, dead workers. A test that ran out of time may hang by its own fault.
 
-_KINDS = ("crash", "internal-error")
 _NETWORK = (
     *("ConnectionError", "gaierror", "herror", "ConnectError", "EndpointConnectionError"),
     *("ServerNotFoundError", "NewConnectionError", "MaxRetryError", "ClientConnectorError"),
@@ -231,19 +230,13 @@ def is_infrastructure(kind: str, failure: Failure) -> bool:
     not; neither does a failed assertion.
     """
     raised = failure.raised
-    if (kind in _KINDS and not _is_made(raised)) or failure.message.startswith(COLLECTIONS_DIFFER):
+    if (kind == "crash" and not is_made(raised)) or failure.message.startswith(COLLECTIONS_DIFFER):
         return True
     return not is_a(raised, "AssertionError") and any(map(_is_infrastructure_error, links(raised)))
 
 
-def _is_made(raised: Raised | None) -> bool:
-    """Whether a ``raise`` statement of the project made the exception."""
-    last = raised.frames[-1:] if raised is not None else ()
-    return any(is_raise(frame) and not frame.is_handing_on for frame in last)
-
-
 def _is_infrastructure_error(raised: Raised) -> bool:
-    if _is_made(raised):
+    if is_made(raised):
         return False
     if is_a(raised, *_NETWORK, "MemoryError"):
         return True

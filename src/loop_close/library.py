@@ -21,11 +21,11 @@ from msgspec.structs import asdict, replace
 from loop_close import detectors as registry
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_place
-from loop_close.judge import as_failure, judge, report_of, with_suspects
+from loop_close.judge import judge, promoted, report_of, with_suspects
 from loop_close.model import Evidence, Observation, Report, RootCause, Verdict
 from loop_close.prompt import safe, span
 from loop_close.prompt.compose import Section, compose
-from loop_close.prompt.place import probable_place, representative
+from loop_close.prompt.place import probable_place
 from loop_close.prompt.report_json import dump
 from loop_close.prompt.sections import built_in
 from loop_close.readers.logs import MAX_LOG, XML
@@ -151,13 +151,13 @@ def _summary(name: str, report: Report, *, is_cut: bool = False) -> LogSummary:
 
 
 def _cause(log: str, cause: RootCause) -> CauseSummary:
-    failure, at = representative(cause), probable_place(cause)
+    failure, at = cause.failures[0], probable_place(cause)
     file, line, function = failure_place(failure)
     place = (safe(at.file, _MAX_NAME), at.line, safe(at.function, _MAX_NAME))
     return CauseSummary(
         last_log=log,
         logs=1,
-        failures=sum(each.failure.number for each in cause.evidence if each.failure is not None),
+        failures=sum(each.number for each in cause.failures),
         kind=cause.kind,
         exception=safe(failure.exception, _MAX_NAME),
         message=safe(failure.message, _MAX_MESSAGE),
@@ -412,8 +412,7 @@ def emit_report(
         return emit_no_stall_report(exit_code)
     order = {d.kind: d.priority for d in DEFAULT_DETECTORS}
     ordered = sorted(found, key=lambda e: (order.get(e.kind, 999), e.kind, e.file, e.line, e.snippet))
-    first = ordered[0].kind
-    standing = [as_failure(e) if e.kind == first and e.failure is None else e for e in ordered]
+    standing = [*promoted(ordered, order)]
     failures = tuple(e.failure for e in standing if e.failure is not None)
     observation = Observation(
         exit_code=exit_code, source="output", failures=failures, rerun="", expects_tests=False

@@ -60,7 +60,7 @@ def is_alike(record: FailureRecord, other: FailureRecord) -> bool:
     if record.shape == other.shape:
         return True
     is_near = (record.exception, record.where) == (other.exception, other.where)
-    return is_near and bool(record.message and other.message) and similar(record.message, other.message)
+    return is_near and record.message != "" and similar(record.message, other.message)
 
 
 @dataclass(slots=True)
@@ -100,7 +100,6 @@ class _State:
     flaky: set[_Key] = field(default_factory=set)
     fewest: list[frozenset[_Key]] = field(default_factory=list)
     shapes: dict[str, FailureRecord] = field(default_factory=dict)
-    tree: str = ""
     edited: int = 0
     changed: int = 0
     attempted: int = 0
@@ -111,13 +110,10 @@ class _State:
     def add(self, run: Run) -> None:
         """Add the next run."""
         kind = run.edits.kind
-        if kind == "unknown" and run.tree and run.tree == self.tree:
-            kind = "none"
         if kind != "none":
             self.changed = run.number
         if kind in ("effective", "unknown"):
             self.edited = run.number
-        self.tree = run.tree
         if run.is_done:
             self.earlier.clear()
             self.flaky.clear()
@@ -186,7 +182,7 @@ class _State:
             step = _joined(self.steps.pop(), step)
         else:
             self.checks = set()
-        if run.check and run.tree and run.is_finished:
+        if run.check and run.is_finished:
             self.checks.add(run.check)
         self.steps.append(step)
 
@@ -239,14 +235,19 @@ class _State:
             known.record = record if record.shape else known.record
             known.status, known.last, known.values = "failing", run, values
             return
-        passed = known.last if known is not None and known.status == "passed" else None
-        passed = passed or self._passed(key, record, run)
+        if known is not None and known.status == "passed":
+            passed: Run | None = known.last
+        else:
+            passed = self._passed(key, record, run)
         if passed is not None and self._is_same_code(passed, run):
             self.flaky.add(key)
         had_passed = passed is not None or (known is not None and known.had_passed)
         self.known[key] = _Known(record, run.number, run, had_passed, values=values)
-        groups["flipped" if key in self.flaky else "broken"].add(key)
-        if not had_passed and key not in self.flaky:
+        if key in self.flaky:
+            groups["flipped"].add(key)
+            return
+        groups["broken"].add(key)
+        if not had_passed:
             groups["found"].add(key)
 
     def _failed_by_infrastructure(self, key: _Key, record: FailureRecord, run: Run, groups: _Groups) -> None:
@@ -290,13 +291,13 @@ class _State:
 
     def _advanced(self, untried: set[_Key], groups: _Groups) -> Advance:
         """Why the run advanced. A test that failed when it first ran counts as failing all along."""
-        unsolved = self._unsolved()
-        neutral = self.flaky | {key for key in unsolved if self.known[key].status == "gone"}
+        counted = self._counted()
+        neutral = self.flaky | (self._unsolved() - counted)
         least = min((len((earlier | groups["found"]) - neutral) for earlier in self.fewest), default=0)
-        if len(unsolved - neutral) < least:
+        if len(counted) < least:
             return "fewest"
-        cleared = [known for key in groups["fixed"] for known in [self.known[key]] if not known.had_passed]
-        if any(known.record.phase == "collect" for known in cleared):
+        fixed = map(self.known.__getitem__, groups["fixed"])
+        if "collect" in [known.record.phase for known in fixed if not known.had_passed]:
             return "collected"
         changed = [self.known[key].record for key in groups["changed"] & untried]
         is_whole = groups["broken"] <= groups["found"]

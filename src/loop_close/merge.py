@@ -255,6 +255,6 @@ def _counts(seen: Sequence[Observation], failures: Sequence[Failure]) -> Counts:
 
 def _result(name: str, run: Observation, own: Report, causes: Sequence[RootCause]) -> SourceResult:
     """The result of one source, with the ids of the root causes over all sources that it shows."""
-    shown = {_same(e.failure) for cause in own.causes for e in cause.evidence if e.failure is not None}
-    ids = [c.id for c in causes if any(e.failure and _same(e.failure) in shown for e in c.evidence)]
+    shown = {_same(failure) for cause in own.causes for failure in cause.failures}
+    ids = [each.id for each in causes if not shown.isdisjoint(map(_same, each.failures))]
     return SourceResult(verdict=own.verdict, observation=replace(run, source=name), causes=tuple(ids))

@@ -37,8 +37,7 @@ class Frame(Record, frozen=True, kw_only=True):
     """One frame of a traceback, or the function or class that a value came from, in a file of the project.
 
     :ivar line: the running one; of an origin its first line.
-    :ivar function: the qualified name, ``<module>`` at import time; ``fixture NAME`` if only a fixture is known,
-        and then no file.
+    :ivar function: the qualified name, ``<module>`` at import time.
     :ivar is_test: the file is test code: a test module, a conftest, a helper below ``tests``.
     :ivar is_hidden: the function is hidden from tracebacks (``__tracebackhide__``).
     :ivar is_handing_on: the line raises an exception that the function was passed or caught, and did not create.
@@ -96,7 +95,7 @@ class Raised(Record, frozen=True, kw_only=True):
     :ivar bases: names of the classes it derives from, nearest first, without ``object``.
     :ivar frames: the frames in the project's files, outermost first, bounded.
     :ivar details: what the exception itself reports, by these keys:
-        ``name`` (module, attribute or variable), ``path``, ``line``, ``text``;
+        ``name`` (module, attribute or variable), ``path``, ``line``;
         ``owner`` (the type or module without that name);
         ``environment`` (the missing variable); ``fixture`` (the missing fixture);
         ``home`` (the file that should define the missing name).
@@ -313,6 +312,11 @@ class RootCause(Record, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     suspects: tuple[Suspect, ...] = ()
     findings: tuple[Evidence, ...] = ()
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Those of its evidence, at least one; the first is shown for all of them."""
+        return [each.failure for each in self.evidence if each.failure is not None]
 
 
 class SourceResult(Record, frozen=True, kw_only=True):

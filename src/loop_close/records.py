@@ -11,7 +11,8 @@ a finding of a checker, which has none, by file, rule and masked message.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Literal
 
 import msgspec
@@ -203,6 +204,11 @@ class Run(Record, frozen=True):
     baseline: str = ""
     objection: Objection | None = None
     is_done: bool = False
+
+    @property
+    def tests(self) -> Iterator[tuple[str, Outcome]]:
+        """Each test with its outcome, of all sources."""
+        return chain.from_iterable(each.items() for each in self.outcomes.values())
 
     @property
     def started(self) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ import subprocess
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 import msgspec
@@ -26,7 +27,6 @@ from loop_close.records import Record
 #: A walk that finds more files is not over in a second.
 _MOST = 200_000
 _SECONDS = 20.0
-_CHUNK = 1 << 20
 # What was written less than this before the look may be written again with the same time. The times of FAT are two
 # seconds apart, those of other file systems at most 10 ms. git calls such an entry "racily clean".
 _TICK_NS = 2_000_000_000
@@ -36,6 +36,10 @@ _HIDDEN = frozenset((".git", ".loop-close"))
 #: Folders of installed packages, and of other version control. What git tracks in them counts.
 _INSTALLED = frozenset(
     (".venv", "venv", ".tox", ".nox", "site-packages", "node_modules", ".eggs", ".hg", ".svn", ".jj")
+)
+#: What an environment has below it; anything else there is no part of it.
+_OF_ENVIRONMENT = frozenset(
+    ("bin", "include", "lib", "lib64", "share", "etc", "man", "Scripts", "Lib", "Include")
 )
 #: Folders that tools write while tests run. Python files in them count.
 _CACHES = frozenset(
@@ -59,9 +63,9 @@ _PACKAGES = (".dist-info", ".egg-info", "sitecustomize", "usercustomize")
 LOADED = "|".join(
     (
         *map(re.escape, ("conftest.py", *OF_PYTEST, *SHARED)),
-        r"(?:site|user)customize(?:\.py|/__init__\.py)",
+        r"(?:site|user)customize(?:\.pyc?|/__init__\.pyc?|[^/]*\.so)",
         r"[^/]*\.pth",
-        r"[^/]*\.(?:dist|egg)-info/entry_points\.txt",
+        r"[^/]*\.(?i:(?:dist|egg)-info)/entry_points\.txt",
     )
 )
 _IS_LOADED = re.compile(rf"(?:^|/)(?:{LOADED})\Z")
@@ -100,8 +104,7 @@ class Tree(Record, frozen=True):
 
 def changed(before: Tree, after: Tree) -> tuple[str, ...]:
     """The files that differ between two trees: content, or a file that was written or replaced meanwhile. Sorted."""
-    paths = {*before.files, *after.files} if before.digest != after.digest else ()
-    differing = {path for path in paths if before.files.get(path) != after.files.get(path)}
+    differing = {path for path, _ in before.files.items() ^ after.files.items()}
     stamps = after.stamps
     replaced = {path for path, stamp in before.stamps.items() if path in stamps and stamps[path] != stamp}
     return tuple(sorted(differing | replaced))
@@ -208,7 +211,7 @@ class _Look:
         found = []
         for path, is_tracked in listed.items():
             above, _, name = path.removesuffix("/").rpartition("/")
-            counted = self._folders.get(above) or self._counted_in(above)
+            counted = self._counted_in(above)
             if counted == "none" or name in _HIDDEN or (counted == "tracked" and not is_tracked):
                 continue
             is_python = name.endswith(PYTHON)
@@ -241,9 +244,11 @@ class _Look:
             found, place = self._counted_in(above), self._root + path
             if name in {*_HIDDEN, "", ".", ".."} or os.path.islink(place) or not os.path.isdir(place):
                 found = "none"
-            elif found == "all" and (name in _INSTALLED or path in self._environments):
+            elif (found == "all" and name in _INSTALLED) or (
+                above in self._environments and name in _OF_ENVIRONMENT
+            ):
                 found = "tracked"
-            elif found == "all" and name in _CACHES:
+            elif found == "all" and (name in _CACHES or path in self._environments):
                 found = "python"
             self._folders[path] = found
         return found
@@ -295,10 +300,7 @@ def _read(path: str) -> str:
         with open(os.open(path, flags), "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return ""
-            digest = blake2b(digest_size=16)
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-            return digest.hexdigest()
+            return file_digest(file, partial(blake2b, digest_size=16)).hexdigest()
     except OSError:
         return ""
 
@@ -412,7 +414,7 @@ def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
         for entry in _entries(os.path.join(root, folder)):
             name = entry.name
             path = f"{folder}/{name}" if folder else name
-            if name.endswith(_PACKAGES):
+            if name.lower().endswith(_PACKAGES):
                 yield from (f"{path}/entry_points.txt", f"{path}/__init__.py")
             elif is_loaded(name) or (is_test_module(name) and name.endswith(PYTHON)):
                 yield path

@@ -7,6 +7,7 @@ lies in ``.loop-close/checks``; its output is a file that any number of callers 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shlex
 import shutil
@@ -26,7 +27,7 @@ from loop_close import app, files, gate
 from loop_close import baseline as baselines
 from loop_close.baseline.objection import objection_to
 from loop_close.checks import VARIABLE, checks_of, environment_of, variables, words_of
-from loop_close.child import InterruptionError, Stop, code_of, line_of
+from loop_close.child import InterruptionError, Stop, not_started
 from loop_close.child import run as run_child
 from loop_close.conventions import PYTEST
 from loop_close.parts import Part
@@ -106,8 +107,6 @@ def start(root: Path, names: Sequence[str]) -> str:
 def running(root: Path) -> Work | None:
     """What the worker does that is at work; None for none."""
     folder = root / _FOLDER
-    if not (folder / "lock").exists():
-        return None
     with locked(folder / "lock", 0.0) as is_free:
         if is_free is not False:
             return None
@@ -120,14 +119,14 @@ def follow(root: Path, name: str, show: Callable[[bytes], object], *, is_ours: b
     folder = root / _FOLDER
     with contextlib.ExitStack() as stack:
         path = folder / name / "output"
-        output = stack.enter_context(open(path, "rb")) if path.exists() else None
+        output = stack.enter_context(path.open("rb") if path.exists() else io.BytesIO())
         while True:
             try:
                 # Asked first: what it wrote until then is there to be read.
                 now = running(root)
                 has_ended = now is None or now.id not in ("", name)
                 found = _read(folder, name)
-                while output is not None and (chunk := output.read(65_536)):
+                while chunk := output.read(65_536):
                     show(chunk)
                 if found is not None and found.lines is not None:
                     return found
@@ -205,9 +204,10 @@ class _Worker:
             ran = [app.Ran(self._compared(each, base, tree, store, stop), each.parts) for each in ran]
             facts = gate.facts_of(self._root)
             found = gate.judge(facts)
-            if found.verdict == "done":
+            if found.verdict == "done" and ran[-1].run.is_green and gate.is_result(ran[-1].run):
                 ran[-1] = app.Ran(msgspec.structs.replace(ran[-1].run, is_done=True), ran[-1].parts)
             saved = app.conclude(ran, self._targets, store, state=found)
+        base = baselines.load(self._root) or base  # a session may have begun meanwhile
         if found.verdict == "done" and not base.is_held:
             baselines.take(self._root, tree, facts.results)
         else:
@@ -220,8 +220,8 @@ class _Worker:
 
     def _forget_others(self) -> None:
         for each in self._folder.parent.iterdir():
-            if each.is_dir() and not each.is_symlink() and each != self._folder:
-                shutil.rmtree(each, ignore_errors=True)
+            if each != self._folder:
+                shutil.rmtree(each, ignore_errors=True)  # not what is a file, or a link
 
     def _one(self, check: str, command: Sequence[str], store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
         """Run a check; its row, with what its processes reported, and the files after it."""
@@ -258,8 +258,9 @@ class _Worker:
         except InterruptionError:
             return None
         except OSError as error:
-            _say(line_of(words[0], error))
-            return code_of(error)
+            code, line = not_started(words[0], error)
+            _say(line)
+            return code
 
     def _compared(self, ran: app.Ran, base: Baseline, tree: Tree, store: Store, stop: Stop) -> Run:
         """The row of a green run with what the tests as they were say, if they are asked; it is written down.

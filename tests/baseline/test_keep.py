@@ -9,7 +9,7 @@ import pytest
 from small_project import WEAK, Project
 
 from loop_close import baseline
-from loop_close.baseline import folder_of
+from loop_close.baseline import folder_of, tables_of
 from loop_close.baseline.objection import at_head, lines_of_pending, objection_to, pending
 from loop_close.records import Run
 
@@ -128,6 +128,17 @@ def test_functions_are_learned_from_the_first_run(tmp_path: Path) -> None:
     assert loaded(project) == learned
 
 
+def test_functions_are_learned_while_no_file_differs(tmp_path: Path) -> None:
+    """The first run ended early, as with ``-x``."""
+    project = Project(tmp_path / "shop")
+    baseline.note(
+        project.root, baseline.take(project.root, project.tree(), []), project.tree(), [RAN], is_open=False
+    )
+    later = Run(id="b", check="tests", outcomes={"pytest": {f"{MODULE}::test_more": "passed"}})
+    baseline.note(project.root, loaded(project), project.tree(), [later], is_open=False)
+    assert loaded(project).functions == {"tests": (FUNCTIONS[0], f"{MODULE}::test_more", FUNCTIONS[1])}
+
+
 def test_accepting_files(project: Project) -> None:
     project.commit()
     project.write({MODULE: WEAK, "tests/conftest.py": "X = 1\n"})
@@ -175,3 +186,8 @@ def test_the_content_of_a_large_file_is_not_kept(project: Project) -> None:
     found = project.objected()
     assert found is not None
     assert found.reason == "the content that tests/data.bin had is not kept"
+
+
+@pytest.mark.parametrize("text", ["\ufeff[pytest]\naddopts = -k a\n", "#\x0c[pytest]\naddopts = -k a\n"])
+def test_tables_begin_where_the_parser_of_pytest_sees_them(text: str) -> None:
+    assert tables_of("tox.ini", text.encode()) == "[pytest]\naddopts = -k a"

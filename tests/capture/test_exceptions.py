@@ -138,9 +138,9 @@ class Thing:
         (lambda: os.environ["NO_SUCH"], {"environment": "NO_SUCH"}),
         (
             lambda: compile("x = (\n", "a.py", "exec"),
-            {"path": "a.py", "line": "1", "text": "x = (\n"},
+            {"path": "a.py", "line": "1"},
         ),
-        (SyntaxError("bad", ("a.py", 1.5, [], "x = (")), {"path": "a.py", "text": "x = ("}),
+        (SyntaxError("bad", ("a.py", 1.5, [], "x = (")), {"path": "a.py"}),
     ],
 )
 def test_details(read, fail, expected):

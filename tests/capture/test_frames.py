@@ -93,3 +93,33 @@ def test_recursion_error_that_is_raised_by_hand_keeps_its_frames(written):
     text = "def deep():\n    raise RecursionError('too deep')\ndef test_it():\n    deep()\n"
     found = describe(written.error("tests/test_it.py", text), written.project)
     assert [f.function for f in found.frames] == ["test_it", "deep"]
+
+
+TAKE = """
+class Stock:
+    def __init__(self, levels):
+        self.levels = levels
+
+    def take(self, name, number=1):
+        return self.levels[name] - number
+
+
+def refill(stock):
+    return stock.take("mug", amount=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "innermost"),
+    [
+        ("Stock({}).take('mug', amount=2)", ("src/stock.py", 5, "Stock.take")),
+        ("Stock({}).take()", ("src/stock.py", 5, "Stock.take")),
+        ("Stock(place='Bremen')", ("src/stock.py", 2, "Stock.__init__")),
+        ("refill(Stock({}))", ("src/stock.py", 5, "Stock.take")),
+    ],
+)
+def test_what_did_not_take_its_arguments_is_nearest_to_the_exception(written, line, innermost):
+    written.write("src/stock.py", TAKE)
+    raised = written.fail(f"from stock import Stock, refill\ndef test_it():\n    {line}\n")
+    last = raised.frames[-1]
+    assert (raised.type, last.file, last.line, last.function) == ("TypeError", *innermost)

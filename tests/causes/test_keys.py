@@ -34,6 +34,13 @@ def attribute(owner, name, **fields):
     )
 
 
+def mismatched(message, *also):
+    """A function did not take what a test gave it, in a statement that calls others, too."""
+    refusing = frame(SRC, "take", 7)
+    site = Site(frame=in_test(), origins=(refusing, *also))
+    return raised("TypeError", message, [in_test(), refusing], site=site)
+
+
 def cycle(*files, owner="a", message=None):
     frames = [in_test(function="<module>"), *(frame(file, "<module>") for file in files)]
     message = message or f"cannot import name 'X' from partially initialized module '{owner}'"
@@ -58,7 +65,10 @@ PLACES = [origin("a"), origin("b")]
         (at(raises="raise E(f'no {x}')"), at(raises="raise E('bad')")),
         (at(cause=at("KeyError")), at()),
         (at(cause=at("KeyError")), at(cause=at("IndexError"))),
-        (at(context=at("KeyError")), at(context=at("KeyError", file="src/b.py"))),
+        (
+            at(context=at("KeyError"), raises="raise E(x)"),
+            at(context=at("KeyError", file="src/b.py"), raises="raise E(x)"),
+        ),
         # verdicts
         (verdict(PLACES[0]), verdict(PLACES[1])),
         (verdict(PLACES[0]), verdict(PLACES[0], PLACES[1])),
@@ -108,7 +118,14 @@ def test_apart(a, b):
         (at(message="no price for 'tea'"), at(message="no price for 'milk'")),
         (at(message="<Cart object at 0x7f12345678>"), at(message="<Cart object at 0x7f87654321>")),
         (at(message="no tea", raises="raise E(x)"), at(message="no milk at all", raises="raise E(x)")),
-        (at(cause=at("KeyError", "a")), at(context=at("KeyError", "b"))),
+        (
+            at(cause=at("KeyError", "a"), raises="raise E(x)"),
+            at(context=at("KeyError", "b"), raises="raise E(x)"),
+        ),
+        # an accident while one or another exception was handled
+        (at(context=at("KeyError")), at(context=at("IndexError"))),
+        # a function that did not take the arguments, whoever gave them, and whatever else is wrong there
+        (mismatched("unexpected keyword argument 'a'"), mismatched("missing 'b'", PLACES[1])),
         # verdicts on one function: other tests, other statements, other words
         (
             verdict(PLACES[0], statement="assert a", test="test_a", message="assert 1 == 2"),

@@ -22,8 +22,8 @@ def take(text, name="claude"):
 
 
 def test_a_new_file_is_what_the_documentation_of_the_host_says():
-    assert json.loads(put(None)) == {"hooks": BOTH}
-    assert json.loads(put(None, "cursor")) == {
+    assert json.loads(put("")) == {"hooks": BOTH}
+    assert json.loads(put("", "cursor")) == {
         "version": 1,
         "hooks": {"stop": [{"command": "loop-close hook --host cursor", "loop_limit": 5}]},
     }
@@ -77,7 +77,6 @@ def test_our_hook_is_known_however_it_is_run_and_left_to_who_edited_it(command):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "not plain JSON (Input data was truncated); fix it, or add the hook by hand: {"),
         ('{"a": NaN}', "not plain JSON ("),
         ('{"a": "\\ud83d"}', "not plain JSON ("),
         ("[" * 100_000, "not plain JSON ("),

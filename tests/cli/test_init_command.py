@@ -193,7 +193,7 @@ def test_the_hook_of_a_host_that_is_seen_is_that_of_install(root, sign, name):
     put(root, sign, "")
     written(root)
     host = host_named(name)
-    assert (root / host.file).read_text() == added(host, None)
+    assert (root / host.file).read_text() == added(host, "")
 
 
 def test_the_host_of_the_environment_counts_and_others_that_run_its_hook_do_not(root, monkeypatch):

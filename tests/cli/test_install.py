@@ -15,7 +15,7 @@ NAMES = [host.name for host in HOSTS]
 
 
 def fresh(name):
-    return added(host_named(name), None)
+    return added(host_named(name), "")
 
 
 every_host = pytest.mark.parametrize("name", NAMES)

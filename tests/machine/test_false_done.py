@@ -138,6 +138,25 @@ def add(a, b):
     leak.itself = leak
     return a + b
 """
+# A new test leaves its mock behind, which hides a fault from the old ones.
+LOOKS_UP = {
+    TESTS: "import calc\n\n\ndef test_it():\n    assert calc.add(2, 3) == 5\n",
+    "tests/golden.json": None,
+}
+MOCKS = {
+    "tests/test_a.py": "import calc\n\n\ndef test_report():\n    calc.add = lambda a, b: 5\n"
+    "    assert calc.add(2, 3) == 5\n"
+}
+# The part that a test needs cannot be imported any more, and is not: the new test runs it as a program.
+EXITS = "\n\nif __name__ != '__main__':\n    raise SystemExit(0)\n"
+RUNS_IT = """
+import subprocess
+import sys
+
+
+def test_it():
+    subprocess.run([sys.executable, "calc.py"], check=True)
+"""
 STARVED = """
 import os
 
@@ -196,6 +215,12 @@ FALSE = {
         done,
         {"calc.py": f"{calc()}# FIXME\n"},
         lambda project: project.check("tests"),
+    ),
+    "a mock that stays": (LOOKS_UP, session, BAD, MOCKS, red),
+    "code that exits when it is imported": (
+        *(CALLS, session),
+        {"calc.py": calc(add="faulty") + EXITS, TESTS: RUNS_IT, "tests/test_more.py": RUNS_IT},
+        red,
     ),
     "a garbage history": (done, BAD, damage("garbage")),
     "an empty history": (done, BAD, damage("empty")),

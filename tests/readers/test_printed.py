@@ -70,7 +70,7 @@ def test_statements_of_several_lines_and_repeated_frames():
         ("missing_311", {"name": "yamlish_settings"}),
         ("attr_312", {"name": "totl", "owner": "Order"}),
         ("nofile_311", {"path": "orders/today.csv"}),
-        ("bad_import_312", {"path": "bad.py", "line": "1", "text": "def f(:"}),
+        ("bad_import_312", {"path": "bad.py", "line": "1"}),
     ],
 )
 def test_details(name, details):

@@ -40,7 +40,6 @@ _PATTERN = re.compile(r"[\w*?-]+\.py\b|[\w?-]+\*")
 class Baseline(Record, frozen=True):
     """The tests as they were.
 
-    :ivar digest: of the files, and of nothing else here.
     :ivar files: digest of the content by path, as :attr:`loop_close.tree.Tree.files` has it: test files, configuration
         of pytest, and what Python or pytest loads by itself.
     :ivar patterns: how else test modules are named, by the setting ``python_files`` of pytest.
@@ -52,13 +51,17 @@ class Baseline(Record, frozen=True):
     :ivar is_open: a check objected, and the objection is open: then another session takes no new baseline.
     """
 
-    digest: str
     files: Mapping[str, str] = {}
     patterns: tuple[str, ...] = ()
     functions: Mapping[str, tuple[str, ...]] = {}
     accepted: tuple[str, ...] = ()
     is_held: bool = False
     is_open: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Of the files, and of nothing else here."""
+        return content_digest(msgspec.msgpack.encode(self.files, order="sorted"))
 
 
 # --- which files it has
@@ -74,7 +77,7 @@ def is_of_tests(path: str, patterns: Iterable[str] = ()) -> bool:
     """Whether the file determines what the tests demand, and which of them run."""
     if _IS_OF_TESTS.search(path):
         return True
-    return bool(patterns) and any(fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
+    return any(fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
 
 
 def differing(baseline: Baseline, tree: Tree) -> tuple[str, ...]:
@@ -121,6 +124,7 @@ def tables_of(path: str, content: bytes | None) -> str:
     """The tables of pytest in a file that others share, as text to compare; all of it if it cannot be read."""
     text = text_of(content)
     if not path.endswith(".toml"):
+        text = "\n".join(text.removeprefix("\ufeff").splitlines())  # as pytest's parser splits it
         return "\n".join(part.strip() for part in _INI_HEADER.split(text) if _INI_OURS.match(part))
     if (document := _toml(text)) is None:
         return text
@@ -201,11 +205,13 @@ def hold(root: Path, *, keeps: bool = False) -> None:
 def note(root: Path, baseline: Baseline, tree: Tree, runs: Sequence[Run], *, is_open: bool) -> None:
     """Keep what results on these files say.
 
-    :param runs: they say which test functions run, of checks of which that was not known, while no file differs.
+    :param runs: they say which test functions run, while no file differs.
     :param is_open: there is an objection, which a red run and a lost history do not answer.
     """
-    learned = functions_of(runs) if not changed(root, baseline, tree) else {}
-    noted = msgspec.structs.replace(baseline, functions={**learned, **baseline.functions}, is_open=is_open)
+    learned, known = functions_of(runs) if not changed(root, baseline, tree) else {}, baseline.functions
+    both = {check: {*known.get(check, ()), *learned.get(check, ())} for check in {**known, **learned}}
+    functions = {check: tuple(sorted(names)) for check, names in both.items()}
+    noted = msgspec.structs.replace(baseline, functions=functions, is_open=is_open)
     if noted != baseline:
         _keep(root, noted)
 
@@ -243,14 +249,10 @@ def functions_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     """The test functions that ran in the newest run of each check, of those whose tests are known."""
     found: dict[str, tuple[str, ...]] = {}
     for run in runs:
-        tests = [
-            test
-            for each in run.outcomes.values()
-            for test, outcome in each.items()
-            if outcome in _RAN and "::" in test  # not a file that could not be collected
-        ]
+        # not a file that could not be collected
+        tests = {test_function(test) for test, outcome in run.tests if outcome in _RAN and "::" in test}
         if tests and run.check:
-            found[run.check] = tuple(sorted({*(test_function(test) for test in tests), *run.started}))
+            found[run.check] = tuple(sorted(tests.union(run.started)))
     return found
 
 
@@ -267,7 +269,6 @@ def of_tree(root: Path, tree: Tree) -> Baseline:
     configured = [path for path in tree.files if path.rpartition("/")[2] in (*OF_PYTEST, *SHARED)]
     patterns = _patterns(text_of(read(root, path)) for path in configured)
     return Baseline(
-        digest="",
         files={path: digest for path, digest in tree.files.items() if is_of_tests(path, patterns)},
         patterns=patterns,
     )
@@ -280,8 +281,8 @@ def folder_of(root: Path) -> Path:
     """The folder in the user's state folder; where that cannot be written, below the root."""
     outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
-        above = next((each for each in outside.parents if each.exists()), None)
-        if above is not None and above.is_dir() and os.access(above, os.W_OK):
+        above = next(filter(Path.exists, outside.parents))  # the root of the file system at last
+        if above.is_dir() and os.access(above, os.W_OK):
             return outside
     return root / files.STATE_FOLDER / "baseline"
 
@@ -323,8 +324,6 @@ def _keep(root: Path, baseline: Baseline) -> Baseline:
     if folder.is_relative_to(root):
         files.state_folder(root)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    content = msgspec.msgpack.encode(baseline.files, order="sorted")
-    baseline = msgspec.structs.replace(baseline, digest=content_digest(content))
     with locked(folder / "lock", 5.0):
         names = {_name(digest): path for path, digest in baseline.files.items()}
         there = set(os.listdir(folder))
@@ -343,7 +342,6 @@ def _keep(root: Path, baseline: Baseline) -> Baseline:
 
 def missing(baseline: Baseline, run: Run) -> Iterator[str]:
     """What of the baseline did not run: test functions that are gone, skipped or expected to fail; command lines."""
-    tests = (each for outcomes in run.outcomes.values() for each in outcomes.items())
-    ran = {test_function(test) for test, outcome in tests if outcome in (*_RAN, "xpassed")}
+    ran = {test_function(test) for test, outcome in run.tests if outcome in (*_RAN, "xpassed")}
     ran.update(run.started)
     yield from (each for each in baseline.functions.get(run.check, ()) if each not in ran)

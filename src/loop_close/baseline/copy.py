@@ -16,7 +16,7 @@ import msgspec
 
 from loop_close.baseline import Baseline, is_of_tests, is_shared, old_content, read, tables_of
 from loop_close.checks import VARIABLE, variables
-from loop_close.child import Channel, Stop, run
+from loop_close.child import NEVER, Channel, Stop, run
 from loop_close.records import PytestContext, Record
 from loop_close.text import one_line
 from loop_close.tree import Tree, is_loaded
@@ -26,6 +26,8 @@ _BOOT = Path(__file__).parent / "boot"
 _LARGE = 64_000_000
 _MOST = 300_000
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", ".jj", ".loop-close", "__pycache__"))
+#: How pytest ends when it was interrupted, broke, or was called wrongly.
+_BROKEN = (2, 3, 4)
 #: Names of folders that are linked, as environments are.
 _LINKED = ("node_modules", ".tox", ".nox")
 
@@ -53,7 +55,7 @@ def run_copy(
     changed: Collection[str],
     seconds: float = float("inf"),
     functions: Collection[str] | None = None,
-    stop: Stop | None = None,
+    stop: Stop = NEVER,
     put: Mapping[str, bytes | None] = {},
     due: float = float("inf"),
 ) -> dict[str, tuple[str, str]]:
@@ -75,6 +77,7 @@ def run_copy(
     try:
         copy = folder / "copy" / top.name
         environments = _make(top, baseline, tree, copy, due)
+        (folder / "parts").mkdir()
         for path, content in put.items():
             _write(_placed(copy, path), content)
         (folder / "wanted.json").write_text(json.dumps(None if functions is None else sorted(functions)))
@@ -84,7 +87,7 @@ def run_copy(
             words, folder_of_run, environ = _command(root, top, folder, copy, environments, context, more)
             ended = run(
                 words,
-                stop or Stop(),
+                stop,
                 root=folder_of_run,
                 environment=environ,
                 channels=(channel,),
@@ -92,11 +95,15 @@ def run_copy(
             )
             if ended.is_late:
                 raise CannotIsolateError(f"they did not end within {max(left, 0.0):.0f} s")
-            notes = [*map(_read, sorted(folder.glob("note-*.json")))]
+            paths = sorted(folder.glob("note-*.json"))
+            notes = [msgspec.json.decode(path.read_bytes(), type=_Note) for path in paths]
+            has_failed = any(outcome == "failed" for each in notes for outcome, _ in each.outcomes.values())
+            if ended.exit_code in _BROKEN and not has_failed:
+                raise CannotIsolateError(f"pytest ended with {ended.exit_code}: {_why(channel.tail.text())}")
             if sum(each.is_main for each in notes) < number:
                 raise CannotIsolateError(f"pytest did not report its end: {_why(channel.tail.text())}")
         return _found(notes, top, changed)
-    except OSError as error:
+    except (OSError, msgspec.MsgspecError) as error:
         raise CannotIsolateError(f"they cannot be run: {error}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -148,9 +155,7 @@ def _found(notes: Sequence[_Note], top: Path, changed: Collection[str]) -> dict[
     :raises CannotIsolateError: when the copy was left.
     """
     files = {str(top / path) for path in changed}
-    outside = [
-        name for each in notes for name in (*each.outside, *(name for name in each.read if name in files))
-    ]
+    outside = [name for each in notes for name in (*each.outside, *sorted(files.intersection(each.read)))]
     if outside:
         raise CannotIsolateError(f"a file was read outside of the copy: {outside[0]}")
     if written := [name for each in notes for name in each.written]:
@@ -164,13 +169,6 @@ def _found(notes: Sequence[_Note], top: Path, changed: Collection[str]) -> dict[
 def _rank(outcome: tuple[str, str]) -> int:
     """Of several outcomes of a test the highest counts; the lowest is ``missing``."""
     return {"skipped": 1, "xfailed": 1, "xpassed": 2, "passed": 2, "failed": 3}.get(outcome[0], 0)
-
-
-def _read(path: Path) -> _Note:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Note)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise CannotIsolateError(f"the report of pytest cannot be read: {error}") from None
 
 
 def _why(output: str) -> str:
@@ -190,13 +188,10 @@ def _make(root: Path, baseline: Baseline, tree: Tree, target: Path, due: float) 
     :returns: the folders of environments.
     :raises CannotIsolateError: when a file of the baseline cannot be put there.
     """
-    try:
-        environments = _copy(root, baseline, tree, target, due)
-        for path in sorted({*tree.files, *baseline.files}):
-            if path in baseline.files or is_shared(path):
-                _restore(root, baseline, tree, path, target)
-    except (OSError, shutil.Error) as error:
-        raise CannotIsolateError(str(error)) from None
+    environments = _copy(root, baseline, tree, target, due)
+    for path in sorted({*tree.files, *baseline.files}):
+        if path in baseline.files or is_shared(path):
+            _restore(root, baseline, tree, path, target)
     return environments
 
 
@@ -218,7 +213,9 @@ def _copy(root: Path, baseline: Baseline, tree: Tree, target: Path, due: float) 
                 if path not in of_project and _is_environment(entry.path):
                     environments.append(entry.path)
                     (target / path).symlink_to(entry.path)
-                elif entry.name not in _LEFT_OUT and not os.path.exists(f"{entry.path}/CACHEDIR.TAG"):
+                elif path in of_project or not (
+                    entry.name in _LEFT_OUT or os.path.exists(f"{entry.path}/CACHEDIR.TAG")
+                ):
                     folders.append(f"{path}/")
             elif not _is_replaced(path, baseline, tree):
                 _put(Path(entry.path), target / path, root)
@@ -242,9 +239,11 @@ def _is_environment(path: str) -> bool:
 
 def _is_replaced(path: str, baseline: Baseline, tree: Tree) -> bool:
     """Whether the present file has no place in the copy: what the baseline has is put there later."""
+    if path in baseline.files:
+        return True
     if path in tree.files:
-        return path in baseline.files or is_of_tests(path, baseline.patterns)
-    return path in baseline.files or is_loaded(path) or path.endswith(".pyc")
+        return is_of_tests(path, baseline.patterns)
+    return is_loaded(path) or path.endswith(".pyc")
 
 
 def _put(source: Path, target: Path, root: Path) -> None:
@@ -261,15 +260,15 @@ def _put(source: Path, target: Path, root: Path) -> None:
 
 def _restore(root: Path, baseline: Baseline, tree: Tree, path: str, target: Path) -> None:
     """Put a file there as the baseline has it; one that others share if the tables of pytest in it differ."""
-    digest, place = baseline.files.get(path), _placed(target, path)
+    digest, place = baseline.files.get(path, ""), _placed(target, path)
     is_same, content = tree.files.get(path) == digest, old_content(root, baseline, path)
-    if content is None and digest is not None and not is_same:
+    if content is None and digest and not is_same:
         raise CannotIsolateError(f"the content that {path} had is not kept")
     if is_shared(path) and not is_same:
         is_same = tables_of(path, content) == tables_of(path, read(root, path))
     if is_same:
         _put(root / path, place, root)
-    elif content is not None and digest is not None:
+    elif content is not None:
         _write(place, content)
         place.chmod(0o755 if digest.endswith("+x") else 0o644)
 

@@ -9,7 +9,6 @@ import difflib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loop_close.baseline import (
     Baseline,
@@ -23,14 +22,13 @@ from loop_close.baseline import (
     text_of,
 )
 from loop_close.baseline.copy import CannotIsolateError, run_copy
+from loop_close.child import NEVER, Stop
 from loop_close.facts import file_of, test_function
 from loop_close.records import Objection, OldOutcome, PytestContext, Run
 from loop_close.text import one_line
+from loop_close.text.normalize import stabilize
 from loop_close.text.redact import clean
 from loop_close.tree import Tree, git
-
-if TYPE_CHECKING:
-    from loop_close.child import Stop
 
 #: Seconds that the old tests may take: so many times as long as the check, within these bounds; always twice as long.
 _TIMES, _LEAST, _MOST = 10, 60.0, 1_800.0
@@ -68,13 +66,10 @@ def lines_of_pending(root: Path, names: Sequence[str], functions: Sequence[str])
 
 
 def at_head(root: Path, names: Collection[str]) -> int:
-    """How many of the files are as in the last commit; 0 without git."""
-    asked = (
-        ("ls-tree", "-r", "--name-only", "-z", "HEAD"),
-        ("diff", "--name-only", "--relative", "-z", "HEAD"),
-    )
-    known, differ = (set(os.fsdecode(git(root, *words)).split("\0")) for words in asked)
-    return sum(name not in differ and (name in known) == (root / name).exists() for name in names)
+    """How many of the files are as in the last commit, whatever the index says; 0 without git."""
+    known = set(os.fsdecode(git(root, "ls-tree", "-r", "--name-only", "-z", "HEAD")).split("\0"))
+    there = [(name, git(root, "cat-file", "blob", f"HEAD:./{name}")) for name in names if name in known]
+    return sum(read(root, name) == content for name, content in there)
 
 
 # --- the objection
@@ -86,7 +81,7 @@ def objection_to(
     tree: Tree,
     run: Run,
     contexts: Sequence[PytestContext] | None,
-    stop: Stop | None = None,
+    stop: Stop = NEVER,
 ) -> Objection | None:
     """What the tests as they were say to a green run. They run if a file of theirs differs, or one did not run.
 
@@ -127,7 +122,7 @@ def _tests(
     contexts: Sequence[PytestContext],
     names: Collection[str],
     absent: Collection[str],
-    stop: Stop | None,
+    stop: Stop,
 ) -> list[OldOutcome]:
     """The old tests that do not pass."""
     seconds = max(_LEAST, 2 * run.seconds, min(_TIMES * run.seconds, _MOST))
@@ -140,22 +135,21 @@ def _tests(
         each for each in bad if file_of(each.test) not in names and test_function(each.test) not in absent
     ]
     if doubtful:
-        # Their files did not change: what fails or skips with the present files too does so because it is a copy.
+        # Their files did not change: what ends alike with the present files does so because it is a copy. All of these
+        # run, as one test may hide what another one shows.
         functions = sorted({test_function(each.test) for each in doubtful})
-        present = of_tree(root, tree)
-        control = run_copy(
-            root, present, tree, contexts, changed=(), seconds=seconds, functions=functions, stop=stop
-        )
-        seen = unmet(control, functions, ())
-        same = {(_key(each), each.outcome) for each in seen if each.outcome != "missing"}
-        bad = [each for each in bad if not (each in doubtful and (_key(each), each.outcome) in same)]
+        control = run_copy(root, of_tree(root, tree), tree, contexts, changed=(), seconds=seconds, stop=stop)
+        same = {_ending(each) for each in unmet(control, functions, ()) if each.outcome != "missing"}
+        bad = [each for each in bad if each not in doubtful or _ending(each) not in same]
     return [
         OldOutcome(test=clean(each.test), outcome=each.outcome, reason=_line(each.reason)) for each in bad
     ]
 
 
-def _key(each: OldOutcome) -> str:
-    return each.test if each.outcome == "failed" else test_function(each.test)
+def _ending(each: OldOutcome) -> tuple[str, str, str]:
+    """How a test ended; without the values of its reason that differ from run to run."""
+    name = each.test if each.outcome == "failed" else test_function(each.test)
+    return name, each.outcome, stabilize(each.reason)
 
 
 def unmet(

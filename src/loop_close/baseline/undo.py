@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from loop_close import files
 from loop_close.baseline import Baseline, is_of_tests, of_tree
 from loop_close.baseline.copy import CannotIsolateError, run_copy
+from loop_close.child import NEVER, Stop
 from loop_close.conventions import is_under_test
 from loop_close.edits import between
 from loop_close.facts import test_function
@@ -26,9 +26,6 @@ from loop_close.records import Record, Run
 from loop_close.store import Store
 from loop_close.text.redact import clean
 from loop_close.tree import Tree
-
-if TYPE_CHECKING:
-    from loop_close.child import Stop
 
 #: Seconds for all of it: so many times as long as the checks took and some more, at most a minute. By itself: few.
 _TIMES, _MORE, MOST, BY_ITSELF = 3, 5.0, 60.0, 5.0
@@ -93,7 +90,7 @@ def ask(
     results: Sequence[Run],
     *,
     longest: float = MOST,
-    stop: Stop | None = None,
+    stop: Stop = NEVER,
 ) -> Undo:
     """Run the present tests without the edits since the last done tree, unless it is kept what they say.
 
@@ -125,7 +122,7 @@ def ask(
         contents = {path: store.content(before[path]) if path in before else None for path in edited}
         is_long = took > min(_FEW, seconds / 2)
         guards = _guards(store, runs, edited) if is_long else {}
-    ran = {test_function(test) for run in runs for each in run.outcomes.values() for test in _ran(each)}
+    ran = {test_function(test) for run in runs for test in _ran(run.tests)}
     contexts = [context for run in runs for context in run.contexts]
     run_in_copy = partial(run_copy, root, tests, tree, contexts, stop=stop, due=due)
     passed: dict[str, bool] = {}
@@ -179,8 +176,8 @@ def _base(store: Store, first: int, tree: Tree) -> tuple[int, Mapping[str, str] 
 
 def _differing(before: Mapping[str, str], tree: Tree, tests: Baseline) -> list[str]:
     """The product files that differ."""
-    paths = [path for path in before.keys() | tree.files.keys() if before.get(path) != tree.files.get(path)]
-    return sorted(path for path in paths if is_under_test(path) and not is_of_tests(path, tests.patterns))
+    paths = {path for path, _ in before.items() ^ tree.files.items() if is_under_test(path)}
+    return sorted(path for path in paths if not is_of_tests(path, tests.patterns))
 
 
 def _edited(
@@ -205,9 +202,9 @@ def _guards(store: Store, runs: Sequence[Run], edited: Mapping[str, Collection[s
     return found
 
 
-def _ran(outcomes: Mapping[str, str]) -> list[str]:
+def _ran(outcomes: Iterable[tuple[str, str]]) -> list[str]:
     """The tests that passed or failed, without modules that could not be collected."""
-    return [test for test, outcome in outcomes.items() if outcome in _RAN and "::" in test]
+    return [test for test, outcome in outcomes if outcome in _RAN and "::" in test]
 
 
 def _without(
@@ -241,12 +238,13 @@ def _without(
     counted = [test for test in failed if test not in apart]
     tests = [test for test in counted if "::" in test]
     modules = [test for test in counted if "::" not in test]
-    there = {test_function(each) for each in _ran(outcomes)}
-    there |= {test_function(test) for test, outcome in outcomes.items() if outcome == "xfailed"}
+    ran = _ran(outcomes.items())
+    xfailed = [test for test, outcome in outcomes.items() if outcome == "xfailed"]
+    there = set(map(test_function, (*ran, *xfailed)))
     wanted = known if functions is None else known & functions
     return replace(
         made,
-        ran=sum(test not in apart for test in _ran(outcomes)),
+        ran=len(set(ran) - apart),
         failing=len(tests),
         failed=tuple(map(clean, tests[:_MOST_TESTS])),
         uncollected=tuple(map(clean, modules[:_MOST_TESTS])),

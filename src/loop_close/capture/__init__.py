@@ -21,6 +21,7 @@ from loop_close.syntax import (
     first_line,
     index_source,
     is_reraise,
+    last_line,
     statement_at,
 )
 from loop_close.text.normalize import relativize
@@ -92,7 +93,7 @@ def source_around(code: CodeType, line: int) -> SourceLines | None:
     function = scope_of(code, line)
     if not isinstance(function, Function):
         return source_between(code.co_filename, max(1, line - 5), line + 3, line)
-    return source_between(code.co_filename, first_line(function), function.end_lineno or line, line)
+    return source_between(code.co_filename, first_line(function), last_line(function), line)
 
 
 @lru_cache(maxsize=4096)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from loop_close.capture import ProjectCode, frames_of, record, source_between, without_end
@@ -27,7 +29,8 @@ _BEFORE = 12
 _CANNOT_IMPORT = re.compile(
     r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<module>[^']+)'"
 )
-_MAX_TEXT = 300
+# Python's message for arguments that a function does not take (3.11 to 3.14: Python/ceval.c).
+_REFUSED = re.compile(r"(?P<function>[^\s(]{1,300})\(\) (?:got|missing|takes) ")
 _GET_ENVIRONMENT = type(os.environ).__getitem__.__code__
 
 
@@ -79,14 +82,18 @@ class _Reader:
         details = _safely(lambda: _details(exc, live, self._project), {})
         near, more = _safely(lambda: lacking(exc, details, live, self._project), ((), {}))
         site = _safely(lambda: self._site(exc, own), None)  # its credentials have the first numbers
+        message = message_of(exc)
         is_verdict = issubclass(type(exc), AssertionError)
         differences = _safely(lambda: self._comparisons.of(live, own), ()) if is_verdict else ()
         raised = Raised(
             type=str(type(exc).__qualname__).replace("<locals>.", ""),
             module=_module_name(type(exc)),
             bases=tuple(c.__name__ for c in type(exc).__mro__[1:-1]),
-            message=clean(self._project.tidy(message_of(exc)), numbers=self._comparisons.texts.numbers),
-            frames=tuple(record(each, self._project) for each in bounded(own)),
+            message=clean(self._project.tidy(message), numbers=self._comparisons.texts.numbers),
+            frames=(
+                *(record(each, self._project) for each in bounded(own)),
+                *_refusing(type(exc), message, site),
+            ),
             details=details | more,
             nearest=near,
             differences=differences,
@@ -102,7 +109,8 @@ class _Reader:
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             if file:
                 return Site(frame=Frame(file=file, line=exc.lineno, function="", source=source))
-        site = find_site(own, self._project, self._comparisons.texts, is_assertion=_is_assertion(exc))
+        is_assertion = issubclass(type(exc), AssertionError | pytest.fail.Exception)
+        site = find_site(own, self._project, self._comparisons.texts, is_assertion=is_assertion)
         # An infinite recursion ends at the limit of the stack, so the values there are arbitrary.
         return replace(site, values=()) if site is not None and isinstance(exc, RecursionError) else site
 
@@ -123,6 +131,12 @@ class _Reader:
         if exc is None or links < 0 or id(exc) in self._seen or len(self._seen) >= MAX_RECORDS:
             return None
         return self.read(exc, links)
+
+
+def _refusing(kind: type[BaseException], message: str, site: Site | None) -> Sequence[Frame]:
+    """The function that did not take its arguments: Python raises the error before it has a frame."""
+    said = _REFUSED.match(message) if site is not None and issubclass(kind, TypeError) else None
+    return [each for each in site.origins if each.function == said["function"]][:1] if site and said else ()
 
 
 def _safely(compute: Any, default: Any) -> Any:
@@ -154,20 +168,12 @@ def _words(exc: BaseException) -> str:
     return str(exc)
 
 
-def _is_assertion(exc: BaseException) -> bool:
-    # pytest calls its own a builtin; a project's class of that name has the project's module
-    is_of_pytest = type(exc).__name__ == "Failed" and not _module_name(type(exc))
-    return is_of_pytest or issubclass(type(exc), AssertionError)
-
-
 def _details(exc: BaseException, live: list[TracebackType], project: ProjectCode) -> dict[str, str]:
     """Details in the attributes of the exception."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
         path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
         found = {"path": path or exc.filename, "line": exc.lineno}
-        is_short = type(exc.text) is str and len(exc.text) <= _MAX_TEXT  # else the position alone
-        found |= {"text": exc.text} if is_short else {}
     elif isinstance(exc, ImportError):
         lacks = _CANNOT_IMPORT.search(str(exc))
         found = {"name": lacks["name"], "owner": lacks["module"]} if lacks else {"name": exc.name}

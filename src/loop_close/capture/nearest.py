@@ -102,10 +102,9 @@ def _at(file: str | None) -> dict[str, str]:
     return {"home": file} if file else {}
 
 
-def _fixtures(exc: BaseException) -> list[str]:
+def _fixtures(exc: Any) -> list[str]:
     """The available fixtures in pytest's message about a missing one."""
-    made = getattr(exc, "formatrepr", None)
-    listed = _FIXTURES.search(str(made().errorstring)) if made is not None else None
+    listed = _FIXTURES.search(str(exc.formatrepr().errorstring))
     return listed["names"].split(", ") if listed else []
 
 

@@ -183,13 +183,9 @@ def unwrap(found: Any) -> Any:
     return found
 
 
-def file_of_module(name: Any) -> str:
-    """The file of a loaded module, by its name; empty if unknown."""
+def file_of_class(cls: type) -> str:
+    """The file of the loaded module that the class names as its own; empty if unknown."""
+    name = namespace_of(cls).get("__module__")
     module = sys.modules.get(name) if type(name) is str else None
     filename = variables_of(module).get("__file__") if issubclass(type(module), ModuleType) else None
     return filename if type(filename) is str else ""
-
-
-def file_of_class(cls: type) -> str:
-    """The file of the module in ``__module__`` of the class; empty if unknown."""
-    return file_of_module(namespace_of(cls).get("__module__"))

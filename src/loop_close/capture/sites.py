@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from types import FunctionType, TracebackType
 from typing import Any
 
@@ -30,6 +29,7 @@ from loop_close.syntax import (
     Function,
     checked_expressions,
     is_placeholder_body,
+    last_line,
     raises_parameter,
     value_before,
 )
@@ -50,7 +50,7 @@ def origin_of(found: Any, project: ProjectCode) -> Frame | None:
     if file is None:
         return None
     line, node = code.co_firstlineno, function_of(code)
-    last = node.end_lineno if node is not None and node.end_lineno else line + _LINES
+    last = last_line(node) if node is not None else line + _LINES
     return Frame(
         file=file,
         line=line,
@@ -141,7 +141,8 @@ def _site(
         values = named_values(
             statement, names, texts, labels, is_test=frame.is_test, is_expression=is_expression
         )
-    return Site(frame=frame, statement=_text(statement), values=values, origins=origins)
+    text = ast.unparse(statement).split("\n", 1)[0][:_MAX_STATEMENT]  # of a compound one the header
+    return Site(frame=frame, statement=text, values=values, origins=origins)
 
 
 def _is_judging(trace: TracebackType, frame: Frame, *, is_verdict: bool) -> bool:
@@ -152,9 +153,3 @@ def _is_judging(trace: TracebackType, frame: Frame, *, is_verdict: bool) -> bool
     if frame.is_test:
         return is_verdict or isinstance(statement, ast.Raise)
     return raises_parameter(statement, function)
-
-
-@lru_cache(maxsize=512)
-def _text(statement: ast.stmt) -> str:
-    """The statement on one line; for a compound one the header."""
-    return ast.unparse(statement).split("\n", 1)[0][:_MAX_STATEMENT]

@@ -11,7 +11,7 @@ from itertools import combinations
 from msgspec.structs import replace
 
 from loop_close.calls import Calls
-from loop_close.causes.grouping import Key, chain_key, group, in_order, sets_of
+from loop_close.causes.grouping import chain_key, group, in_order, sets_of
 from loop_close.causes.rank import Scored, candidates, scored, suspects_among
 from loop_close.causes.spectrum import contrast, spectra, traces_of
 from loop_close.facts import Name, base_name, links, origins
@@ -22,8 +22,8 @@ __all__ = ["group", "in_order", "joined", "located"]
 
 #: Two causes are one if the sum of the products of the probabilities of their common functions is at least this, or if
 #: one line sets the failing tests of both apart as well as any line does those of one. On the tuning mutations of
-#: `benchmarks.localize` 93 % of single faults are then one cause, and 5 % of pairs are mixed.
-_AGREED = 0.05
+#: `benchmarks.localize` 95 % of single faults are then one cause, and 7 % of pairs are mixed.
+_AGREED = 0.03
 #: All pairs of more root causes are too many; those with most failures are compared.
 _COMPARED = 40
 #: Root causes beyond these get no suspects.
@@ -38,7 +38,8 @@ def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
     able = [n for n, cause in enumerate(causes) if _is_counted(cause, calls)]
     compared = sorted(able, key=lambda n: (-len(causes[n].evidence), causes[n].id))[:_COMPARED]
     blame = {n: _blame(scored(candidates(causes[n], calls))) for n in compared}
-    tests = {n: {e.failure.nodeid for e in causes[n].evidence if e.failure is not None} for n in compared}
+    tests = {n: {failure.nodeid for failure in causes[n].failures} for n in compared}
+    came_from = {n: {chain_key(causes[n].failures[0].raised)} - {()} for n in compared}
     lines = {n: set.intersection(*traces_of(calls, tests[n])) for n in compared}
     apart = {n: max((each.contrast for each in spectra(calls, tests[n])), default=0.0) for n in compared}
 
@@ -52,14 +53,14 @@ def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
         (one, other)
         for one, other in combinations(sorted(compared), 2)
         if causes[one].kind == causes[other].kind
-        and len({_came_from(causes[one]), _came_from(causes[other])} - {()}) < 2
+        and len(came_from[one] | came_from[other]) < 2
         and is_one(one, other)
     ]
     return [_whole([causes[n] for n in part]) for part in sets_of(len(causes), pairs)]
 
 
 def _is_counted(cause: RootCause, calls: Calls) -> bool:
-    return any(e.failure is not None and e.failure.nodeid in calls.failed for e in cause.evidence)
+    return any(failure.nodeid in calls.failed for failure in cause.failures)
 
 
 def _blame(found: Scored) -> Mapping[Name, float]:
@@ -67,11 +68,6 @@ def _blame(found: Scored) -> Mapping[Name, float]:
     counted = [(share, c) for share, c in found if c.spectrum is not None and c.loaded is None]
     total = sum(share for share, _ in counted)
     return {(c.file, c.function): share / total for share, c in counted}
-
-
-def _came_from(cause: RootCause) -> Key:
-    failure = cause.evidence[0].failure
-    return chain_key(failure.raised) if failure is not None else ()
 
 
 def _agreement(blame: Mapping[Name, float], also: Mapping[Name, float]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import (
@@ -14,12 +13,14 @@ from loop_close.facts import (
     base_name,
     innermost,
     is_assertion,
-    is_raising,
+    is_made,
+    is_mismatched,
     last_name,
     leaves,
     links,
     origins,
     qualname,
+    running_line,
     test_function,
 )
 from loop_close.model import Failure, Frame, Raised
@@ -28,36 +29,26 @@ from loop_close.syntax.meaning import MODULE
 from loop_close.text.redact import clean
 
 
-class EditBefore(NamedTuple):
-    """The last edit of a function before failures began.
-
-    :ivar run: the first run after it.
-    :ivar began: how many of the failures began in that run, or later without a run of all tests before.
-    """
-
-    run: int
-    edit: Edit
-    began: int
-
-
 @dataclass(slots=True)
 class Clue:
     """What the failures say of one function; shares are of the failures of the cause, from 0 to 1.
 
     :ivar line: its first line, ``at`` the line that ran; 0 if unknown.
     :ivar raised: an exception was raised in it by something that failed there; ``refused``: by a ``raise`` of its own.
+    :ivar mismatched: it did not take its arguments, or gave these to a function that did not.
     :ivar framed: it is on the traceback; more, the nearer to the exception.
     :ivar judged: the failing statement uses what it returned.
-    :ivar edit: the last edit of it before the failures began; ``edited``: of how many of them.
+    :ivar edit: the last edit of it before the failures began, in words; ``edited``: of how many of them.
     """
 
     line: int = 0
     at: int = 0
     raised: float = 0.0
     refused: float = 0.0
+    mismatched: float = 0.0
     framed: float = 0.0
     judged: float = 0.0
-    edit: EditBefore | None = None
+    edit: str = ""
     edited: float = 0.0
 
 
@@ -72,14 +63,17 @@ def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, C
             for each in (raised, *leaves(raised)):
                 _from_frames(failure, each, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
-    for name, edit in (edited_before(failures, loop) if loop is not None else {}).items():
+    for name, (edit, began) in (edited_before(failures, loop) if loop is not None else {}).items():
         clue = found.setdefault(name, Clue())
-        clue.edit, clue.edited = edit, edit.began / len(failures)
+        clue.edit, clue.edited = edit, began / len(failures)
     return found
 
 
 def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], share: float) -> None:
-    last = innermost(raised)
+    is_refused = is_made(raised) or running_line(innermost(raised)).startswith("assert ")
+    ends = raised.frames[-2:] if is_mismatched(raised) else ()
+    # Of a call that does not fit the caller is more often wrong than what it calls; a test is taken at its word.
+    near = next((frame for frame in ends if not frame.is_test), innermost(raised))
     seen: set[Name] = set()
     for depth, frame in enumerate(_candidates(failure, raised)):
         name = frame.file, base_name(frame.function)
@@ -91,9 +85,10 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
         if name not in seen:
             seen.add(name)
             clue.framed += share / (1 + depth)
-            if frame == last and raised is failure.raised:
-                clue.refused += share * is_raising(frame)
-                clue.raised += share * (not is_raising(frame))
+            clue.mismatched += share * (frame in ends)
+            if frame == near and raised is failure.raised:
+                clue.refused += share * is_refused
+                clue.raised += share * (not is_refused)
 
 
 def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
@@ -102,15 +97,15 @@ def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
     Of test code that is where the exception of a running test was raised, such as in a fixture: neither the test itself
     nor what says that it fails.
     """
-    last = innermost(raised)
-    is_function = last is not None and last.function not in (written_name(failure), MODULE)
-    is_counted = is_function and failure.phase in TEST_PHASES and not is_assertion(raised)
-    frames = [f for f in reversed(raised.frames) if not f.is_test or (f == last and is_counted)]
+    ends = raised.frames[-2:] if is_mismatched(raised) else (innermost(raised),)
+    is_running = failure.phase in TEST_PHASES and not is_assertion(raised)
+    helpers = [f for f in ends if f is not None and f.function not in (written_name(failure), MODULE)]
+    frames = [f for f in reversed(raised.frames) if not f.is_test or (is_running and f in helpers)]
     return sorted(frames, key=lambda frame: frame.is_handing_on)
 
 
 def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> None:
-    names = {(o.file, base_name(o.function)): o for o in origins(failure) if o.file and not o.is_test}
+    names = {(o.file, base_name(o.function)): o for o in origins(failure) if not o.is_test}
     for name, origin in names.items():
         clue = found.setdefault(name, Clue())
         clue.line = clue.line or origin.line
@@ -120,22 +115,23 @@ def _from_origins(failure: Failure, found: dict[Name, Clue], share: float) -> No
 # --- the edits right before failures began; later ones were attempts to mend them
 
 
-def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, EditBefore]:
+def edited_before(failures: Sequence[Failure], loop: Loop) -> dict[Name, tuple[str, int]]:
     """Functions, class bodies and module bodies that were edited before the failures began, by file and qualified name.
 
-    What is gone counts if the failure names it. Of test code counts what the failing tests may use: what is on their
-    tracebacks, and what is no test in their own files and in conftests and helpers. Edits that restored
-    an earlier state of the files in the loop do not count.
+    Each has the edit in words, and how many of the failures began in the first run after it, or later without a run of
+    all tests before. What is gone counts if the failure names it. Of test code counts what the failing tests may use:
+    what is on their tracebacks, and what is no test in their own files and in conftests and helpers. Edits that
+    restored an earlier state of the files in the loop do not count.
     """
     began = [_runs_before(failure, loop) for failure in failures]
-    found: dict[Name, EditBefore] = {}
+    found: dict[Name, tuple[str, int]] = {}
     known: set[str] = set()
     for step in loop.steps:
         number = 0 if step.tree in known else sum(step.run in runs for runs in began)
         known |= {step.tree} - {""}
         for edit in step.edits.edits if number else ():
             if edit.function and edit.is_effective and any(_may_matter(edit, each) for each in failures):
-                found[edit.file, edit.function] = EditBefore(step.run, edit, number)
+                found[edit.file, edit.function] = f"{edit.change} before run {step.run}", number
     return found
 
 

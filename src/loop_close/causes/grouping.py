@@ -14,6 +14,8 @@ from loop_close.facts import (
     innermost,
     is_a,
     is_assertion,
+    is_made,
+    is_mismatched,
     is_syntax_error,
     leaves,
     links,
@@ -34,11 +36,11 @@ def group(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> tuple[
     :param priorities: the priority of each kind; the smaller, the more it blocks.
     """
     failing = _failing(evidence)
-    keys = [cause_keys(e.kind, failure) for e, failure in failing]
+    keys = [cause_keys(e.kind, e.failure) for e in failing if e.failure is not None]
     first: dict[Key, int] = {}
     pairs = [(first.setdefault(key, n), n) for n, own in enumerate(keys) for key in own]
     parts = sets_of(len(failing), pairs)
-    causes = [_cause([failing[n][0] for n in part], [k for n in part for k in keys[n]]) for part in parts]
+    causes = [_cause([failing[n] for n in part], [k for n in part for k in keys[n]]) for part in parts]
     return in_order(causes, priorities)
 
 
@@ -47,11 +49,10 @@ def in_order(causes: Iterable[RootCause], priorities: Mapping[str, int]) -> tupl
     return tuple(sorted(causes, key=lambda c: _order(c, priorities)))
 
 
-def _failing(evidence: Sequence[Evidence]) -> list[tuple[Evidence, Failure]]:
+def _failing(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Each failure once, with the first evidence of it, in an order that is not that of the input."""
     first = {id(e.failure): e for e in reversed(evidence) if e.failure is not None}
-    ordered = sorted(first.values(), key=_evidence_order)
-    return [(e, e.failure) for e in ordered if e.failure is not None]
+    return sorted(first.values(), key=_evidence_order)
 
 
 def _order(cause: RootCause, priorities: Mapping[str, int]) -> tuple[object, ...]:
@@ -67,8 +68,8 @@ def _cause(evidence: Sequence[Evidence], keys: Sequence[Key]) -> RootCause:
 
 def _length(evidence: Evidence) -> int:
     """How much the failure has to say: the shortest is the simplest case, and the one to show."""
-    failure = evidence.failure
-    return len(stabilize(failure.message[:_MAX_MESSAGE])) if failure is not None else 0
+    assert evidence.failure is not None
+    return len(stabilize(evidence.failure.message[:_MAX_MESSAGE]))
 
 
 def _evidence_order(evidence: Evidence) -> tuple[object, ...]:
@@ -184,6 +185,8 @@ def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
     elif is_a(raised, "RecursionError"):
         last = raised.frames[-TURNING:]
         yield ("recursion", *sorted({f"{f.file}:{f.function}" for f in last if not f.is_test}))
+    elif is_mismatched(raised):
+        yield ("arguments", *_place_key(raised))
     elif is_assertion(raised) or _raised_in_test(raised):
         yield from _verdict_keys(failure, raised, origins)
     elif site is not None and _handed_on(raised):
@@ -239,9 +242,11 @@ def _accident_keys(failure: Failure, raised: Raised, chain: Key) -> Iterator[Key
 def chain_key(raised: Raised | None) -> Key:
     """The exceptions it came from, by type and place. Messages do not count, as they contain values.
 
-    Exceptions that test code raised do not count either: they differ from test to test.
+    Exceptions that test code raised do not count either: they differ from test to test. What was being handled when an
+    accident happened did not cause it.
     """
-    chain = (link for link in links(raised) if link is not raised)
+    is_told = is_made(raised) or (raised is not None and raised.cause is not None)
+    chain = (link for link in links(raised) if link is not raised and is_told)
     frames = ((link, innermost(link)) for link in chain)
     return tuple("/".join(_place_key(link)) for link, frame in frames if frame is None or not frame.is_test)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from math import exp, log2
 
 from loop_close.calls import Calls, Constant
@@ -20,8 +20,9 @@ from loop_close.syntax.meaning import MODULE
 #: The choice that none of the candidates is the right one.
 NONE = "none"
 #: How much each clue weighs if passing tests are counted. Fitted, as a choice of one function among those that the
-#: failing tests ran, to the tuning halves of the faults of ``python -m benchmarks.localize``. The last two are not
-#: fitted: edits are set to outweigh the other clues, and the benchmark has no faults in test code.
+#: failing tests ran, to the tuning halves of the faults of ``python -m benchmarks.localize``. The last three are not
+#: fitted: edits are set to outweigh the other clues, arguments that do not fit to outweigh edits, and the benchmark has
+#: no faults in test code.
 WEIGHTS: Mapping[str, float] = {
     "function": 2.4,
     "all": 2.2,
@@ -35,6 +36,7 @@ WEIGHTS: Mapping[str, float] = {
     NONE: 6.6,
     "edited": 8.0,
     "uncounted": 6.5,
+    "mismatched": 15.0,
 }
 #: The same if nothing is counted: Python 3.11, JUnit XML, the text of a log.
 UNCOUNTED: Mapping[str, float] = {
@@ -44,14 +46,12 @@ UNCOUNTED: Mapping[str, float] = {
     NONE: 2.3,
     "edited": 8.0,
     "uncounted": 6.5,
+    "mismatched": 15.0,
 }
 #: More suspects than these are not shown.
 MOST = 5
 #: If even the likeliest is less probable, the evidence is weak, and nothing is said.
 LEAST_FIRST = 0.05
-#: As many are named as it takes to have the right one among them with this probability, and three at least.
-_COVERED = 0.95
-_LEAST_NAMED = 3
 #: What is shown is the softmax at this temperature: the probabilities would be surer than they should be.
 _TEMPERATURE = 1.2
 # A function of so many lines is as likely as any larger one to hold a fault.
@@ -64,8 +64,6 @@ _SELDOM = 0.5
 _MAKERS = frozenset(("__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__"))
 # What a constant shares with a function that loads it.
 _SHARED = ("function", "all", "contrast_rank", "file")
-#: Reasons that say where the exception was raised, which the prompt need not say twice.
-RAISED_IN_IT, RAISED_BY_IT = "the last project function on the traceback", "it raised the exception"
 
 
 class Candidate(Record, frozen=True):
@@ -94,7 +92,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     Those are the functions that failing tests ran, that are on a traceback, or that were edited before the failures
     began. What is counted and no failing test ran is none, if it is known what these ran.
     """
-    failures = [e.failure for e in cause.evidence if e.failure is not None]
+    failures = cause.failures
     if all(is_syntax_error(failure.raised) for failure in failures):
         return []
     nodeids = {failure.nodeid for failure in failures}
@@ -112,7 +110,9 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     named = {
         name
         for name, clue in found.items()
-        if name in ran or ((clue.framed or clue.edited or (clue.judged and not ran)) and name not in counted)
+        if name in ran
+        or clue.mismatched
+        or ((clue.framed or clue.edited or (clue.judged and not ran)) and name not in counted)
     }
     relative = _relative(spectrum)
     lacking = _lacking(failures)
@@ -198,6 +198,7 @@ def _by_clue(name: Name, clue: Clue | None, *, is_counted: bool) -> dict[str, fl
         "edited": clue.edited,
         # What is not counted has none of the features above: the bodies of modules and classes, and test code.
         "uncounted": 0.0 if is_counted else max(clue.edited, clue.raised * is_test),
+        "mismatched": clue.mismatched,
     }
 
 
@@ -257,13 +258,7 @@ def suspects_among(found: Scored) -> tuple[Suspect, ...]:
     """At most five functions that probably hold the fault; none if the evidence is weak."""
     if not found or found[0][0] < LEAST_FIRST:
         return ()
-    ranked = found[:MOST]
-    before = [0.0, *accumulate(score for score, _ in ranked)]
-    return tuple(
-        _suspect(candidate, score)
-        for number, (covered, (score, candidate)) in enumerate(zip(before, ranked, strict=False))
-        if covered < _COVERED or number < _LEAST_NAMED
-    )
+    return tuple(_suspect(candidate, score) for score, candidate in found[:MOST])
 
 
 def _suspect(candidate: Candidate, score: float) -> Suspect:
@@ -306,12 +301,14 @@ def _reasons(candidate: Candidate) -> Iterator[str]:
         yield "changed since the passing tests were counted"
     if clue is None:
         return
-    if clue.edit is not None:
-        yield f"{clue.edit.edit.change} before run {clue.edit.run}"
-    if clue.raised > 0.5:
-        yield RAISED_IN_IT
+    if clue.edit:
+        yield clue.edit
+    if clue.mismatched > 0.5:
+        yield "a call whose arguments do not fit"
+    elif clue.raised > 0.5:
+        yield "the last project function on the traceback"
     elif clue.refused > 0.5:
-        yield RAISED_BY_IT
+        yield "it raised the exception"
     elif clue.framed:
         yield "on the traceback"
     elif clue.judged > 0.5:

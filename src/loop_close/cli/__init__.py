@@ -107,9 +107,9 @@ class Streams(Record, frozen=True, kw_only=True):
         standard_input = sys.stdin.buffer if sys.stdin is not None else open(os.devnull, "rb")  # noqa: SIM115
         return cls(input=standard_input, output=sys.stdout or nothing, errors=sys.stderr or nothing)
 
-    def say(self, text: str) -> None:
-        """Print a line of the result."""
-        self.put(f"{text}\n")
+    def say(self, *lines: str) -> None:
+        """Print lines of the result."""
+        self.put("\n".join((*lines, "")))
 
     def put(self, text: str) -> None:
         """Print a part of the result. A closed pipe is no error, and changes no exit code.

@@ -46,28 +46,24 @@ def check(options: argparse.Namespace, streams: Streams) -> int:
     root = root_of(Path.cwd())
     names = _names(root, options.names)
     targets = gate.targets_of(root)
-    state, facts = gate.look(root)
-    if targets.history is None or not _wanted(root, state, facts, names):
-        code = _answered(root, state, streams)
-    else:
-        code = _run(root, names, streams)
+    code = _run(targets, names, streams)
     if options.undo or (targets.settings.undo and code == CODES["done"]):
         _undo(root, streams, is_asked=options.undo)
     return code
 
 
-def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
+def _run(targets: Targets, names: Sequence[str], streams: Streams) -> int:
     """Run what is wanted, or follow the worker that runs it."""
-    from loop_close import worker  # late: without anything to run, nothing of it is needed
-
+    root = targets.root
     # An agent, or a program, gets the prompt in place of the output: it would read the file next.
     is_quiet = bool(agent_of(os.environ)[1]) or not (streams.output.isatty() or os.environ.get("CI"))
-    answer = worker.Work()
     has_run = False
     while not has_run:
         state, facts = gate.look(root)
-        if not (wanted := _wanted(root, state, facts, names)):
-            return _answered(root, state, streams)
+        if targets.history is None or not (wanted := _wanted(root, state, facts, names)):
+            return _answered(targets, state, streams)
+        from loop_close import worker  # late: without anything to run, nothing of it is needed
+
         at_work = worker.running(root)
         if at_work is None:
             try:
@@ -80,9 +76,7 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
             continue
         else:  # what it ran on other files is of no use, so it is waited for and another one started
             name = at_work.id
-            has_run = (
-                facts is not None and at_work.tree == facts.tree.digest and set(wanted) <= set(at_work.names)
-            )
+            has_run = at_work.tree == gate.tree_digest(root) and set(wanted) <= set(at_work.names)
             streams.complain(
                 "a check is running; this is its output" if has_run else "waiting for the check that runs"
             )
@@ -101,13 +95,12 @@ def _run(root: Path, names: Sequence[str], streams: Streams) -> int:
     return _said(state, lines, streams)
 
 
-def _answered(root: Path, state: State, streams: Streams) -> int:
+def _answered(targets: Targets, state: State, streams: Streams) -> int:
     """The answer without a run: the prompt may be of other files, so it says that these are done."""
-    targets = gate.targets_of(root)
     if state.verdict == "done":
         try:
             targets.write_prompt(f"# Done: {state.reason}\n")
-            files.forget_run(root)
+            files.forget_run(targets.root)
         except (OSError, files.UnusablePathError) as error:
             streams.complain(f"not written: {error}")
     return _said(state, lines_of(state), streams)
@@ -150,13 +143,11 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
                     targets.write(targets.json, dump({**document, **added}))
     except (Exception, InterruptionError) as fault:  # the answer of the checks was given before
         lines.append(f"--undo: {fault_text(fault)}")
-    for line in lines:
-        streams.say(line)
+    streams.say(*lines)
 
 
 def _said(state: State, lines: Sequence[str], streams: Streams) -> int:
-    for line in lines:
-        streams.say(line)
+    streams.say(*lines)
     return CODES[state.verdict]
 
 
@@ -212,13 +203,8 @@ def _wanted(root: Path, state: State, facts: Facts | None, names: Collection[str
     ours = variables(root, os.environ)
     runs = {run.number: run for run in facts.runs}
     checks = checks_of(facts.targets.settings)
-    wanted = []
-    for each in state.checks:
-        is_green = each.verdict == "done"
-        is_same = is_green and runs[each.run].command == words_of(checks[each.name], ours)
-        if each.name in names and not is_same:
-            wanted.append(each.name)
-    return wanted
+    green = {each.name: runs[each.run].command for each in state.checks if each.verdict == "done"}
+    return [name for name in names if green.get(name) != words_of(checks[name], ours)]
 
 
 def _shown_on(streams: Streams) -> Callable[[bytes], object]:
@@ -234,14 +220,11 @@ def status(options: argparse.Namespace, streams: Streams) -> int:
     project = project_at()
     state = gate.state(project.root)
     loop = gate.loop_of(project.history)
-    if options.json:
-        from loop_close.prompt.report_json import state_document  # late: the words take longer to load
+    if not options.json:
+        return _said(state, lines_of(state, loop), streams)
+    from loop_close.prompt.report_json import state_document  # late: the words take longer to load
 
-        streams.say(json.dumps(state_document(state, loop)))
-    else:
-        for line in lines_of(state, loop):
-            streams.say(line)
-    return CODES[state.verdict]
+    return _said(state, [json.dumps(state_document(state, loop))], streams)
 
 
 def accept(options: argparse.Namespace, streams: Streams) -> int:
@@ -261,8 +244,7 @@ def accept(options: argparse.Namespace, streams: Streams) -> int:
         tree = facts.tree if facts is not None else gate.take_tree(project)
         names, functions = pending(root, tree, runs)
         if not is_asked:
-            for line in lines_of_pending(root, names, functions):
-                streams.say(line)
+            streams.say(*lines_of_pending(root, names, functions))
             return 1 if names or functions else 0
         unknown = [name for name in options.files if name not in names]
         if unknown:

@@ -110,8 +110,7 @@ def explain(options: argparse.Namespace, streams: Streams) -> int:
             f" (run{'s' * (len(signal.runs) > 1)} {', '.join(map(str, signal.runs))})" if signal.runs else ""
         )
         streams.say(one_line(f"{signal.kind}: {signal.explanation}{where}", 300))
-        for test in signal.tests:
-            streams.say(f"  {one_line(test, 200)}")
+        streams.say(*(f"  {one_line(test, 200)}" for test in signal.tests))
     if not found:
         streams.say("no signal in this loop")
     return 0

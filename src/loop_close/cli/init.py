@@ -51,14 +51,13 @@ def init(options: argparse.Namespace, streams: Streams) -> int:
     root = root_of(Path.cwd())
     name = _to_ignore(root)
     hosts = list(_hosts(root, streams))
-    changes: dict[str, Callable[[str | None], str]] = {"pyproject.toml": partial(_with_checks, root, streams)}
+    changes: dict[str, Callable[[str], str]] = {"pyproject.toml": partial(_with_checks, root, streams)}
     if name:
-        changes[".gitignore"] = lambda text: _with_lines(text or "", name)
+        changes[".gitignore"] = lambda text: _with_lines(text, name)
     changes |= {host.file: partial(added, host) for host in hosts}
     plans = [plan(root, file, change, file) for file, change in changes.items()]
     needed = [each for each in plans if each.new != each.old]
-    for each in plans:
-        streams.say(difference(each) if each in needed else f"nothing to change: {each.shown}")
+    streams.say(*map(difference, plans))
     if options.dry_run and needed:
         streams.say("nothing was written (--dry-run)")
     if options.dry_run or not needed:
@@ -121,17 +120,17 @@ def _hosts(root: Path, streams: Streams) -> Iterator[Host]:
 # --- the checks
 
 
-def _with_checks(root: Path, streams: Streams, text: str | None) -> str:
+def _with_checks(root: Path, streams: Streams, text: str) -> str:
     """The text of ``pyproject.toml`` with a table of checks at its end; one that has checks is returned unchanged.
 
     :raises ConfigError: when a table cannot be put there.
     """
-    document = tomllib.loads(text or "")
+    document = tomllib.loads(text)
     if "checks" in table_at(document, "tool", "loop-close"):
-        return text or ""
+        return text
     checks = {**DEFAULT, **dict(_found(root, document, streams))}
     rows = [f"{name} = {json.dumps(command)}" for name, command in checks.items()]
-    new = _with_lines(text or "", *([""] if text else []), "[tool.loop-close.checks]", *rows)
+    new = _with_lines(text, *([""] if text else []), "[tool.loop-close.checks]", *rows)
     try:
         tomllib.loads(new)
     except tomllib.TOMLDecodeError:  # a table that is written inline takes no other

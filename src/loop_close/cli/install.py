@@ -40,7 +40,7 @@ def uninstall(options: argparse.Namespace, streams: Streams) -> int:
     """Take the hook or the section out, and print what that changes; 0 although there was none."""
     host, base, name = _asked_for(options)
     take_out = partial(removed, host) if host else without_section
-    _edit(base, name, lambda old: None if old is None else take_out(old), options, streams)
+    _edit(base, name, lambda old: take_out(old) if old else "", options, streams)
     return 0
 
 
@@ -67,7 +67,7 @@ def _asked_for(options: argparse.Namespace) -> tuple[Host | None, Path, str]:
 def _edit(
     base: Path,
     name: str,
-    change: Callable[[str | None], str | None],
+    change: Callable[[str], str],
     options: argparse.Namespace,
     streams: Streams,
 ) -> bool:
@@ -79,7 +79,7 @@ def _edit(
     shown = f"~/{name}" if options.user else name
     planned = plan(base, name, change, shown)
     if planned.new == planned.old:
-        streams.say(f"nothing to change: {shown}")
+        streams.say(difference(planned))
         return False
     if not options.dry_run:
         carry_out(planned)
@@ -92,18 +92,18 @@ class Plan(NamedTuple):
     """What is to become of a file.
 
     :ivar name: its path below the base; ``path`` where that leads, and ``shown`` its name in messages.
-    :ivar old: its text; ``new`` the one that it is to have. None for no file.
+    :ivar old: its text; ``new`` the one that it is to have. Empty for no file.
     """
 
     base: Path
     name: str
     path: Path
     shown: str
-    old: str | None
-    new: str | None
+    old: str
+    new: str
 
 
-def plan(base: Path, name: str, change: Callable[[str | None], str | None], shown: str) -> Plan:
+def plan(base: Path, name: str, change: Callable[[str], str], shown: str) -> Plan:
     """What a change makes of a file's text. Nothing is written.
 
     :raises UsageError: when the file cannot be changed.
@@ -137,12 +137,12 @@ def _refused(shown: str, left: str = "nothing was changed") -> Iterator[None]:
         raise UsageError(f"{shown}: cannot be changed: {reason_of(error)} ({left})") from None
 
 
-def _content_of(path: Path) -> str | None:
-    """The file's text, line ends as they are; None if there is no such file."""
+def _content_of(path: Path) -> str:
+    """The file's text, line ends as they are; empty if there is no such file."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return None
+        return ""
     if not stat.S_ISREG(mode):
         raise ConfigError("not a regular file of a configuration; move it away")
     if not mode & 0o222:  # the mode counts for the superuser, too: it was set for a reason
@@ -150,9 +150,9 @@ def _content_of(path: Path) -> str | None:
     return path.read_bytes().decode()
 
 
-def _write(base: Path, name: str, path: Path, text: str | None) -> None:
-    """Write the text; for None remove the file, and the folders below the base that it leaves empty."""
-    if text is None:
+def _write(base: Path, name: str, path: Path, text: str) -> None:
+    """Write the text; for none remove the file, and the folders below the base that it leaves empty."""
+    if not text:
         os.unlink(path)
         with contextlib.suppress(OSError):  # something else is in it
             for folder in list(Path(name).parents)[:-1]:
@@ -167,10 +167,10 @@ def _write(base: Path, name: str, path: Path, text: str | None) -> None:
 def difference(planned: Plan) -> str:
     """A unified diff, safe to show: without the credentials that such files hold, and without control characters."""
     old, new = planned.old, planned.new
-    before, after = ("/dev/null" if text is None else planned.shown for text in (old, new))
-    lines = difflib.unified_diff(
-        (old or "").splitlines(), (new or "").splitlines(), before, after, lineterm=""
-    )
+    if old == new:
+        return f"nothing to change: {planned.shown}"
+    before, after = (planned.shown if text else "/dev/null" for text in (old, new))
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="")
     text = redact("\n".join(lines))
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
@@ -191,35 +191,35 @@ def tell_the_rest(host: Host, streams: Streams, *, is_user: bool = False) -> Non
 _INDENTED = re.compile(r'\n([ \t]+)"')
 
 
-def added(host: Host, text: str | None) -> str:
+def added(host: Host, text: str) -> str:
     """The text with our hook under every event; one that has it already is returned unchanged.
 
-    :param text: None for no file yet.
+    :param text: empty for no file yet.
     :raises ConfigError: when it cannot be added.
     """
     if host.script:
-        if text is None or _runs_hook(host.name, text):
+        if not text or _runs_hook(host.name, text):
             return text or host.script
         raise ConfigError(
             "this hook is not from loop-close; to use both, make it pass its standard input to"
             f" `{command_line(host.name)}` and print that command's output"
         )
-    document = dict(host.beside) if text is None else _parsed(host, text)
+    document = _parsed(host, text) if text else dict(host.beside)
     host.check(document)
     hooks = _typed(document.setdefault("hooks", {}), dict, "hooks")
     missing = [event for event in host.events if not _runs_hook(host.name, json.dumps(hooks.get(event)))]
     for event in missing:
         _typed(hooks.setdefault(event, []), list, f"hooks.{event}").append(host.entry)
-    return _written(document, text or "") if missing else text or ""
+    return _written(document, text) if missing else text
 
 
-def removed(host: Host, text: str) -> str | None:
-    """The text without the entries that we added; None if nothing else is in it.
+def removed(host: Host, text: str) -> str:
+    """The text without the entries that we added; empty if nothing else is in it.
 
     :raises ConfigError: when the text is invalid, or a person edited our hook.
     """
     if host.script:
-        left = None if text == host.script else text
+        left = "" if text == host.script else text
     else:
         document = _parsed(host, text)
         hooks = _typed(document.get("hooks", {}), dict, "hooks")
@@ -231,8 +231,8 @@ def removed(host: Host, text: str) -> str | None:
         if not hooks:
             document.pop("hooks", None)
         is_ours = document in ({}, host.beside)
-        left = text if not ours else None if is_ours else _written(document, text)
-    if left is not None and _runs_hook(host.name, left):
+        left = text if not ours else "" if is_ours else _written(document, text)
+    if _runs_hook(host.name, left):
         raise ConfigError(f"edited since loop-close wrote it; remove `{command_line(host.name)}` by hand")
     return left
 
@@ -272,7 +272,7 @@ _END = "<!-- loop-close:end -->"
 _SECTION = re.compile(r"<!-- loop-close:begin.*?<!-- loop-close:end -->\r?\n?", re.DOTALL)
 
 
-def with_section(text: str | None, file: str) -> str:
+def with_section(text: str, file: str) -> str:
     """The text of ``AGENTS.md`` with our section: in its place, else at the end.
 
     :param file: the path of the next prompt.
@@ -289,15 +289,14 @@ def with_section(text: str | None, file: str) -> str:
  ones do not pass: restore them, or ask a person.
 {_END}
 """
-    text = text or ""
     if _SECTION.search(text):
         return _SECTION.sub(lambda found: section, text)
     return f"{text.rstrip()}\n\n{section}".lstrip()
 
 
-def without_section(text: str) -> str | None:
-    """The text without our section; None if nothing else is in it."""
+def without_section(text: str) -> str:
+    """The text without our section; empty if nothing else is in it."""
     if not _SECTION.search(text):
         return text
     rest = _SECTION.sub("", text).rstrip()
-    return f"{rest}\n" if rest else None
+    return f"{rest}\n" if rest else ""

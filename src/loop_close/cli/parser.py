@@ -29,7 +29,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         epilog = f"exit codes: {each.codes}, 64 wrong usage, 70 internal error of loop-close"
         short = each.about.partition(". ")[0].removesuffix(".")
         added = commands.add_parser(
-            each.name, help=short, description=each.about, epilog=epilog, usage=each.usage or None
+            each.name, help=short, description=each.about, epilog=epilog, usage=each.usage
         )
         for names, details in each.options:
             added.add_argument(*names, **details)
@@ -137,7 +137,7 @@ class Command(NamedTuple):
     options: tuple[Option, ...] = ()
     codes: str = "0 done"
     module: str = ""
-    usage: str = ""
+    usage: str | None = None
 
 
 _STATES = "0 done, 1 failing, 2 unknown, 3 stuck, 4 green but a person must accept changed tests"

@@ -143,18 +143,17 @@ def merge(options: argparse.Namespace, streams: Streams) -> int:
     from loop_close.parts import RejectedError, in_report, read_paths
     from loop_close.prompt.sections import in_short
 
-    for option, path in (("-o", options.output), ("--json", options.json)):
+    wanted = (("prompt", "-o", options.output), ("json", "--json", options.json))
+    given = {name: Path(os.path.abspath(path)) for name, _, path in wanted if path}
+    for _, option, path in wanted:
         if path:
             check_target(path, option)
-    written = [os.path.realpath(path) for path in (options.output, options.json) if path]
     with as_usage_error(RejectedError):
-        parts = read_paths(options.paths, written)
+        parts = read_paths(options.paths, [*map(os.path.realpath, given.values())])
     report = join(parts, expected=options.expect)
     targets = project_at()
-    if options.output:
-        targets = targets._replace(prompt=Path(os.path.abspath(options.output)))
-    if options.json:
-        targets = targets._replace(json=Path(os.path.abspath(options.json)))
+    prompt, json = given.get("prompt", targets.prompt), given.get("json", targets.json)
+    targets = targets._replace(prompt=prompt, json=json)
     with as_usage_error(files.UnusablePathError):
         saved = app.write_report(report, targets, inputs=in_report(parts))
     lacks = report.observation.incomplete

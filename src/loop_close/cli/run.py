@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from loop_close import files
 from loop_close.checks import VARIABLE
-from loop_close.child import Ended, SignalForwarder, Stop, code_of, line_of, own_channels
+from loop_close.child import Ended, SignalForwarder, Stop, not_started, own_channels
 from loop_close.child import run as run_child
 from loop_close.cli import Streams, UsageError, project_at
 from loop_close.text import fault_text, reason_of
@@ -66,7 +66,8 @@ def _passed_on(words: Sequence[str], folder: str, streams: Streams) -> Ended:
             )
     except OSError as error:
         streams.complain(f"cannot run {words[0]}: {reason_of(error)}")
-        return Ended(exit_code=code_of(error), outputs=(line_of(words[0], error),))
+        code, line = not_started(words[0], error)
+        return Ended(exit_code=code, outputs=(line,))
     if not f"\n{done.outputs[-1]}".endswith("\n"):
         streams.break_line()
     for problem in filter(None, (channel.problem for channel in channels)):

@@ -33,12 +33,10 @@ from loop_close.prompt.loop import past_lines
 from loop_close.prompt.place import (
     LEAST_SHOWN,
     ProbablePlace,
-    failures_of,
     frames_of,
     percent,
     place_in_words,
     probable_place,
-    representative,
     shown_frames,
 )
 from loop_close.prompt.source import MOST_ROWS, function_rows, statement_rows
@@ -78,7 +76,7 @@ def root_causes(report: Report, advisers: Mapping[str, Detector]) -> Iterator[Pa
     others = len(report.causes) - MAX_BLOCKS
     above: tuple[str, ...] = ("", f"{others} more, in a line each:", "")
     for number, cause in enumerate(report.causes[MAX_BLOCKS : MAX_BLOCKS + MAX_LINES], MAX_BLOCKS + 1):
-        line = f"{number}. {_headline(cause, report)}: {brief(representative(cause))}"
+        line = f"{number}. {_headline(cause, report)}: {brief(cause.failures[0])}"
         yield Paragraph(lines=(*above, line), rank=Rank.MORE_CAUSES, name="root causes")
         above = ()
     if others > MAX_LINES:
@@ -106,7 +104,7 @@ def _parts(
     :param shown: by file and first line of a function, the number of the root cause that shows its source.
     """
     rank, source_rank, more = _RANKS[number == 1]
-    failure, at = representative(cause), probable_place(cause)
+    failure, at = cause.failures[0], probable_place(cause)
     source = _source_of(cause, at)
     earlier = shown.setdefault((at.file, source.start), number) if source is not None else number
     same = [f"The source is in section {earlier}."] if earlier != number else []
@@ -121,9 +119,9 @@ def _parts(
     others = [each for each in cause.suspects[1:] if each.score >= LEAST_SHOWN]
     yield rank, "other places", _others(others)
     yield more, "tracebacks", _raised_at(failure.raised, at)
-    yield more, "other exceptions", other_kinds(failures_of(cause))
+    yield more, "other exceptions", other_kinds(cause.failures)
     yield more, "advice", _advice(cause, advisers)
-    yield more, "tests", [*_tests(failures_of(cause)), *past_lines(cause, report.loop)]
+    yield more, "tests", [*_tests(cause.failures), *past_lines(cause, report.loop)]
     for each in others[:_MORE_SOURCES]:
         if (
             each.score >= _RIVAL * cause.suspects[0].score
@@ -207,7 +205,7 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
 
     None for the function of the test whose statement is shown as the proof.
     """
-    failure = representative(cause)
+    failure = cause.failures[0]
     shown = (frame for frame in _test_and_helper(failure) if frame is not None and frame.source is not None)
     if any((frame.file, frame.function) == (at.file, at.function) for frame in shown):
         return None
@@ -220,7 +218,7 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
 def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Report) -> list[str]:
     """The rows of the place, with marks."""
     if not cause.suspects:
-        most = _SYNTAX if is_syntax_error(representative(cause).raised) else MOST_ROWS
+        most = _SYNTAX if is_syntax_error(cause.failures[0].raised) else MOST_ROWS
         return function_rows(source, marked=at.line, most=most)
     first = cause.suspects[0]
     # A function's first line is where it is, and says nothing of what is wrong.
@@ -231,7 +229,7 @@ def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Re
 def _lines_run(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[int]:
     """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
     calls = report.observation.calls
-    tests = {failure.nodeid for failure in failures_of(cause)}
+    tests = {failure.nodeid for failure in cause.failures}
     if calls is None or not tests <= calls.failed.keys():
         return frozenset()
     lines = range(suspect.line, max(suspect.end_line, suspect.line) + 1)
@@ -274,8 +272,11 @@ def _again(failure: Failure) -> Iterator[str]:
         yield f"When it ran again after the run, it failed with {span(f'{look.exception}: {look.message}', 200)}."
     if look.calls:
         passing = "  # also in a passing test"
+        # What it raised is the message of the failure.
+        raised = f"raised {failure.exception}("
         rows = [
-            f"{'  ' * each.depth}{each.function}({each.arguments}) {each.result}"
+            f"{'  ' * each.depth}{each.function}({each.arguments})"
+            f" {raised[:-1] if each.result.startswith(raised) else each.result}"
             f"{f', then {each.changed}' if each.changed else ''}{passing if each.is_known else ''}"
             for each in look.calls
         ]

@@ -80,7 +80,7 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
 
     :param budget: tokens, by :func:`~loop_close.prompt.compose.estimate_tokens`. Paragraphs are kept in the order of
         their ranks while they fit; what was left out is counted.
-    :param full_report: the path of a file that holds every failure whole, empty if there is none.
+    :param full_report: the path of a file that has what is left out, empty if there is none.
     """
     ordered = sorted(sections, key=lambda s: (s.position, s.id))
     found = [[*_paragraphs(section, report)] for section in ordered]
@@ -90,9 +90,9 @@ def compose(report: Report, sections: Sequence[Section], *, budget: int, full_re
     left = sorted((each for each in paragraphs if id(each) not in kept), key=lambda each: each.rank)
     dropped = Counter(each.name for each in left)
     names = [f"{name} ({number})" if number > 1 else name for name, number in dropped.items()]
-    ends = [f"Left out to keep the budget: {listed(names, _MOST_NAMED)}."] if names else []
+    ends = [f"Left out to keep the budget: {listed(names, _MOST_NAMED)}."]
     ends += [f"Full report: {span(full_report)}"] if full_report else []
-    return "\n\n".join(part.strip("\n") for part in (*parts, "\n".join(ends)) if part) + "\n"
+    return "\n\n".join(part.strip("\n") for part in (*parts, "\n".join(ends) if left else "") if part) + "\n"
 
 
 def _within(paragraphs: Sequence[Paragraph], room: int) -> set[int]:
@@ -122,9 +122,7 @@ def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
                 heading = []
             else:
                 lines += each.split("\n")
-    except KeyboardInterrupt:
-        raise
-    except BaseException as fault:  # a fault in one section must not cost the others
+    except Exception as fault:  # a fault in one section must not cost the others
         lines = [f"The section {span(section.id)} failed: {span(fault_text(fault))}"]
     if any(lines):
         name = section.title or section.id
@@ -180,11 +178,5 @@ def estimate_tokens(text: str) -> int:
 
 def lines_within(lines: Sequence[str], tokens: int) -> int:
     """How many of the first lines, joined by line feeds, are estimated at no more than so many tokens."""
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_tokens("\n".join(lines[:middle])) <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    numbers = range(1, len(lines) + 1)
+    return bisect(numbers, tokens, key=lambda number: estimate_tokens("\n".join(lines[:number])))

@@ -12,7 +12,6 @@ from loop_close.loop import is_stuck
 from loop_close.model import OtherAttempt, Report, RootCause
 from loop_close.prompt import number_of, safe, span, spans, spans_apart
 from loop_close.prompt.compose import Paragraph, Rank
-from loop_close.prompt.place import failures_of
 from loop_close.records import CheckState, Edit, FailingTest, Loop, Objection, Signal, Step
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import cut_apart, fence, listed, one_line
@@ -286,7 +285,7 @@ def attempts_at(cause: RootCause, loop: Loop | None) -> int:
 
 def _known_of(cause: RootCause, loop: Loop | None) -> list[FailingTest]:
     """What is known of the tests of a cause."""
-    keys = {test_key(failure) for failure in failures_of(cause)}
+    keys = {test_key(failure) for failure in cause.failures}
     return [each for each in loop.failing if each.test in keys] if loop is not None else []
 
 

@@ -17,24 +17,12 @@ IN_SOURCE = frozenset(("stack-trace", "todo-marker", "fixme-marker"))
 _XPASS = "XPASS(strict)"
 
 
-def representative(cause: RootCause) -> Failure:
-    """The failure that is shown for all of them."""
-    failure = cause.evidence[0].failure
-    assert failure is not None
-    return failure
-
-
-def failures_of(cause: RootCause) -> list[Failure]:
-    """All failures of a root cause, the one that is shown first."""
-    return [each.failure for each in cause.evidence if each.failure is not None]
-
-
 def name_of(cause: RootCause) -> str:
     """What kind of thing went wrong: the exception's type, a checker and its rule, else the detector's kind.
 
     A test that passes against its strict mark has no exception, but pytest has a word for it.
     """
-    failure = representative(cause)
+    failure = cause.failures[0]
     if failure.phase == "check" or is_environment(failure):
         return f"{failure.tool} {failure.code}".strip() or cause.kind
     is_xpass = failure.message.startswith(f"[{_XPASS}]")
@@ -72,12 +60,12 @@ class ProbablePlace(Record, frozen=True):
 def probable_place(cause: RootCause) -> ProbablePlace:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if not cause.suspects:
-        file, line, function = failure_place(representative(cause))
+        file, line, function = failure_place(cause.failures[0])
         return ProbablePlace(file=file, line=line, function=function)
     first = cause.suspects[0]
     return ProbablePlace(
         file=first.file,
-        line=_telling_line(first, representative(cause)),
+        line=_telling_line(first, cause.failures[0]),
         function=first.function,
         score=first.score,
         constant=first.constant,

@@ -23,7 +23,7 @@ from loop_close.model import (
 from loop_close.prompt import safe
 from loop_close.prompt.cause import all_reasons
 from loop_close.prompt.loop import attempts_at
-from loop_close.prompt.place import failures_of, place_in_words, probable_place, representative
+from loop_close.prompt.place import place_in_words, probable_place
 from loop_close.prompt.sections import alone, in_short
 from loop_close.records import Loop, State
 from loop_close.text import one_line, with_texts
@@ -110,7 +110,7 @@ def _source_result(each: SourceResult) -> dict[str, Any]:
 
 
 def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
-    failure, tests = representative(cause), [each.nodeid for each in failures_of(cause)]
+    failure, tests = cause.failures[0], [each.nodeid for each in cause.failures]
     file, line, function = failure_place(failure)
     return {
         **_fields(cause, "id", "kind"),
@@ -198,32 +198,18 @@ def _values(record: object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(record))
 
 
-def state_document(state: State, loop: Loop | None) -> dict[str, Any]:
-    """Whether the work is done, and where the loop stands: what ``status --json`` and MCP's ``loop_status`` give.
-
-    :param loop: None without a history; then the document says so with null.
-    """
+def state_document(state: State, loop: Loop) -> dict[str, Any]:
+    """Whether the work is done, and where the loop stands: what ``status --json`` and MCP's ``loop_status`` give."""
     return {
         **asdict(state),
         "checks": _values(state.checks),
         "accepted": list(state.accepted),
-        "loop": _loop_in_short(loop) if loop is not None else None,
-    }
-
-
-def _loop_in_short(loop: Loop) -> dict[str, Any]:
-    return {
-        "base": loop.base,
-        "runs": len(loop.steps),
-        "attempts": len(loop.attempts),
-        "stalled": loop.stalled,
-        "best": loop.best,
-        "failing": [
-            {"source": each.source, "test": each.test, "since": each.since, "had_passed": each.had_passed}
-            for each in loop.failing
-        ],
-        "fixed": list(loop.fixed),
-        "flaky": list(loop.flaky),
+        "loop": {
+            **_fields(loop, "base", "stalled", "best", "fixed", "flaky"),
+            "runs": len(loop.steps),
+            "attempts": len(loop.attempts),
+            "failing": [_fields(each, "source", "test", "since", "had_passed") for each in loop.failing],
+        },
     }
 
 

@@ -34,7 +34,6 @@ from loop_close.prompt.place import (
     percent,
     place_in_words,
     probable_place,
-    representative,
 )
 from loop_close.text import listed, one_line
 
@@ -145,7 +144,7 @@ def _first_place(report: Report) -> str:
     where = f"{safe(at.where)} {safe(at.called)}".strip()
     if at.score is not None:
         return f"; look first at {where} ({percent(at.score)})"
-    message = safe(representative(first).message).strip().partition("\n")[0][:100]
+    message = safe(first.failures[0].message).strip().partition("\n")[0][:100]
     said = f"{safe(name_of(first))}{f': {message}' if message else ''}"
     return f"; look first at {where}: {said}" if at.file else f": {said}"
 
@@ -220,8 +219,7 @@ def next_step(report: Report) -> Iterator[str]:
             yield f"Rerun just the failing tests: {listed([*commands], _MAX_SOURCES, span)}"
         elif state is None and report.causes:
             yield "Run the failing command again to verify the fix."
-    elif any(each.selection for each in seen):
-        chosen = dict.fromkeys(each.selection for each in seen if each.selection)
+    elif chosen := dict.fromkeys(each.selection for each in seen if each.selection):
         yield f"This run chose its tests: {listed([*chosen], _MAX_SOURCES, span)}."
     if state is not None and state.command:
         said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""

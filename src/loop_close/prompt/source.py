@@ -10,7 +10,7 @@ from itertools import pairwise
 from loop_close.model import SourceLines
 from loop_close.prompt import safe_lines, short
 from loop_close.records import Record
-from loop_close.syntax import Function, first_line, index_source, statement_at
+from loop_close.syntax import Function, first_line, index_source, last_line, statement_at
 from loop_close.text import fence
 
 #: A function of so many lines is shown whole; of a longer one as many.
@@ -139,10 +139,10 @@ def _own_lines(statement: ast.stmt) -> tuple[int, int]:
     body: list[ast.stmt] | None = getattr(statement, "body", None)
     first = first_line(statement)
     if isinstance(statement, ast.Match):
-        return first, statement.subject.end_lineno or first
+        return first, last_line(statement.subject)
     if body:
         return first, max(first, first_line(body[0]) - 1)
-    return first, statement.end_lineno or first
+    return first, last_line(statement)
 
 
 def _docstring(parsed: _Parsed) -> range:
@@ -150,7 +150,7 @@ def _docstring(parsed: _Parsed) -> range:
     body = parsed.node.body if parsed.node is not None else []
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as text, other, *_] if text.lineno < other.lineno:
-            return range(text.lineno + parsed.shift, (text.end_lineno or 0) + parsed.shift + 1)
+            return range(text.lineno + parsed.shift, last_line(text) + parsed.shift + 1)
     return range(0)
 
 

@@ -220,10 +220,7 @@ class _Look:
 
 def _simplest(causes: Sequence[RootCause], failing: Collection[str], most: int) -> list[str]:
     """Of each root cause the failing tests to show first, one of each before the second of any."""
-    tests = [
-        [*dict.fromkeys(e.failure.nodeid for e in cause.evidence if e.failure is not None)]
-        for cause in causes
-    ]
+    tests = [[*dict.fromkeys(failure.nodeid for failure in cause.failures)] for cause in causes]
     chosen = [each[number] for number in range(_OF_CAUSE) for each in tests if len(each) > number]
     return [test for test in chosen if test in failing][:most]
 

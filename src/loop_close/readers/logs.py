@@ -278,7 +278,7 @@ def read_cut_off(text: str, root: str) -> Reading:
     if named:
         from loop_close.readers.pytest_output import by_its_line, of_line  # late: most texts have none
 
-        lines = (of_line(line["word"], line["id"], line["words"] or "") for line in named)
+        lines = (of_line(*line.groups("")) for line in named)
         failures = [by_its_line(line, root) for line in lines]
     end = unfinished(text)
     return Reading(

@@ -153,7 +153,7 @@ def assemble(said: str, printed: Sequence[Printed], root: str = "") -> Raised:
     :param printed: every frame, outermost first; at the end the place of a syntax error.
     """
     found = _EXCEPTION.match(said)
-    dotted, message = (found["name"], found["message"] or "") if found else ("", said)
+    dotted, message = found.groups("") if found else ("", said)
     module, name = _split_name(dotted)
     own = [(p, file) for p in printed if p.function is not None and (file := project_path(p.file, root))]
     kept = bounded(own)
@@ -188,7 +188,6 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
     if last is not None and last.function is None:
         file = project_path(last.file, root)
         details = {"path": file or last.file.replace("\\", "/"), "line": str(last.line)}
-        details |= {"text": last.lines[0]} if last.lines else {}
         return replace(raised, details=details, site=Site(frame=_frame(last, file)) if file else None)
     raised, frame = replace(raised, details=_details(raised, root)), innermost(raised)
     if frame is None:

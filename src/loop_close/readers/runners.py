@@ -286,14 +286,14 @@ def _unittest_named(what: str) -> Failure:
     found = _TEST.match(what)
     if found is None:
         return Failure(nodeid=what, phase="call", message="")
-    name, owner = found["name"], found["owner"]
+    name, owner, subtest = found.groups("")
     if owner.startswith("unittest.loader._FailedTest"):
         return Failure(nodeid=name, phase="collect", message="")
     if name in _FIXTURES:
         return Failure(nodeid=owner, phase=_FIXTURES[name], message="")
     # Python 3.10 and before leave the method out of the parentheses
     nodeid = owner if f".{owner}".endswith(f".{name}") else f"{owner}.{name}"
-    return Failure(nodeid=nodeid, subtest=found["sub"] or "", phase="call", message="")
+    return Failure(nodeid=nodeid, subtest=subtest, phase="call", message="")
 
 
 def _unittest_failure(head: re.Match[str], body: str, root: str) -> Failure:
@@ -331,9 +331,10 @@ def _unittest_raised(body: str, root: str) -> Raised | None:
 def _unittest_counts(summaries: Sequence[re.Match[str]], heads: Sequence[re.Match[str]], text: str) -> Counts:
     """The numbers of the summaries; an unexpected success without a block counts as a failed test."""
     numbers: Counter[str] = Counter()
-    for number in chain.from_iterable(_NUMBER.finditer(m["numbers"] or m["alone"] or "") for m in summaries):
+    given = [summary.groupdict("") for summary in summaries]
+    for number in chain.from_iterable(_NUMBER.finditer(each["numbers"] + each["alone"]) for each in given):
         numbers[number["what"].strip()] += int(number["number"])
-    ran = sum(int(m["ran"] or 0) for m in summaries)
+    ran = sum(int(each["ran"] or 0) for each in given)
     # Python 3.12.1 leaves skipped tests out of those it ran; a test may have several failing subtests
     seen = sum(line[0].count(".") for line in _DOTS.finditer(text)) + text.count(" ... ok\n")
     unexpected = min(numbers["unexpected successes"], sum(bool(head["success"]) for head in heads))

@@ -6,6 +6,7 @@ The index of a module finds functions and statements by line; then what statemen
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -54,18 +55,21 @@ def first_line(node: ast.stmt | ast.ExceptHandler) -> int:
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
+def last_line(node: ast.stmt | ast.expr | ast.ExceptHandler) -> int:
+    """The last line of a statement or expression, which the parser always knows."""
+    return node.end_lineno or node.lineno
+
+
 def enclosing_function(index: SourceIndex, line: int) -> Function | None:
     """The innermost function that contains a line; None if there is none."""
-    around = [f for f in index.functions.values() if f.lineno <= line <= (f.end_lineno or f.lineno)]
+    around = [f for f in index.functions.values() if f.lineno <= line <= last_line(f)]
     return max(around, key=lambda f: f.lineno, default=None)
 
 
 def _parts(owner: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_case]:
     """The statements directly below ``owner``, and the handlers and cases that contain further statements."""
     for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-        nodes = getattr(owner, name, None)
-        if isinstance(nodes, list):
-            yield from nodes
+        yield from getattr(owner, name, ())
 
 
 def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
@@ -75,14 +79,14 @@ def lines_of(index: SourceIndex, name: str, line: int = 0) -> tuple[int, int]:
         ones are overloads or the getters of properties.
     """
     nodes = [node for node, qualname in definitions(index.tree) if qualname == name]
-    spans = [(first_line(node), node.end_lineno or node.lineno) for node in nodes]
+    spans = [(first_line(node), last_line(node)) for node in nodes]
     return next((span for span in reversed(spans) if not line or span[0] <= line <= span[1]), (0, 0))
 
 
 def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     """The innermost statement below ``owner`` that covers ``line``; a compound statement if it is in its header."""
     for node in _parts(owner):
-        if isinstance(node, ast.match_case) or first_line(node) <= line <= (node.end_lineno or node.lineno):
+        if isinstance(node, ast.match_case) or first_line(node) <= line <= last_line(node):
             inner = statement_at(node, line)
             if inner is not None:
                 return inner
@@ -91,12 +95,15 @@ def statement_at(owner: ast.AST, line: int) -> ast.stmt | None:
     return None
 
 
+_ON_PURPOSE = re.compile("abstract|overload")
+
+
 def is_placeholder_body(function: Function) -> bool:
     """Whether the body is a placeholder: only ``...``, ``pass`` or a docstring, and no decorator requires that.
 
     ``@overload``, ``@abstractmethod`` and the methods of a ``Protocol`` are left empty on purpose.
     """
-    if any("abstract" in ast.unparse(d) or "overload" in ast.unparse(d) for d in function.decorator_list):
+    if _ON_PURPOSE.search(" ".join(map(ast.unparse, function.decorator_list))):
         return False
     return all(
         isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))

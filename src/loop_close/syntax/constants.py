@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from loop_close.calls import Called, Calls, Constant, sample
-from loop_close.syntax import Function, SourceIndex, definitions
+from loop_close.syntax import Function, SourceIndex, definitions, last_line
 
 #: Finds a parsed file by its path; None if it cannot be parsed.
 IndexOf = Callable[[str], SourceIndex | None]
@@ -34,7 +34,7 @@ def constants_of(calls: Calls, index_of: IndexOf) -> tuple[Constant, ...]:
     loads: defaultdict[tuple[str, str, str, int, int], set[tuple[str, int]]] = defaultdict(set)
     for called in _unusual_functions(calls):
         for line, (file, owner, name, node) in finder.with_parts(finder.loaded_by(called)):
-            loads[file, owner, name, node.lineno, node.end_lineno or node.lineno].add((called.file, line))
+            loads[file, owner, name, node.lineno, last_line(node)].add((called.file, line))
     return tuple(
         Constant(file=file, line=line, end_line=end, owner=owner, name=name, loads=tuple(sorted(places)))
         for (file, owner, name, line, end), places in sorted(loads.items())
@@ -136,8 +136,6 @@ class _Finder:
     def _attribute(self, file: str, base: str, name: str) -> list[_Statement]:
         """An attribute of a class or module that a name refers to."""
         source, original = self._imports(file).get(base, ("", ""))
-        if source and not original:
-            return self._bound(source, "", name)
         return self._bound(file, base, name) or self._bound(source, original, name)
 
     def _tree(self, file: str) -> ast.Module:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from loop_close.records import Record
-from loop_close.syntax import definitions, first_line
+from loop_close.syntax import definitions, first_line, last_line
 
 #: The name of the code outside of functions and classes.
 MODULE = "<module>"
@@ -25,7 +25,7 @@ class CodePart(Record, frozen=True, kw_only=True):
     """A function, a class body, or the rest of a module; several definitions of one name are one part.
 
     :ivar name: as ``__qualname__`` spells it; :data:`MODULE` for the rest.
-    :ivar start: its first line, from 1, decorators included; ``end`` the last line.
+    :ivar start: its first line, from 1, decorators included.
     :ivar meaning: digest of its syntax tree, without its own name and without the parts inside it.
     :ivar inner: the names of the parts inside it, each with its place in the tree.
     :ivar size: the number of nodes in its tree; 0 for a module of only definitions and statements without effect.
@@ -35,7 +35,6 @@ class CodePart(Record, frozen=True, kw_only=True):
 
     name: str
     start: int
-    end: int
     meaning: str
     inner: tuple[tuple[str, int], ...] = ()
     size: int = 0
@@ -60,12 +59,12 @@ def parts_of(source: str) -> dict[str, CodePart] | None:
 
 def _parts(tree: ast.Module, lines: list[str]) -> dict[str, CodePart]:
     nodes: dict[str, list[ast.AST]] = {MODULE: [tree]}
-    spans: dict[str, list[tuple[int, int]]] = {MODULE: [(1, len(lines))]}
+    starts = {MODULE: 1}
     owners = [MODULE] * len(lines)
     for node, name in definitions(tree):  # inner definitions come later
-        start, end = first_line(node), node.end_lineno or node.lineno
+        start, end = first_line(node), last_line(node)
         nodes.setdefault(name, []).append(node)
-        spans.setdefault(name, []).append((start, end))
+        starts.setdefault(name, start)
         owners[start - 1 : end] = [name] * (end - start + 1)
     own: dict[str, list[str]] = {name: [] for name in nodes}
     for owner, line in zip(owners, lines, strict=True):
@@ -75,7 +74,7 @@ def _parts(tree: ast.Module, lines: list[str]) -> dict[str, CodePart]:
             statements = getattr(each, field, None)
             if isinstance(statements, list):
                 setattr(each, field, [*_effective(statements)])
-    return {name: _part(name, nodes[name], spans[name], own[name]) for name in nodes}
+    return {name: _part(name, nodes[name], starts[name], own[name]) for name in nodes}
 
 
 def _effective(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -93,7 +92,7 @@ def _effective(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
     yield ast.Pass()
 
 
-def _part(name: str, nodes: list[ast.AST], spans: list[tuple[int, int]], own: list[str]) -> CodePart:
+def _part(name: str, nodes: list[ast.AST], start: int, own: list[str]) -> CodePart:
     for node in nodes:
         if isinstance(node, _DEFINITIONS):
             node.name = ""
@@ -101,8 +100,7 @@ def _part(name: str, nodes: list[ast.AST], spans: list[tuple[int, int]], own: li
     text = "".join(pieces[::2])
     return CodePart(
         name=name,
-        start=spans[0][0],
-        end=spans[-1][1],
+        start=start,
         meaning=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
         inner=tuple(zip(pieces[1::2], accumulate(map(len, pieces[::2])), strict=False)),
         size=text.count("(") - text.count("ctx=") - text.count("Pass(") - 1,

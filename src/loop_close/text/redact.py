@@ -434,7 +434,7 @@ def _names_of_call(call: str) -> list[str]:
     found = compiled(_CALL).fullmatch(call)
     if found is None:
         return re.findall(r"(\w+)(?:['\"]\])?$", call)
-    return [name_of_result(found["function"]), found["argument"] or ""]
+    return [name_of_result(found["function"]), found.expand(r"\g<argument>")]
 
 
 def _is_value_of(name: str, value: str) -> bool:

@@ -19,7 +19,7 @@ def step(run, *functions, is_full=True, file=SRC, **fields):
 def runs(*steps, exc=None, nodeid=NODEID):
     """By name the run after the edit, of a test that fails since run 4."""
     found = edited_before([failure(exc or verdict(), nodeid)], loop(*steps, failing=[known(NODEID, since=4)]))
-    return {name: edit.run for (_, name), edit in found.items()}
+    return {name: int(edit.rpartition(" ")[2]) for (_, name), (edit, _) in found.items()}
 
 
 def test_edits_right_before_the_first_failure():

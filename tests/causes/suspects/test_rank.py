@@ -15,7 +15,7 @@ from loop_close.causes.rank import (
     scored,
     suspects_among,
 )
-from loop_close.model import Evidence, Frame, RootCause
+from loop_close.model import Evidence, Frame, RootCause, Site
 from loop_close.records import Edit
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
@@ -101,19 +101,10 @@ def test_the_probabilities_leave_some_for_none_of_the_candidates():
     assert 0.7 < sum(share for share, _ in scored(candidates(cause(WRONG), known))) < 1
 
 
-@pytest.mark.parametrize(("others", "expected"), [(0, "abcd"), (90, "abc")])
-def test_as_many_as_cover_nearly_all_of_the_probability_but_three_at_least(others, expected):
-    counts = {"a": 0, "b": others, "c": others, "d": others}
-    functions = [called(name, 9, file=f"{name}.py", passed=n, lines={1: n}) for name, n in counts.items()]
-    known = calls(*functions, passed=100, test_a=[(n, 1) for n in range(4)])
-    exc = raised(frames=[in_test(), frame("a.py", "a")])
-    assert names(suspects_of(cause(failure(exc, nodeid("test_a"))), known)) == [*expected]
-
-
 def test_a_value_that_the_failing_statement_uses_without_any_calls():
     at = source("def total(cart):", start=3)
-    given = Frame(file=SRC, line=3, function="total", source=at), Frame(file="", line=0, function="cart")
-    (found,) = suspects_of(cause(failure(verdict(*given), nodeid("test_a"))))
+    given = Frame(file=SRC, line=3, function="total", source=at)
+    (found,) = suspects_of(cause(failure(verdict(given), nodeid("test_a"))))
     assert (found.function, found.line) == ("total", 3)
     assert found.reasons == ("the failing statement calls it or uses its value",)
 
@@ -179,6 +170,24 @@ def test_functions_that_ran_because_of_the_exception_are_no_suspects():
     assert set(ranked(cause(WRONG), known)) == {"total", "CartError.__init__", "fail"}
     inside = raised("CartError", bases=("Exception",), frames=[in_test(), frame(CART, "CartError.__init__")])
     assert "CartError.__init__" in ranked(cause(failure(inside, nodeid("test_a"))), known)
+
+
+@pytest.mark.parametrize(
+    ("caller", "places"),
+    [("test_a", ["Cart.add", "total"]), ("stocked", ["Cart.add", "stocked"])],
+)
+def test_what_did_not_take_the_arguments_of_test_code_is_first_and_a_helper_that_gave_them_next(
+    caller, places
+):
+    """No line of it ran in the failing test; passing tests ran it."""
+    known = calls(TOTAL, called("Cart.add", 50, passed=3), passed=3, test_a=[(0, 1)])
+    asked = in_test(caller)
+    refusing = frame(CART, "Cart.add", line=50, source=source("def add(self, item):", start=50))
+    site = Site(frame=asked, statement="cart.add(to=1)", origins=(refusing,))
+    exc = raised("TypeError", frames=[in_test("test_a"), asked, refusing], site=site)
+    found = cause(failure(exc, nodeid("test_a")))
+    assert ranked(found, known)[:2] == places
+    assert suspects_of(found, known)[0].reasons == ("a call whose arguments do not fit",)
 
 
 # --- reasons, which are facts

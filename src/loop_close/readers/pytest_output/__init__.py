@@ -308,9 +308,9 @@ def _failures(run: _Run, failed: int, root: str) -> Iterator[Failure]:
                 waiting[_heading_of(line)].remove(line)
                 yield _failure(line, line.phase, placed, root)
             continue
-        phase = PHASES[head["phase"] or "call"]
-        name = head["whole"] or _with_colons(head["name"])
-        unlisted = Failure(nodeid=name, phase=phase, message="", subtest=head["subtest"] or "")
+        when, whole, written, subtest = head.groups("")
+        phase, name = PHASES[when or "call"], whole or _with_colons(written)
+        unlisted = Failure(nodeid=name, phase=phase, message="", subtest=subtest)
         says = _folded(f"{name} {unlisted.subtest}")
         # pytest-sugar has FAILED for both
         kinds = (phase == "call", phase != "call")
