@@ -15,7 +15,7 @@ CORPUS = ROOT / "tests" / "corpus"
 
 #: Exception, where it is shown, and a function or name beside the fault that the prompt has to name.
 FAULTS = [
-    ("TypeError", "tests/conftest.py", "`tests/conftest.py:31` `inventory`"),
+    ("TypeError", "tests/conftest.py", "`tests/conftest.py:33`"),
     ("AssertionError", "tests/test_pricing.py", "`quote()` in `src/shop/pricing.py:24`"),
     ("ModuleNotFoundError", "src/shop/payments.py", "from shop_gateway_sdk import Gateway"),
     ("NotImplementedError", "src/shop/shipping.py", "express delivery to"),

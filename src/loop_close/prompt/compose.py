@@ -122,7 +122,9 @@ def _paragraphs(section: Section, report: Report) -> Iterator[Paragraph]:
                 heading = []
             else:
                 lines += each.split("\n")
-    except Exception as fault:  # a fault in one section must not cost the others
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:  # a fault in one section must not cost the others
         lines = [f"The section {span(section.id)} failed: {span(fault_text(fault))}"]
     if any(lines):
         name = section.title or section.id
