@@ -7,6 +7,7 @@ the tests and, up to the width of the terminal, the first line of the message.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,7 @@ WHOLE = [
     "--color=yes",
 ]
 #: pytest itself leaves out the frames of an endless recursion; the path of Python is not in the text.
+REFUSED = r"\w\(\) (?:got|missing|takes) "
 NOT_HELD = {"test_set_of_bearings", "test_status"}
 
 
@@ -98,6 +100,8 @@ def _link(exception, message, file, line, function):
 
 def held(chains, style):
     kept = {key: chain for key, chain in chains.items() if key[0].rpartition("::")[2] not in NOT_HELD}
+    # A function that did not take its arguments has no frame in the text.
+    kept = {key: chain for key, chain in kept.items() if not (chain and re.search(REFUSED, chain[0][1]))}
     if style == "--tb=native":  # it names comprehensions, which are frames of their own before Python 3.12
         kept = {key: [link[:4] for link in chain] for key, chain in kept.items()}
     return kept
