@@ -102,9 +102,10 @@ def innermost(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if is_shown(f)), raised.frames[-1])
 
 
-def is_mismatched(raised: Raised) -> bool:
-    """Whether the last frame is that of a function which did not take its arguments."""
-    return raised.site is not None and innermost(raised) in raised.site.origins
+def mismatched(raised: Raised) -> Sequence[Frame]:
+    """The last two frames, if the last function did not take the arguments that the one before gave it; else none."""
+    is_refused = raised.site is not None and innermost(raised) in raised.site.origins
+    return raised.frames[-2:] if is_refused else ()
 
 
 def is_shown(frame: Frame) -> bool:
@@ -132,10 +133,9 @@ def raise_line(raised: Raised) -> str:
 
 def running_line(frame: Frame | None) -> str:
     """The line of source that ran, stripped; empty where the source is not known."""
-    source = frame.source if frame is not None else None
-    if frame is None or source is None or frame.line not in source.numbers:
+    if frame is None or frame.source is None or frame.line not in frame.source.numbers:
         return ""
-    return source.lines[frame.line - source.start].strip()
+    return frame.source.lines[frame.line - frame.source.start].strip()
 
 
 def is_about_import_cycle(raised: Raised | None) -> bool:

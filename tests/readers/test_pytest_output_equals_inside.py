@@ -41,8 +41,9 @@ WHOLE = [
     "-n2 -v",
     "--color=yes",
 ]
+#: Of a function that did not take its arguments the text has the message, and no frame.
+REFUSED = re.compile(r"\w\(\) (?:got|missing|takes) ")
 #: pytest itself leaves out the frames of an endless recursion; the path of Python is not in the text.
-REFUSED = r"\w\(\) (?:got|missing|takes) "
 NOT_HELD = {"test_set_of_bearings", "test_status"}
 
 
@@ -100,8 +101,7 @@ def _link(exception, message, file, line, function):
 
 def held(chains, style):
     kept = {key: chain for key, chain in chains.items() if key[0].rpartition("::")[2] not in NOT_HELD}
-    # A function that did not take its arguments has no frame in the text.
-    kept = {key: chain for key, chain in kept.items() if not (chain and re.search(REFUSED, chain[0][1]))}
+    kept = {k: [link[:2] if REFUSED.search(link[1]) else link for link in chain] for k, chain in kept.items()}
     if style == "--tb=native":  # it names comprehensions, which are frames of their own before Python 3.12
         kept = {key: [link[:4] for link in chain] for key, chain in kept.items()}
     return kept

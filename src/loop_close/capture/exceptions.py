@@ -92,7 +92,7 @@ class _Reader:
             message=clean(self._project.tidy(message), numbers=self._comparisons.texts.numbers),
             frames=(
                 *(record(each, self._project) for each in bounded(own)),
-                *_refusing(type(exc), message, site),
+                *_refusing(type(exc), message, site.origins if site is not None else ()),
             ),
             details=details | more,
             nearest=near,
@@ -133,10 +133,10 @@ class _Reader:
         return self.read(exc, links)
 
 
-def _refusing(kind: type[BaseException], message: str, site: Site | None) -> Sequence[Frame]:
+def _refusing(kind: type[BaseException], message: str, origins: Sequence[Frame]) -> Sequence[Frame]:
     """The function that did not take its arguments: Python raises the error before it has a frame."""
-    said = _REFUSED.match(message) if site is not None and issubclass(kind, TypeError) else None
-    return [each for each in site.origins if each.function == said["function"]][:1] if site and said else ()
+    said = _REFUSED.match(message) if issubclass(kind, TypeError) else None
+    return [each for each in origins if said is not None and each.function == said["function"]][:1]
 
 
 def _safely(compute: Any, default: Any) -> Any:

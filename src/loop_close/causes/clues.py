@@ -14,10 +14,10 @@ from loop_close.facts import (
     innermost,
     is_assertion,
     is_made,
-    is_mismatched,
     last_name,
     leaves,
     links,
+    mismatched,
     origins,
     qualname,
     running_line,
@@ -71,7 +71,7 @@ def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, C
 
 def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], share: float) -> None:
     is_refused = is_made(raised) or running_line(innermost(raised)).startswith("assert ")
-    ends = raised.frames[-2:] if is_mismatched(raised) else ()
+    ends = mismatched(raised)
     # Of a call that does not fit the caller is more often wrong than what it calls; a test is taken at its word.
     near = next((frame for frame in ends if not frame.is_test), innermost(raised))
     seen: set[Name] = set()
@@ -97,7 +97,7 @@ def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
     Of test code that is where the exception of a running test was raised, such as in a fixture: neither the test itself
     nor what says that it fails.
     """
-    ends = raised.frames[-2:] if is_mismatched(raised) else (innermost(raised),)
+    ends = mismatched(raised) or (innermost(raised),)
     is_running = failure.phase in TEST_PHASES and not is_assertion(raised)
     helpers = [f for f in ends if f is not None and f.function not in (written_name(failure), MODULE)]
     frames = [f for f in reversed(raised.frames) if not f.is_test or (is_running and f in helpers)]

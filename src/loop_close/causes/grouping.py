@@ -15,10 +15,10 @@ from loop_close.facts import (
     is_a,
     is_assertion,
     is_made,
-    is_mismatched,
     is_syntax_error,
     leaves,
     links,
+    mismatched,
     raise_line,
     test_function,
 )
@@ -185,7 +185,7 @@ def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
     elif is_a(raised, "RecursionError"):
         last = raised.frames[-TURNING:]
         yield ("recursion", *sorted({f"{f.file}:{f.function}" for f in last if not f.is_test}))
-    elif is_mismatched(raised):
+    elif mismatched(raised):
         yield ("arguments", *_place_key(raised))
     elif is_assertion(raised) or _raised_in_test(raised):
         yield from _verdict_keys(failure, raised, origins)
@@ -246,7 +246,7 @@ def chain_key(raised: Raised | None) -> Key:
     accident happened did not cause it.
     """
     is_told = is_made(raised) or (raised is not None and raised.cause is not None)
-    chain = (link for link in links(raised) if link is not raised and is_told)
+    chain = [*links(raised)][1:] if is_told else []
     frames = ((link, innermost(link)) for link in chain)
     return tuple("/".join(_place_key(link)) for link, frame in frames if frame is None or not frame.is_test)
 

@@ -44,8 +44,9 @@ def check(options: argparse.Namespace, streams: Streams) -> int:
     if os.environ.get(VARIABLE):
         raise UsageError("loop-close check cannot run inside a check")
     root = root_of(Path.cwd())
-    names = _names(root, options.names)
-    targets = gate.targets_of(root)
+    with as_usage_error(UnknownError):
+        targets = gate.targets_of(root)
+        names = _names(targets, options.names)
     code = _run(targets, names, streams)
     if options.undo or (targets.settings.undo and code == CODES["done"]):
         _undo(root, streams, is_asked=options.undo)
@@ -183,13 +184,12 @@ def _short(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" "))] + one_line(line, _LONGEST)
 
 
-def _names(root: Path, given: Sequence[str]) -> tuple[str, ...]:
+def _names(targets: Targets, given: Sequence[str]) -> tuple[str, ...]:
     """The checks that are asked for.
 
     :raises UsageError: for one that does not exist.
     """
-    with as_usage_error(UnknownError):
-        known = [*checks_of(gate.targets_of(root).settings)]
+    known = [*checks_of(targets.settings)]
     for name in given:
         if name not in known:
             raise UsageError(f"there is no check {name!r}; the checks are: {', '.join(known)}")
