@@ -72,7 +72,7 @@ def _full(bench: Bench) -> Iterator[Row]:
     """What a run asks of a store that keeps as many runs as it may, with 40 failures each."""
     tests = bench.tests(2_000)
     path = bench.folder / "history-full.sqlite3"
-    with Store.open(path) as store:
+    with Store(path) as store:
         for number in range(KEPT_RUNS):
             store.finish(_run(number, tests))
     times = [_asked_of(path, KEPT_RUNS + turn, tests) for turn in range(max(5, bench.rounds))]
@@ -90,7 +90,7 @@ def _asked_of(path: Path, number: int, tests: int) -> float:
     """Milliseconds of CPU."""
     run = _run(number, tests)
     began = time.process_time()
-    with Store.open(path) as store:
+    with Store(path) as store:
         store.begin(msgspec.structs.replace(run, is_finished=False, outcomes={}, failures=()))
         store.loop_runs()
         store.finish(run)

@@ -82,7 +82,7 @@ def measure(project: Project, root: Path, file: str, before: str, expected: str)
 
 def unrun(root: Path, older: Path, project: Project) -> Iterator[tuple[str, str, str]]:
     """Functions that differ and that no test of the last check was seen to run: file, name, file with it put back."""
-    with Store.open(root / ".loop-close" / "history.sqlite3", readonly=True) as store:
+    with Store(root / ".loop-close" / "history.sqlite3", readonly=True) as store:
         calls = [store.calls(source) for each in store.runs(1) for source in each.outcomes]
     ran = {(each.file, each.function) for known in calls if known for each in known.calls.functions}
     for file in sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py") if ran):

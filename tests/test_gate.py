@@ -153,7 +153,7 @@ class TestState:
 
     def test_no_result_in_it(self, root: Path) -> None:
         (root / ".loop-close").mkdir()
-        with Store.open(root / ".loop-close" / "history.sqlite3") as store:
+        with Store(root / ".loop-close" / "history.sqlite3") as store:
             store.begin(Run(id="1"))
         assert self.reason(root) == "tests: loop-close check has not run it"
 

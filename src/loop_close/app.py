@@ -118,7 +118,7 @@ class Begun:
 
     def _begin(self, path: Path) -> None:
         tree = gate.take_tree(self._targets)
-        with Store.open(path) as store:
+        with Store(path) as store:
             store.keep_files(self._targets.root, tree)
             run = replace(self.run, tree=tree.digest)
             self.run = replace(run, number=store.begin(run))
@@ -143,7 +143,7 @@ class Begun:
 
         def recorded(path: Path) -> SaveResult:
             tree = gate.take_tree(self._targets)
-            with Store.open(path) as store:
+            with Store(path) as store:
                 store.keep_files(self._targets.root, tree)
                 row = Ran(replace(ended, tree_after=tree.digest), tuple(parts))
                 return conclude([row], self._targets, store, notes=self.notes, **extended)
@@ -157,7 +157,7 @@ class Begun:
         """Take the row away: the run says nothing about the program."""
 
         def gone(path: Path) -> None:
-            with Store.open(path) as store:
+            with Store(path) as store:
                 store.abandon(self.run.number)
 
         if self.run.number:

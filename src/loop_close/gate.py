@@ -127,7 +127,7 @@ def facts_of(root: Path) -> Facts:
     tree = take_tree(targets)
     if not history.is_file():
         raise UnknownError("no check has run in this project")
-    with Store.open(history, readonly=True, timeout=0.5) as store:
+    with Store(history, readonly=True, timeout=0.5) as store:
         runs = store.results(tree.digest)
         if store.state != "ok":
             raise UnknownError("the history is damaged")
@@ -140,7 +140,7 @@ def loop_of(history: Path | None) -> Loop:
 
     try:
         if history is not None and history.is_file():
-            with Store.open(history, readonly=True, timeout=0.5) as store:
+            with Store(history, readonly=True, timeout=0.5) as store:
                 return fold(store.loop_runs())
     except (StoreError, OSError):
         pass

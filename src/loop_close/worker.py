@@ -189,7 +189,7 @@ class _Worker:
         ran: list[app.Ran] = []
         if self._targets.history is None:
             raise ValueError("there is no history to keep results in")
-        with Stop() as stop, Store.open(self._targets.history) as store:
+        with Stop() as stop, Store(self._targets.history) as store:
             for check, command in checks_of(self._targets.settings).items():
                 if check not in names:
                     continue

@@ -28,7 +28,7 @@ class Edited(Project):
     def keep(self, run: Run) -> Run:
         tree = self.tree()
         run = structs.replace(run, tree=tree.digest, tree_after=tree.digest)
-        with Store.open(self.history) as store:
+        with Store(self.history) as store:
             store.keep_files(self.root, tree)
             run = structs.replace(run, number=store.begin(run))
             store.finish(run)
@@ -37,7 +37,7 @@ class Edited(Project):
     def known(self, test: str) -> None:
         """One of its passing tests is known to have run the function of the shop."""
         called = Called(file="shop.py", line=1, function="total", digest="x", passed=1, guards=(test,))
-        with Store.open(self.history) as store:
+        with Store(self.history) as store:
             store.keep_calls("pytest", Calls(passed=1, functions=(called,)), [test])
 
     def ask(

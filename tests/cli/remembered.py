@@ -69,7 +69,7 @@ def remember(root, *runs, path=None):
     """Runs, each by the names of its tests that fail, or by the fields of its record."""
     path = path or history_path(root)
     path.parent.mkdir(exist_ok=True)
-    with Store.open(path) as store:
+    with Store(path) as store:
         first = len(store.runs())
         for number, given in enumerate(runs, first + 1):
             fields = run_of(given) if isinstance(given, str) else given

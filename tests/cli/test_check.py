@@ -194,7 +194,7 @@ def test_each_check_counts_and_a_failure_that_is_only_printed_is_one(project: Pr
     project.write("lint.py", "print('All checks passed!')\n")
     assert project.check()[0] == 0
     assert project.runs() == 2
-    with Store.open(project.root / ".loop-close" / "history.sqlite3", readonly=True) as store:
+    with Store(project.root / ".loop-close" / "history.sqlite3", readonly=True) as store:
         edits = [(run.check, run.edits.kind) for run in store.runs(2)]
     assert edits == [("tests", "effective"), ("lint", "none")]
 

@@ -34,7 +34,7 @@ def test_killed_run_leaves_no_stale_prompt_and_is_known_at_the_next(run):
     assert done.title == "# Tests are running"
     assert "the run was killed" in done.prompt
     assert run({"test_a.py": FAILING}, remembers=True).says("assert 1 == 2")  # and may be replaced
-    with Store.open(done.folder / ".loop-close" / "history.sqlite3", readonly=True) as store:
+    with Store(done.folder / ".loop-close" / "history.sqlite3", readonly=True) as store:
         assert [each.is_finished for each in store.runs()] == [True, False, True]
 
 

@@ -68,7 +68,7 @@ def test_credentials_on_the_command_line_are_not_written(run, given):
     done = run(files, *given, remembers=True)
     (part,) = of_report("report.json", json.dumps(done.report))
     assert part.context is not None
-    with Store.open(done.folder / DEFAULT_HISTORY) as store:
+    with Store(done.folder / DEFAULT_HISTORY) as store:
         (row,) = store.runs()
     for words in (part.context.args, row.command):
         assert "<redacted 1>" in " ".join(words)

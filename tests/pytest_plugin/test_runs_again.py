@@ -31,7 +31,7 @@ PROJECT = {
 
 def rows(folder):
     """The runs in the history, oldest first."""
-    with Store.open(folder / ".loop-close" / "history.sqlite3", readonly=True) as store:
+    with Store(folder / ".loop-close" / "history.sqlite3", readonly=True) as store:
         return store.runs()
 
 

@@ -10,5 +10,5 @@ def path(tmp_path):
 
 @pytest.fixture
 def store(path):
-    with Store.open(path) as opened:
+    with Store(path) as opened:
         yield opened

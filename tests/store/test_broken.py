@@ -37,14 +37,14 @@ def started(path, code):
 
 
 def filled(path, runs=1):
-    with Store.open(path) as store:
+    with Store(path) as store:
         for number in range(runs):
             store.finish(Run(id=str(number), tree="t" * 50, check="tests"))
     return path
 
 
 def state(path):
-    with Store.open(path, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         return store.state
 
 
@@ -91,12 +91,12 @@ def table(path):
 @pytest.mark.parametrize("damage", [garbage, page, record, packed, text, outcomes, table])
 def test_damaged_file_is_renamed_and_a_new_one_begun(path, damage):
     damage(filled(path))
-    with Store.open(path, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         assert (store.runs(), store.state) == ([], "damaged")
         assert len(store.notes) == 1
     assert beside(path) == ["history.sqlite3"]
     old = path.read_bytes()
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert store.runs() == []
         store.finish(Run(id="new"))
         (note,) = store.notes
@@ -109,7 +109,7 @@ def test_damaged_file_is_renamed_and_a_new_one_begun(path, damage):
 
 def test_result_of_a_run_during_which_the_file_broke_is_kept(path):
     run = Run(id="a")
-    with Store.open(path) as store:
+    with Store(path) as store:
         number = store.begin(run)
         rewrite(path, "DROP TABLE outcomes")
         store.finish(Run(id="a", number=number, outcomes={"pytest": {"t": "passed"}}))
@@ -119,11 +119,11 @@ def test_result_of_a_run_during_which_the_file_broke_is_kept(path):
 
 @pytest.mark.parametrize("gone", [os.unlink, lambda path: os.rename(path, f"{path}.damaged-1")])
 def test_result_of_a_run_during_which_the_file_went_is_kept(path, gone):
-    with Store.open(path) as store:
+    with Store(path) as store:
         store.finish(Run(id="a"))
         gone(path)
         store.finish(Run(id="b"))
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert [run.id for run in store.runs()] == ["b"]
 
 
@@ -131,7 +131,7 @@ def test_result_of_a_run_during_which_the_file_went_is_kept(path, gone):
 def test_file_of_another_version_is_renamed(path, other):
     rewrite(filled(path), f"PRAGMA user_version = {other}")
     assert state(path) == "damaged"
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert store.notes == [
             f"history.sqlite3 cannot be read: it is not a store of loop-close in format {FORMAT};"
             " it was renamed to history.sqlite3.damaged-1 and a new one begun"
@@ -149,7 +149,7 @@ def test_file_that_is_not_ours_is_left_alone(tmp_path, content):
     with pytest.raises(
         StoreError, match=r"notes.db exists and is not a store of loop-close; name another file"
     ):
-        Store.open(path)
+        Store(path)
     assert (path.read_bytes(), beside(path)) == (old, ["notes.db"])
 
 
@@ -163,7 +163,7 @@ def test_symbolic_link_is_refused(tmp_path, path, where):
         path.parent.mkdir()
         path.symlink_to(elsewhere / "file")
     with pytest.raises(StoreError, match="is a symbolic link"):
-        Store.open(path)
+        Store(path)
     with pytest.raises(StoreError, match="is a symbolic link"):
         state(path)
     assert [*elsewhere.iterdir()] == []
@@ -191,7 +191,7 @@ def test_journal_that_names_another_file_is_not_played_back(path, tmp_path):
         name + len(name).to_bytes(4, "big") + checksum.to_bytes(4, "big") + bytes.fromhex("d9d505f920a163d7")
     )
     path.with_name("history.sqlite3-journal").write_bytes(b"\0" * 512 + tail)
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert "its journal names another file" in store.notes[0]
     assert victim.read_text() == "x"
     assert "history.sqlite3.damaged-1-journal" in beside(path)
@@ -201,7 +201,7 @@ def test_journal_that_names_another_file_is_not_played_back(path, tmp_path):
 def test_what_lies_beside_it_is_not_followed(path, tmp_path, end):
     filled(path)
     path.with_name(f"history.sqlite3{end}").symlink_to(tmp_path / "victim")
-    Store.open(path).close()
+    Store(path).close()
     assert not (tmp_path / "victim").exists()
 
 
@@ -215,9 +215,9 @@ def test_locked_file_is_reported_and_not_waited_for_longer(path):
     words = r"^history.sqlite3 is busy: another process has locked it for 0.1 seconds$"
     for readonly in (True, False):
         with pytest.raises(StoreError, match=words):
-            Store.open(path, readonly=readonly, timeout=0.1)
+            Store(path, readonly=readonly, timeout=0.1)
     other.execute("ROLLBACK")
-    with Store.open(path, timeout=0.1) as store:
+    with Store(path, timeout=0.1) as store:
         other.execute("BEGIN IMMEDIATE")
         assert len(store.runs()) == 1
         with pytest.raises(StoreError, match="is busy"):
@@ -234,7 +234,7 @@ def test_read_only_disk(path, monkeypatch):
     monkeypatch.setattr(
         sqlite3, "connect", lambda name, **o: connect(name.replace("mode=rw", "mode=ro"), **o)
     )
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert [run.id for run in store.runs()] == ["0"]
         with pytest.raises(
             StoreError, match=r"^cannot write history.sqlite3: attempt to write a readonly database$"
@@ -242,7 +242,7 @@ def test_read_only_disk(path, monkeypatch):
             store.begin(Run(id="b"))
     monkeypatch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
     with pytest.raises(StoreError, match=r"^cannot open other: Read-only file system$"):
-        Store.open(path.with_name("other"))
+        Store(path.with_name("other"))
 
 
 def test_full_disk(path):
@@ -253,7 +253,7 @@ def test_full_disk(path):
         import resource, signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-        store = Store.open(path)
+        store = Store(path)
         try:
             while True:
                 one(store)
@@ -266,7 +266,7 @@ def test_full_disk(path):
     assert said[0].startswith("cannot write history.sqlite3: ")
     assert said[1:] == ["True []"]
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert store.notes == []
 
 
@@ -275,13 +275,12 @@ def test_full_disk(path):
 
 def test_runs_at_once_lose_nothing(path):
     processes = [
-        started(path, "for _ in range(15):\n    with Store.open(path, timeout=60) as s: one(s)")
-        for _ in range(4)
+        started(path, "for _ in range(15):\n    with Store(path, timeout=60) as s: one(s)") for _ in range(4)
     ]
     assert [process.wait() for process in processes] == [0] * 4
     for process in processes:
         process.stdout.close()
-    with Store.open(path) as store:
+    with Store(path) as store:
         runs = store.runs()
         assert ([run.number for run in runs], store.notes) == ([*range(1, 61)], [])
         assert all(len(run.outcomes["pytest"]) == 300 for run in runs)
@@ -289,18 +288,18 @@ def test_runs_at_once_lose_nothing(path):
 
 def test_two_that_find_it_damaged_set_aside_one_file(path):
     garbage(filled(path))
-    processes = [started(path, "with Store.open(path, timeout=60) as s: one(s)") for _ in range(4)]
+    processes = [started(path, "with Store(path, timeout=60) as s: one(s)") for _ in range(4)]
     assert [process.wait() for process in processes] == [0] * 4
     for process in processes:
         process.stdout.close()
     assert beside(path) == ["history.sqlite3", "history.sqlite3.damaged-1"]
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert len(store.runs()) == 4
 
 
 @pytest.mark.parametrize("after", [3, 9, 14])
 def test_kill_in_mid_write_loses_no_finished_run(path, after):
-    process = started(path, "with Store.open(path) as s:\n    while True: print(one(s), flush=True)")
+    process = started(path, "with Store(path) as s:\n    while True: print(one(s), flush=True)")
     for line in process.stdout:
         if int(line) >= after:
             break
@@ -308,11 +307,11 @@ def test_kill_in_mid_write_loses_no_finished_run(path, after):
     last = [int(line) for line in process.stdout] or [after]
     process.wait()
     process.stdout.close()
-    with Store.open(path, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         numbers = [run.number for run in store.runs() if run.is_finished]
         assert store.state == "ok"
     assert [*range(1, last[-1] + 1)] == numbers[: last[-1]]
-    with Store.open(path) as store:
+    with Store(path) as store:
         assert store.notes == []
         assert store.begin(Run(id="next")) > last[-1]
 
@@ -333,5 +332,5 @@ def test_hot_journal_is_played_back_even_if_the_store_is_only_read(path):
     process.wait()
     process.stdout.close()
     assert path.with_name("history.sqlite3-journal").stat().st_size > 0
-    with Store.open(path, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         assert ([run.id for run in store.runs()], store.state, store.notes) == (["0"], "ok", [])

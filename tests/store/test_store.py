@@ -72,7 +72,7 @@ OUTCOMES = st.dictionaries(
 def test_runs_come_back_as_they_were(tmp_path_factory, runs):
     path = tmp_path_factory.mktemp("project") / "history.sqlite3"
     numbers = []
-    with Store.open(path) as store:
+    with Store(path) as store:
         for run in runs:
             numbers.append(store.begin(run))
             store.finish(run)
@@ -80,7 +80,7 @@ def test_runs_come_back_as_they_were(tmp_path_factory, runs):
         msgspec.structs.replace(run, number=number, is_finished=True)
         for number, run in zip(numbers, runs, strict=True)
     ]
-    with Store.open(path, readonly=True) as store:
+    with Store(path, readonly=True) as store:
         assert store.runs() == expected
         assert store.runs(2) == expected[-2:]
     assert numbers == list(range(1, len(runs) + 1))
@@ -225,6 +225,6 @@ def test_reset_leaves_nothing_on_the_disk(store, path):
 
 
 def test_store_opened_for_reading_refuses_to_write(path):
-    Store.open(path).close()
-    with Store.open(path, readonly=True) as store, pytest.raises(StoreError, match="opened for reading"):
+    Store(path).close()
+    with Store(path, readonly=True) as store, pytest.raises(StoreError, match="opened for reading"):
         store.begin(a_run())

@@ -111,7 +111,7 @@ def ask(
     if not runs:
         return replace(made, reason="there is no check whose pytest reported")
     tests = of_tree(root, tree)
-    with Store.open(history, readonly=True) as store:
+    with Store(history, readonly=True) as store:
         number, before = _base(store, min(run.number for run in results), tree)
         if before is None:
             return replace(made, reason="no earlier state of the files is kept")

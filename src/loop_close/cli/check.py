@@ -275,7 +275,7 @@ def prompt(options: argparse.Namespace, streams: Streams) -> int:
     if project.history is not None and project.history.is_file():
         with (
             contextlib.suppress(StoreError, TreeError, OSError),  # then it is not known
-            Store.open(project.history, readonly=True, timeout=0.5) as store,
+            Store(project.history, readonly=True, timeout=0.5) as store,
         ):
             runs = store.runs(1)
             then, now = store.files(runs[0].tree_after) if runs else None, gate.take_tree(project).files

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @contextlib.contextmanager
 def _opened(path: Path, *, readonly: bool) -> Iterator[Store]:
-    with as_usage_error(StoreError), Store.open(path, readonly=readonly) as store:
+    with as_usage_error(StoreError), Store(path, readonly=readonly) as store:
         yield store
 
 

@@ -12,12 +12,12 @@ import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, get_args
 from zlib import crc32
 
 import msgspec
 
-from loop_close.calls import Called, Calls
+from loop_close.calls import Calls
 from loop_close.conventions import PYTHON
 from loop_close.records import Outcome, Run
 from loop_close.store.database import (
@@ -57,11 +57,6 @@ class KeptCalls(NamedTuple):
 
 class Store(Database):
     """The runs of a project. Each method is one transaction; use it in a ``with`` statement."""
-
-    @classmethod
-    def open(cls, path: Path, *, readonly: bool = False, timeout: float = 5.0) -> Self:
-        """Open the file at ``path``, which is made if it is missing; the rest is as in :class:`Database`."""
-        return cls(path, readonly=readonly, timeout=timeout)
 
     # --- runs
 
@@ -363,15 +358,12 @@ def _unlisted(data: object) -> dict[str, str]:
 def _reduced(calls: Calls) -> Calls:
     """The calls without what holds only for one run, the same wherever in their files the functions are."""
     functions = tuple(
-        Called(
-            file=each.file,
+        each._replace(
             line=0,
-            function=each.function,
             end_line=max(each.end_line - each.line, 0),
-            digest=each.digest,
-            passed=each.passed,
             lines={line - each.line: passed for line, passed in each.lines.items()},
-            guards=each.guards,
+            in_import=False,
+            is_changed=False,
         )
         for each in calls.functions
         if each.passed and each.digest

@@ -30,7 +30,7 @@ FORMAT = 9
 #: The state folder: whatever lies in the store's place there may be set aside.
 OUR_FOLDER = ".loop-close"
 _TRIES = 3
-_SMALLEST = 512  # to SQLite a file of a few bytes is an empty database
+_MAGIC = b"SQLite format 3\0"  # "Database File Format", sqlite.org/fileformat2.html, as are the places of both numbers
 _BESIDE = ("-journal", "-wal", "-shm")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
 _DAMAGE_WORDS = ("no such ", "Could not decode to UTF-8", "malformed")
@@ -144,7 +144,7 @@ class Database:
 
     def _meaning(self, error: sqlite3.Error) -> Exception:
         name, code = self.path.name, getattr(error, "sqlite_errorcode", 0)
-        if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        if _identity(self.path) != self._file:  # whatever SQLite says of a file that is renamed under it
             return _ReplacedError()
         if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreError(f"{name} is busy: another process has locked it for {self._timeout:g} seconds")
@@ -168,6 +168,11 @@ class Database:
             with contextlib.suppress(OSError):  # it is another user's; sources are in it
                 os.chmod(self.path, 0o600)
         self._file = _identity(self.path)
+        # Before SQLite looks, which takes the journal of a new file for one of a file that is being set aside.
+        application, version = _written(self.path)
+        self._is_ours |= application == APPLICATION_ID
+        if (application, version) not in ((0, 0), (APPLICATION_ID, FORMAT)):
+            raise _DamagedError(f"it is not a store of loop-close in format {FORMAT}")
         if fault := _fault_beside(self.path):
             raise _DamagedError(fault)
         # For reading too: after a kill the journal has to be played back. SQLite itself falls back to reading.
@@ -190,7 +195,6 @@ class Database:
         return sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None)
 
     def _empty(self) -> sqlite3.Connection:
-        self.close()
         self._connection = self._connected(":memory:")
         _create(self._connection)
         return self._connection
@@ -199,16 +203,12 @@ class Database:
         """Make sure that the file has our tables, which are made if it is empty."""
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN")
-        header = _header(connection)
-        connection.execute("COMMIT")
-        self._is_ours |= header[0] == APPLICATION_ID
-        if header[:2] == (APPLICATION_ID, FORMAT):
+        if _has_tables(connection):
             return
-        if any(header) or self._readonly or 0 < os.stat(self.path).st_size < _SMALLEST:
-            raise _DamagedError(f"it is not a store of loop-close in format {FORMAT}")
+        if self._readonly:
+            raise _DamagedError("it has no tables")
         connection.execute("BEGIN IMMEDIATE")
-        if not any(_header(connection)):  # another process may have been quicker
+        if not _has_tables(connection):  # another process may have been quicker
             _create(connection)
         connection.execute("COMMIT")
         self._is_ours = True
@@ -216,12 +216,12 @@ class Database:
     def _give_up(self, damage: _DamagedError) -> None:
         """Set the file aside; if it is only read, go on with an empty one."""
         name, target = self.path.name, ""
+        self.close()
         if self._readonly:
             self.state = "damaged"
             self.notes.append(f"{name} cannot be read: {damage}")
             self._empty()
             return
-        self.close()
         if not self._is_ours:
             raise StoreError(f"{name} exists and is not a store of loop-close; name another file")
         try:
@@ -236,12 +236,21 @@ class Database:
             )
 
 
-def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Whose the file is, the version of its tables, and how many things are in it."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+def _written(path: Path) -> tuple[int, int]:
+    """Whose the file says it is, and the version of its tables; zeros for an empty one, -1 for no database."""
+    with path.open("rb") as file:
+        head = file.read(72)
+    if head and not head.startswith(_MAGIC):
+        return -1, -1
+    return int.from_bytes(head[68:72]), int.from_bytes(head[60:64])
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return application, version, tables
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise _DamagedError("it is not a store of loop-close")
+    return bool(tables)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -272,9 +281,7 @@ def _fault_beside(path: Path) -> str:
     for end in _BESIDE:
         beside = Path(f"{path}{end}")
         found = _found(beside)
-        if found is None:
-            continue
-        if end != "-journal" or not stat.S_ISREG(found.st_mode):
+        if found is not None and (end != "-journal" or not stat.S_ISREG(found.st_mode)):
             return f"there is a {end} beside it that is not ours"
         with contextlib.suppress(FileNotFoundError):
             if beside.read_bytes().endswith(_CHAINED):
