@@ -7,7 +7,6 @@ import json
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -137,6 +136,8 @@ def _checks_of(content: bytes | None) -> Mapping[str, Any]:
 
 
 def _toml(text: str) -> object:
+    import tomllib  # late, as in many projects there is nothing to read for it
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
