@@ -136,7 +136,8 @@ class _Run:
 
     :ivar start: the offset of its first line in the text, ``end`` that after its last.
     :ivar has_start: the line with which a run starts is there.
-    :ivar is_known: so is a title that only pytest writes: what came before may be of any program.
+    :ivar is_known: so is a title that only pytest writes.
+    :ivar guessed: so many parts come before such a title; they may be of any program.
     :ivar parts: the ruler of each part, with the title of the part of the run that it is in.
     :ivar final: the line of counts, None if it is missing.
     """
@@ -145,6 +146,7 @@ class _Run:
     start: int
     has_start: bool = False
     is_known: bool = False
+    guessed: int = 0
     parts: list[tuple[str, _Ruler]] = field(default_factory=list)
     final: _Ruler | None = None
     end: int = 0
@@ -162,12 +164,13 @@ class _Run:
     def take(self, ruler: _Ruler) -> None:
         """Read a ruler that neither begins nor ends the run."""
         char, title = ruler.char, ruler.title
-        region, last = self.parts[-1] if self.parts else ("" if self.has_start else "FAILURES", None)
-        is_known = char == "―" or _KNOWN.match(title) is not None
+        is_known = _KNOWN.match(title) is not None
         self.is_known = self.is_known or is_known
+        is_begun = self.has_start or not (is_known or char == "_")
+        region, last = self.parts[-1] if self.parts else ("" if is_begun else "FAILURES", None)
         # without headings (--tb=line) there is output between failures
         is_output = self.is_captured or (region in _BLOCKS and last is not None and last.char == "=")
-        if is_output and char != "_" and not is_known:
+        if (is_output and char not in "_―" and not is_known) or (char == "!" and not is_known):
             return
         if char in "=!" or title.startswith("coverage:"):
             region = title if char != "!" else ""
@@ -176,10 +179,16 @@ class _Run:
         elif region not in _SHOWN:
             return
         self.parts.append((region, ruler))
+        self.guessed += not self.is_known
 
     def finish(self, final: _Ruler | None, end: int) -> _Run:
         """The run, which ends with this line of counts, or without one at an offset."""
         self.final, self.end = final, end
+        if final is not None and not _failed(final):
+            del self.parts[: self.guessed]
+            self.start = (
+                next((ruler.start for _, ruler in self.parts), final.start) if self.guessed else self.start
+            )
         return self
 
     @property
@@ -217,6 +226,7 @@ def _runs(text: str) -> Iterator[_Run]:
             if run is None or (not run.is_known and ruler.title in _SHOWN):
                 run = _Run(text, ruler.start)
             run.take(ruler)
+            run = run if run.has_start or run.parts else None
     if run is not None and run.is_known:
         yield run.finish(None, len(text))
 
@@ -236,7 +246,6 @@ def _printed(rulers: Sequence[_Ruler]) -> list[int]:
 # --- a run as a reading
 
 _ROOT = re.compile(r"\nrootdir: (?P<root>[^\n,]{1,1000})")
-_FAILED = ("failed", "subtests failed", "subtest failed", "errors", "error")
 _ECHO = re.compile(r"contains \d{1,9} failed subtests?\Z")
 
 
@@ -245,7 +254,7 @@ def _read_run(run: _Run, root: str) -> Reading:
     root = named["root"].strip() if named else root
     parts = [*run.contents]
     numbers = _numbers(run.final)
-    failures = [*_failures(run, sum(map(numbers.__getitem__, _FAILED)), root)]
+    failures = [*_failures(run, _failed(run.final), root)]
     counts = _counts(run, numbers, failures)
     with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
     is_cut = run.final is None and (run.has_start or not parts[-1][2].strip())
@@ -268,6 +277,12 @@ def _numbers(final: _Ruler | None) -> Mapping[str, int]:
     """The numbers of a line of counts by their words; none without one."""
     found = _NUMBER.findall(final.title) if final is not None else []
     return Counter({word: int(number) for number, word in found})
+
+
+def _failed(final: _Ruler | None) -> int:
+    """How many failures a line of counts has."""
+    numbers = _numbers(final)
+    return sum(numbers[word] for word in ("failed", "subtests failed", "subtest failed", "errors", "error"))
 
 
 # --- failures: from blocks with tracebacks and lines of the summary
