@@ -23,7 +23,7 @@ from loop_close.calls import Calls
 from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, PytestContext, Record
-from loop_close.text import reason_of, sanitize, with_texts
+from loop_close.text import decoded, fields_of, parsed_json, reason_of, sanitize, with_texts
 from loop_close.text.redact import redact
 
 #: The end of the names of parts; their first bytes, with the version of what follows.
@@ -36,9 +36,10 @@ PARTS = "parts"
 _MOST, _MOST_TIMES, _ANY = 100_000_000, 200, 1_000_000
 #: A node id without parameters: names of code alone, which need not be searched.
 _NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
-#: What files of these kinds that hold results begin with, in so many characters.
-_BEGINNINGS = {".json": '"schema": "loop-close.report/', ".xml": "<testsuite", SUFFIX: ""}
-_BEGINNING = 1_000
+# What other tools leave beside test results.
+_OTHER = re.compile(
+    r"(?s)\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!(?:--.{0,2000}?--|[^>]{0,200})>\s*){0,5}<coverage\b"
+)
 
 
 class RejectedError(ValueError):
@@ -204,20 +205,24 @@ def read_paths(paths: Sequence[str], leave_out: Collection[str] = ()) -> list[Pa
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        files += [each for each in sorted(path.rglob("*")) if _is_report(each, leave_out)] or [path]
+        files += [each for each in sorted(path.rglob("*")) if _is_report(each, path, leave_out)] or [path]
     if not any(map(Path.is_file, files)):
         raise RejectedError(f"there is no report and no JUnit XML in {', '.join(paths)}")
     return [part for path in files for part in _read_file(path)]
 
 
-def _is_report(path: Path, leave_out: Collection[str]) -> bool:
-    """Whether a file is a part, a report or JUnit XML."""
-    begin = _BEGINNINGS.get(path.suffix)
-    if begin is None or os.path.realpath(path) in leave_out or not path.is_file():
+def _is_report(path: Path, folder: Path, leave_out: Collection[str]) -> bool:
+    """Whether a file below a folder is an input: a part, XML, or JSON that may be a report."""
+    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    if is_hidden or os.path.realpath(path) in leave_out or not path.is_file():
         return False
-    with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
-        return begin in file.read(_BEGINNING)
-    return True  # that it cannot be read is told when it is
+    if path.suffix not in (".xml", ".json"):
+        return path.suffix == SUFFIX
+    text = ""
+    with contextlib.suppress(OSError):  # that it cannot be read is told when it is
+        text = decoded(path.read_bytes())
+    schema = str(fields_of(parsed_json(text)).get("schema"))
+    return not _OTHER.match(text) and ("loop-close" in schema or parsed_json(text) is None)
 
 
 def _read_file(path: Path) -> list[Part]:

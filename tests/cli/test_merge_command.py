@@ -87,6 +87,17 @@ def test_what_a_merge_writes_into_the_folder_is_no_input_of_the_next(tmp_path, o
     assert "was not read" not in merged(tmp_path, "art", option, "./art/all.json", code=0).stderr.decode()
 
 
+@pytest.mark.parametrize("content", ["", '{"schema": "loop-cl', "<test-run/>"])
+def test_a_file_of_a_folder_that_cannot_be_read_is_not_left_out(tmp_path, content):
+    (tmp_path / "junit.xml").write_text(CASE.format(""))
+    (tmp_path / "package.json").write_text('{"name": "cart"}')
+    (tmp_path / "coverage.xml").write_text('<?xml version="1.0" ?>\n<!-- 7.1 -->\n<coverage version="7"/>')
+    merged(tmp_path, ".", code=0)
+    merged(tmp_path, ".", code=0)  # what the first wrote into the state folder is no input
+    (tmp_path / f"other.{'json' if content.startswith('{') else 'xml'}").write_text(content)
+    assert "it was not read" in merged(tmp_path, ".", code=1).stderr.decode()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["nothing.json"], "there is no report and no JUnit XML in nothing.json"), ([], "PATH")],

@@ -96,6 +96,11 @@ def test_deep_nesting_is_refused(inside):
     assert "elements nested more than 200 deep" in reading.incomplete
 
 
+def test_deep_suites_are_refused():
+    reading = read("<testsuite>" * 100_000)
+    assert "elements nested more than 200 deep" in reading.incomplete
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("declared", ["utf-8", "utf-16", "zip", "klingon"])
 def test_encodings_of_unicode_are_detected_by_the_first_bytes(encoding, declared):

@@ -49,6 +49,8 @@ def test_a_block_of_lines_with_a_prefix_is_read(text, code):
         f"{GREEN}Post job cleanup.\nCleaning up orphan processes\n",
         f"{GREEN}Uploading artifacts...\nJob succeeded\n",
         f"{GREEN}Finished: SUCCESS\n",
+        f"___ setup ___\ndone\n―― build ――\ndone\n!!! deploying !!!\n{GREEN}",
+        f"ok 1 - adds\nnot ok 2 - later # TODO\n{GREEN}",
         prefixed("web-1  | ", GREEN) + "web-1 exited with code 0\n",
         "Found 2 test(s).\nSystem check identified no issues (0 silenced).\n..\n"
         + "-" * 70
@@ -78,6 +80,13 @@ RED = {
     "make": "make: *** [Makefile:3: docs] Error 2\n",
     "compose": "web-1 exited with code 137\n",
     "GitHub": "##[error]Process completed with exit code 1.\n",
+    "npm": 'npm error Missing script: "nope"\n',
+    "doctest": "***Test Failed*** 1 failures.\n",
+    "nox": "nox > * release: aborted\n",
+    "CTest": "The following tests FAILED:\n\t  1 - adds (Failed)\n",
+    "behave": "0 features passed, 1 failed, 0 skipped\n",
+    "heading": '--- Lint ---\na.py:1: error: Name "x" is not defined  [name-defined]\n--- Tests ---\n',
+    "pytest below a heading": f"--- unit ---\n{LOG}--- integration ---\n",
     "traceback": 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nValueError: bad\n',
 }
 
@@ -93,6 +102,12 @@ def test_nothing_that_passes_makes_up_for_a_line_that_is_red(tool, code):
         report = close_loop(text, exit_code=code)
         assert report.verdict != "green"
         assert "proceed" not in report.next_prompt
+
+
+def test_what_is_said_below_a_passing_summary_may_be_of_a_tool_that_failed():
+    text = f"{GREEN}a.py:1:0: C0114: Missing module docstring (missing-module-docstring)\n"
+    assert close_loop(text).verdict == "error"
+    assert close_loop(text, exit_code=0).verdict == "green"
 
 
 def test_exit_code_that_the_log_names_is_read():

@@ -170,6 +170,7 @@ def _parsed(text: str) -> tuple[Element | None, str]:
             within.append(element)
             if len(within) > _MAX_DEPTH:
                 fault = f": elements nested more than {_MAX_DEPTH} deep"
+                element.clear()  # of what is in it, some may have been read
                 break
     except ParseError as error:
         line, column = error.position

@@ -104,20 +104,24 @@ _LAST = 200_000
 _GREEN = re.compile(
     r"\n(?:All checks passed!|\d{1,7} files? already formatted|\s*INFO 0 errors(?: \([^\n]{1,200}\))?"
     r"| {2}congratulations :\)(?: \([\d.]{1,12} seconds\))?"
-    r"|Job succeeded|Finished: SUCCESS|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})(?=\s*\Z)"
+    r"|Job succeeded|Finished: SUCCESS|Cleaning up orphan processes|[\w.-]{1,60} exited with code 0"
+    r"|Destroying test database for alias '[^'\n]{1,60}'[^\n]{0,60}"
+    r"|Required test coverage of [\d.]{1,9}% reached\.[^\n]{0,100})(?=\s*\Z)"
 )
 #: Lines that only a command that failed leaves, of any tool; a person would not go on below one of them.
 _RED = (
     re.compile(
-        # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, a shell, Pyrefly, ty, pytest, its plugins, unittest
-        r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b|not ok \d"
-        r"| {1,8}\d{1,9} failing\n|Tests: +[1-9]\d{0,8} failed|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!"
-        r"|Finished: FAILURE\b|npm ERR! |Killed\n|FAILED(?: \(| \S{1,500}::|\n)|#? ?#\[error\]"
-        r"| *ERROR [^\n]{1,300} \[[a-z][a-z-]{2,60}\]\n"
+        # Maven, Gradle, TAP, Mocha, Jest, Go, Rust, PHPUnit, npm, doctest, nox, a shell, Pyrefly, ty, pytest
+        # and its plugins, unittest, CTest, Black
+        r"\n(?:\[ERROR\] +(?:Tests run: |Failed to execute|BUILD )|BUILD FAIL(?:URE|ED)\b"
+        r"|not ok \d(?![^\n]*# (?:TODO|SKIP))| {1,8}\d{1,9} failing\n| *Tests:? +[1-9]\d{0,8} failed|[#ℹ] fail [1-9]"
+        r"|--- FAIL: |FAIL[\s]|test result: FAILED|FAILURES!|Finished: FAILURE\b|npm (?:ERR!|error) "
+        r"|\*{3}Test Failed\*{3}|nox > \* [^\n]{1,300}: (?:failed|aborted)|Killed\n|FAILED(?: \(| \S{1,500}::|\n)"
+        r"|The following tests FAILED:|Oh no! |#? ?#\[error\]| *ERROR [^\n]{1,300} \[[a-z][a-z-]{2,60}\]\n"
         r"|Found [1-9]\d{0,8} diagnostics?\n| {7}[1-9]\d{0,8} (?:error|failed)\n"
         r"|INTERNALERROR> |(?:\S{1,300}\.py )?[.sxXuE]{0,400}F[.sxXuFE]{0,400}(?: +\[ *\d{1,3}%\])?\n)"
     ),
-    # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, pytest
+    # ESLint, RSpec, gcc, clang, tsc, make, pre-commit, docker compose, behave, Robot, pytest
     re.compile(r" problems? \([1-9]"),
     re.compile(r" examples?, [1-9]\d{0,8} failures?"),
     re.compile(r": error(?<=[\d)]: error)(?::| TS\d)"),
@@ -129,6 +133,7 @@ _RED = (
     re.compile(r"exit(?:ed with code| status| code:|(?<=with exit) code) [1-9]\d{0,8}[.)]?\n"),
     re.compile(r"\"(?:exit|return)_?[cC]ode\": ?[1-9]"),
     re.compile(r"maximum allowed warnings exceeded"),
+    re.compile(r" (?:passed|tests?), [1-9]\d{0,8} failed"),
     re.compile(r"[1-9]\d{0,8} (?:(?:subtests? )?failed|errors?)\b[^\n]{0,200} in \d{1,9}\.\d{1,3} ?s"),
 )
 # Words of a program that may have gone on.
@@ -151,8 +156,8 @@ def is_doubtful(rest: str) -> bool:
 
 
 def is_green(rest: str) -> bool:
-    """Whether a tool says in a log that nothing is wrong."""
-    return MARK in rest or _GREEN.search(f"\n{rest[-_LAST:]}") is not None
+    """Whether the last that a log says is a tool's word that nothing is wrong."""
+    return rest.rstrip().endswith(MARK) or _GREEN.search(f"\n{rest[-_LAST:]}") is not None
 
 
 # --- what a CI service, a supervisor or a pager puts before each line of a log
@@ -250,8 +255,7 @@ _BEGUN = re.compile(
     rf"|\[gw\d{{1,4}}\] (?:\[ *\d{{1,3}}%\] )?{_WORD} \S[^\n]{{0,1000}}"
     r"|[\w.][\w.,-]{0,100}: commands(?:_\w{1,10})?\[\d{1,4}\]> [^\n]{1,2000}"
     r"|\w{1,300} \(\w{1,200}\.[\w.]{1,800}\)[^\n]{0,400}(?:\n[^\n]{1,400})? \.\.\. ?[^\n]{0,1000}"
-    r"|[^\n]{0,2000}(?:<(?:failure|error) message=\"|</failure>|\bfailures=\"[1-9])[^\n]{0,2000}"
-    r"|\A\s*[sxXuFE]{0,4000}\.[.sxXuFE]{0,4000}\s*\Z)$",
+    r"|[^\n]{0,2000}(?:<(?:failure|error) message=\"|</failure>|\bfailures=\"[1-9])[^\n]{0,2000})$",
     re.MULTILINE,
 )
 # The last lines of pytest, unittest, tox and pytest-sugar.

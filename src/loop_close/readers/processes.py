@@ -60,7 +60,7 @@ def read_tracebacks(text: str, root: str) -> Reading:
     tracebacks = ((start, end, raised) for raised, start, end in printed_tracebacks(text, root))
     found = _apart([*tracebacks, *_others(text, root)])
     distinct = {text[start:end]: raised for start, end, raised in found}
-    markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)] if "\nTODO" in text or "\nFIXME" in text else []
+    markers = [*islice(_MARKER.finditer(text), _MAX_MARKERS)]
     return Reading(
         failures=tuple(_process_failure(raised) for raised in distinct.values()),
         warnings=tuple(Warned(category=marker["word"], message=marker[0]) for marker in markers),

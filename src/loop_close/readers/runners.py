@@ -11,15 +11,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised
-from loop_close.readers import (
-    CUT,
-    MARK,
-    Read,
-    Reading,
-    line_end,
-    merged,
-    project_path,
-)
+from loop_close.readers import CUT, MARK, Read, Reading, line_end, merged, project_path
 from loop_close.readers.printed import printed_tracebacks, raised_in_line
 from loop_close.text import cut
 

@@ -114,4 +114,4 @@ def with_junit(observation: Observation, junit: JunitReading) -> Observation:
 def _exit_code(value: object) -> int | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = int(value)  # the form of an environment variable
-    return value if isinstance(value, int) and value in _EXIT_CODES else None
+    return int(value) if isinstance(value, int) and value in _EXIT_CODES else None

@@ -16,17 +16,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from loop_close.model import Counts, Failure, Phase, Raised, Warned
-from loop_close.readers import (
-    CUT,
-    PHASES,
-    Read,
-    Reading,
-    joined,
-    line_end,
-    merged,
-    project_path,
-    warning_at,
-)
+from loop_close.readers import CUT, PHASES, Read, Reading, joined, line_end, merged, project_path, warning_at
 from loop_close.readers.pytest_output.tracebacks import (
     missing_fixture,
     raised_from_words,
