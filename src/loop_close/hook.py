@@ -173,17 +173,18 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     if payload.is_left_alone:
         return "", ""
     here = root_of(Path(payload.cwd) if payload.cwd else Path.cwd())
-    key = digest(host.name, payload.session)
-    path = session_file(here, key)
+    path = session_file(here, digest(host.name, payload.session))
     known = session_at(path)
     session = known or Session(root=str(here))
+    if not (session.is_used or is_ours(Path(session.root))):
+        session = _replaced(session, root=str(here))  # where it is now may be one of several projects
     root = Path(session.root)  # of one that was moved or removed nothing is known
     if not _is_ours_to_judge(root):
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
-    session = _replaced(session, is_used=session.is_used or _is_used(host, root) or is_ours(here))
+    session = _replaced(session, is_used=session.is_used or _is_used(host, root))
     if known is None and payload.is_start:
         session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
-        if keep(path, session):  # before the agent edits a file, or uses loop-close for the first time
+        if keep(path, session) and session.is_used:  # before the agent edits a file
             baseline.hold(root)
     if not session.is_used:
         keep(path, session)

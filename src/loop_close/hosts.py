@@ -140,7 +140,7 @@ def _payload(sent: Mapping[str, Any], event: str) -> Payload:
         event=event,
         cwd=next((each for each in roots if isinstance(each, str)), "") or _text(sent, "cwd", "working_dir"),
         # Hosts send the same event when a session is resumed, or its context was shortened.
-        is_start=event == START and sent.get("source") not in ("resume", "compact"),
+        is_start=event == START and sent.get("source") not in ("resume", "compact", "clear"),
         is_again=again if isinstance(again, bool) else None,
         is_left_alone=is_waiting or is_interrupted,
     )

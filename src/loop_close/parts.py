@@ -36,10 +36,6 @@ PARTS = "parts"
 _MOST, _MOST_TIMES, _ANY = 100_000_000, 200, 1_000_000
 #: A node id without parameters: names of code alone, which need not be searched.
 _NAMES = re.compile(r"[\w./-]{1,300}\.py(?:::\w{1,200}){1,9}")
-# What other tools leave beside test results.
-_OTHER = re.compile(
-    r"(?s)\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!(?:--.{0,2000}?--|[^>]{0,200})>\s*){0,5}<coverage\b"
-)
 
 
 class RejectedError(ValueError):
@@ -212,17 +208,16 @@ def read_paths(paths: Sequence[str], leave_out: Collection[str] = ()) -> list[Pa
 
 
 def _is_report(path: Path, folder: Path, leave_out: Collection[str]) -> bool:
-    """Whether a file below a folder is an input: a part, XML, or JSON that may be a report."""
+    """Whether a file below a folder is an input: a part, XML, or JSON that is a report or cannot be read."""
     is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    if is_hidden or os.path.realpath(path) in leave_out or not path.is_file():
+    is_other = path.suffix not in (".json", ".xml", SUFFIX) or path.stem == "coverage"
+    if is_hidden or is_other or os.path.realpath(path) in leave_out or not path.is_file():
         return False
-    if path.suffix not in (".xml", ".json"):
-        return path.suffix == SUFFIX
-    text = ""
-    with contextlib.suppress(OSError):  # that it cannot be read is told when it is
-        text = decoded(path.read_bytes())
-    schema = str(fields_of(parsed_json(text)).get("schema"))
-    return not _OTHER.match(text) and ("loop-close" in schema or parsed_json(text) is None)
+    document = None
+    if path.suffix == ".json":
+        with contextlib.suppress(OSError):
+            document = parsed_json(decoded(path.read_bytes()))
+    return document is None or "loop-close" in str(fields_of(document).get("schema"))
 
 
 def _read_file(path: Path) -> list[Part]:

@@ -143,6 +143,7 @@ class PytestContext(Record, frozen=True):
         pytest was called by other code.
     :ivar pythonpath: the variable of that name.
     :ivar is_optimized: Python left out assertions (``-O``).
+    :ivar loaded: files of tests and conftests that it loaded, but for those of the environment.
     """
 
     executable: str
@@ -152,6 +153,7 @@ class PytestContext(Record, frozen=True):
     words: tuple[str, ...] = ()
     pythonpath: str = ""
     is_optimized: bool = False
+    loaded: tuple[str, ...] = ()
 
 
 class Run(Record, frozen=True):

@@ -171,10 +171,7 @@ class Settings:
         "so many attempts in a row that do not advance are stuck",
     )
     undo: bool = _setting(
-        False,
-        "true or false",
-        lambda value: isinstance(value, bool),
-        "also test without the change",
+        False, "true or false", lambda value: isinstance(value, bool), "also test without the change"
     )
 
 

@@ -48,7 +48,6 @@ _CACHES = frozenset(
         *(".mypy_cache", ".ruff_cache", ".pytype", ".pyre", ".import_linter_cache"),
     )
 )
-_SKIPPED = _HIDDEN | _INSTALLED | _CACHES
 # The names of files that tools write, wherever they are, and of those that they write in the root.
 _WRITTEN = re.compile(
     r"\.coverage(?:\..*)?|\.DS_Store|Thumbs\.db|\.dmypy\.json|\.testmondata(?:-.*)?"
@@ -65,7 +64,7 @@ LOADED = "|".join(
         *map(re.escape, ("conftest.py", *OF_PYTEST, *SHARED)),
         r"(?:site|user)customize(?:\.pyc?|/__init__\.pyc?|[^/]*\.so)",
         r"[^/]*\.pth",
-        r"[^/]*\.(?i:(?:dist|egg)-info)/entry_points\.txt",
+        r"[^/]*\.(?i:(?:dist|egg)-info)(?:/entry_points\.txt)?",  # the folder alone: a link to one
     )
 )
 _IS_LOADED = re.compile(rf"(?:^|/)(?:{LOADED})\Z")
@@ -111,11 +110,7 @@ def changed(before: Tree, after: Tree) -> tuple[str, ...]:
 
 
 def take(
-    root: Path,
-    *,
-    outputs: Sequence[str] = (),
-    leave_out: Collection[str] = (),
-    cache: Path | None = None,
+    root: Path, *, outputs: Sequence[str] = (), leave_out: Collection[str] = (), cache: Path | None = None
 ) -> Tree:
     """The files below a root.
 
@@ -314,7 +309,7 @@ _CACHE = msgspec.msgpack.Decoder(dict[str, _Entry])
 def _read_cache(path: Path | None) -> dict[str, _Entry]:
     """What is known of the last time; nothing for a missing or damaged cache."""
     try:
-        return _CACHE.decode(path.read_bytes()) if path is not None else {}
+        return _CACHE.decode(path.read_bytes()) if path is not None and path.is_file() else {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 
@@ -401,24 +396,17 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
     """What Python and pytest load by themselves, ignored by git or not.
 
-    They look in the root, in ``src``, in the folders from the root to each Python file, and below ``tests``.
+    They look in the root, in ``src``, and in the folders from the root to each Python file.
     """
     folders = {"", "src"}
     for folder in {path.rpartition("/")[0] for path in listed if path.endswith(PYTHON)}:
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    waiting = list(folders)
-    while waiting:
-        folder = waiting.pop()
+    for folder in folders:
         for entry in _entries(os.path.join(root, folder)):
-            name = entry.name
-            path = f"{folder}/{name}" if folder else name
-            if name.lower().endswith(_PACKAGES):
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.name.lower().endswith(_PACKAGES):
                 yield from (f"{path}/entry_points.txt", f"{path}/__init__.py")
-            elif is_loaded(name) or (is_test_module(name) and name.endswith(PYTHON)):
+            elif is_loaded(path) or (is_test_module(entry.name) and path.endswith(PYTHON)):
                 yield path
-            elif path not in folders and name not in _SKIPPED and is_test_file(f"{path}/"):
-                folders.add(path)
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(path)

@@ -244,7 +244,7 @@ class _Worker:
         if exit_code is not None:
             parts += app.printed([_end_of(output, begin)], exit_code, parts, root, check)
         run = msgspec.structs.replace(
-            result_of(run, exit_code, parts, lost),
+            result_of(run, exit_code, parts, lost or _unlisted(root, parts, after)),
             seconds=time.time() - run.began,
             tree_after=after.digest,
             changed=changed(before, after),
@@ -294,7 +294,7 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
     """The row of a run that ended.
 
     :param parts: what pytest reported, else what was read from the output.
-    :param lost: why a report is missing; empty if none is.
+    :param lost: why a report is missing, or says nothing; empty if none is.
     """
     contexts = [part.context for part in parts if part.context is not None]
     why = [lost, *(part.observation.incomplete for part in parts)]
@@ -314,10 +314,19 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
         is_finished=True,
         incomplete=incomplete,
         is_green=is_green,
-        contexts=tuple(contexts),
+        contexts=tuple(msgspec.structs.replace(each, loaded=()) for each in contexts),
         counts=counts,
         outcomes=app.outcomes_of(parts),
     )
+
+
+def _unlisted(root: Path, parts: Sequence[Part], tree: Tree) -> str:
+    """Why a run says nothing of these files: what pytest loaded from the root is not among them."""
+    base = os.path.realpath(root)
+    loaded = {path for part in parts if part.context is not None for path in part.context.loaded}
+    below = [os.path.relpath(os.path.realpath(path), base) for path in loaded]
+    found = sorted(path for path in below if not path.startswith("..") and path not in tree.files)
+    return f"pytest loaded {found[0]}, which is none of the project's files" if found else ""
 
 
 def _is_green(part: Part) -> bool:

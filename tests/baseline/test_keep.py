@@ -72,7 +72,12 @@ def test_what_differs(project: Project, files: dict[str, str], expected: list[st
 
 
 def test_test_modules_with_names_of_their_own(project: Project) -> None:
-    project.write({"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_a.py": "A = 1\n"})
+    for setting in ("check_*.py", "c[h]eck_*.py", "a.py\n    checks/ch*.py"):
+        named = {"pytest.ini": f"[pytest]\npython_files = {setting}\n", "checks/check_a.py": "A = 1\n"}
+        _is_known(project.write(named))
+
+
+def _is_known(project: Project) -> None:
     baseline.take(project.root, project.tree(), [])
     assert differing(project.write({"checks/check_a.py": "A = 2\n", "checks/other.py": ""})) == (
         "checks/check_a.py",

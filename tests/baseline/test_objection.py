@@ -59,6 +59,8 @@ SKIP = TESTS.replace("def test_total", "@pytest.mark.skip\ndef test_total")
         {"tests/test_shop.py": "import pytest\n" + SKIP.replace("skip", "xfail")},
         {"tests/test_shop.py": None, "tests/test_new.py": "def test_a(): ...\n"},
         {"tests/test_shop.py": TESTS.replace("test_total", "_test_total")},
+        {"tests/test_shop.py": f"import pytest\n\npytest.skip('later', allow_module_level=True)\n{TESTS}", "tests/test_new.py": "def test_a(): ...\n"},
+        {"tox.ini": "# long\n" * 2_500_000 + "[pytest]\naddopts = -k empty\n"},
     ],
     ids=lambda edit: " ".join(edit)[:60],
 )  # fmt: skip
@@ -130,6 +132,18 @@ def test_an_old_test_that_was_strictly_expected_to_fail_and_passes(project: Proj
     project.write({"tests/test_shop.py": f"import pytest\n{strict}", "shop.py": BROKEN})
     project.begin()
     assert project.objection({"shop.py": SHOP, "tests/test_shop.py": TESTS}) is None
+
+
+def test_a_module_that_the_product_has_skipped(tmp_path: Path) -> None:
+    asking = TESTS.replace(
+        "from shop import total", "import pytest\n\ntotal = pytest.importorskip('shop').total"
+    )
+    files = {"shop.py": SHOP, "tests/test_shop.py": asking, "tests/test_new.py": "def test_a(): ...\n"}
+    project = Project(tmp_path / "shop", files).begin()
+    found = project.objection({"shop.py": None, "store.py": BROKEN})
+    assert outcomes(found) == dict.fromkeys(
+        ("tests/test_shop.py::test_total", "tests/test_shop.py::test_empty"), "skipped"
+    )
 
 
 def test_a_hollow_command(project: Project) -> None:

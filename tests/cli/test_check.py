@@ -178,6 +178,16 @@ def test_success_without_tests_that_passed_to_the_end_is_failing(
     assert (code, output.splitlines()[-1].partition(":")[0]) == (1, "failing")
 
 
+@pytest.mark.parametrize("path", ["out/conftest.py", "site-packages/conftest.py", "out/test_out.py"])
+def test_what_pytest_loads_and_no_tree_lists_makes_no_result(project: Project, path: str) -> None:
+    project.write(".gitignore", "out/\nsite-packages/\n")
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    project.write(path, "import calc\n\ndef test_out(): ...\n")
+    code, output = project.check()
+    said = f"failing: tests: pytest loaded {path}, which is none of the project's files"
+    assert (code, output.splitlines()[-1]) == (1, said)
+
+
 def test_options_from_outside_do_not_reach_the_command(project: Project) -> None:
     project.write("calc.py", WRONG)
     assert project.check(PYTEST_ADDOPTS="-k nothing", PYTHONOPTIMIZE="1", PYTEST_PLUGINS="no_such")[0] == 1

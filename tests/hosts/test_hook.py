@@ -71,10 +71,22 @@ def test_from_red_to_done(project):
     assert hook(project, stop_hook_active=True) is None
 
 
-def test_a_project_that_does_not_use_loop_close_is_let_be(project):
+def test_a_project_that_does_not_use_loop_close_is_let_be(project, state_home):
     assert start(project) is None
     assert hook(project) is None
     assert not (project / ".loop-close").exists()
+    assert not list(state_home.glob("**/baseline*"))
+
+
+def test_a_session_above_a_project_is_answered_for_the_project_that_it_goes_to(project):
+    start(project, cwd=str(project))
+    inner = project / "packages" / "api"
+    inner.mkdir(parents=True)
+    edit(inner, "pyproject.toml", "[tool.loop-close]\nbudget = 900\n")
+    edit(inner, "test_ok.py", "def test_ok(): pass\n")
+    assert "`loop-close check`" in hook(project, cwd=str(inner))["reason"]
+    assert check(inner) == 0
+    assert hook(project, cwd=str(inner)) is None
 
 
 @pytest.mark.parametrize("uses", ["[tool.loop-close]\nbudget = 900\n", "", "broken"])

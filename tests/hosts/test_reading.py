@@ -51,7 +51,7 @@ def test_what_was_not_recorded_is_read(name, payload):
 
 
 @pytest.mark.parametrize(
-    ("source", "is_start"), [("startup", True), ("clear", True), ("resume", False), ("compact", False)]
+    ("source", "is_start"), [("startup", True), ("clear", False), ("resume", False), ("compact", False)]
 )
 def test_a_session_that_is_resumed_does_not_begin(source, is_start):
     payload = read("claude-Stop", hook_event_name="SessionStart", source=source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import stat
@@ -16,12 +17,12 @@ import msgspec
 
 from loop_close import files
 from loop_close.checks import DEFAULT
-from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS, is_test_module
+from loop_close.conventions import OF_PYTEST, SHARED, TEST_FOLDERS
 from loop_close.facts import file_of, test_function
 from loop_close.process import locked
 from loop_close.records import Record, Run
 from loop_close.text import digest as digest_of
-from loop_close.tree import LOADED, Tree, content_digest
+from loop_close.tree import LOADED, Tree, content_digest, is_loaded
 from loop_close.tree import take as take_tree
 
 #: Of a file that is larger than this only the digest is kept.
@@ -33,7 +34,7 @@ _INI_HEADER = re.compile(r"^(?=\[)", re.M)
 _INI_OURS = re.compile(r"\[(?:tool:)?pytest\]")
 # Up to the next key or table.
 _FILES = re.compile(r"^\s*python_files\s*=((?:.*\n(?!\s*[\w.-]+\s*=|\[[\w.:]+\]\s*$))*.*)", re.M)
-_PATTERN = re.compile(r"[\w*?-]+\.py\b|[\w?-]+\*")
+_PATTERN = re.compile(r"[^\s\"',=]*[^\s\"',=\[\]*?][^\s\"',=]*(?:\.py\b|\*)")
 
 
 class Baseline(Record, frozen=True):
@@ -76,7 +77,8 @@ def is_of_tests(path: str, patterns: Iterable[str] = ()) -> bool:
     """Whether the file determines what the tests demand, and which of them run."""
     if _IS_OF_TESTS.search(path):
         return True
-    return any(fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(f"/{path}" if "/" in each else name, each) for each in patterns)
 
 
 def differing(baseline: Baseline, tree: Tree) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ def table_at(table: object, *keys: str) -> Mapping[str, Any]:
 def _patterns(texts: Iterable[str]) -> tuple[str, ...]:
     """The name patterns of test modules in pytest's settings, INI or TOML; not one that matches every module."""
     found = [word for text in texts for match in _FILES.finditer(text) for word in _PATTERN.findall(match[1])]
-    return tuple(dict.fromkeys(each for each in found if each != "*.py"))
+    return tuple(dict.fromkeys(f"*/{each}" if "/" in each else each for each in found))
 
 
 # --- contents
@@ -165,11 +167,11 @@ def text_of(content: bytes | None) -> str:
     return (content or b"").decode("utf-8", "replace")
 
 
-def read(root: Path, path: str) -> bytes | None:
-    """The present content of a regular file; None if there is none, or one that is too large to be kept."""
+def read(root: Path, path: str, most: float = math.inf) -> bytes | None:
+    """The present content of a regular file; None if there is none, or one that has more bytes."""
     with contextlib.suppress(OSError, ValueError):
         status = os.stat(root / path)
-        if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+        if stat.S_ISREG(status.st_mode) and status.st_size <= most:
             return (root / path).read_bytes()
     return None
 
@@ -196,9 +198,8 @@ def hold(root: Path, *, keeps: bool = False) -> None:
     if before is None or not (keeps or before.is_open):
         tree = take_tree(root, cache=root / files.TREE_CACHE)
         former, before = before, of_tree(root, tree)
-        # Test functions run as before if nothing but test modules changed, and not theirs.
-        other = changed(root, former, tree) if former is not None else ()
-        if former is not None and all(map(is_test_module, other)):
+        # Test functions run as before, but for those of files that changed, while pytest is configured as before.
+        if former is not None and not any(map(is_loaded, other := changed(root, former, tree))):
             before = msgspec.structs.replace(before, functions=_of_other_files(former, other))
     _keep(root, msgspec.structs.replace(before, is_held=True))
 
@@ -326,15 +327,16 @@ def _keep(root: Path, baseline: Baseline) -> Baseline:
         files.state_folder(root)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with locked(folder / "lock", 5.0):
+        # First: a hook that is ended before all contents are kept leaves a baseline.
+        data = msgspec.msgpack.encode(baseline)
+        files.write_bytes(folder / _INDEX, content_digest(data).encode() + b"\n" + data)
         names = {_name(digest): path for path, digest in baseline.files.items()}
         there = set(os.listdir(folder))
         for name in names.keys() - there:
-            found = read(root, names[name])
+            found = read(root, names[name], LARGEST)
             # What changed meanwhile is not what the tree has; it shows as missing when it is needed.
             if found is not None and content_digest(found) == name:
                 files.write_bytes(folder / name, found)
-        data = msgspec.msgpack.encode(baseline)
-        files.write_bytes(folder / _INDEX, content_digest(data).encode() + b"\n" + data)
         for name in there - names.keys() - {_INDEX, "lock"}:
             with contextlib.suppress(OSError):
                 os.unlink(folder / name)

@@ -86,12 +86,7 @@ def run_copy(
             more = ["--continue-on-collection-errors"] * bool(put)  # of each module it is asked what it says
             words, folder_of_run, environ = _command(root, top, folder, copy, environments, context, more)
             ended = run(
-                words,
-                stop,
-                root=folder_of_run,
-                environment=environ,
-                channels=(channel,),
-                seconds=left,
+                words, stop, root=folder_of_run, environment=environ, channels=(channel,), seconds=left
             )
             if ended.is_late:
                 raise CannotIsolateError(f"they did not end within {max(left, 0.0):.0f} s")

@@ -10,7 +10,10 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from loop_close.baseline import (
+    LARGEST,
     Baseline,
     changed,
     checks_changed,
@@ -153,9 +156,7 @@ def _ending(each: OldOutcome) -> tuple[str, str, str]:
 
 
 def unmet(
-    outcomes: Mapping[str, tuple[str, str]],
-    known: Sequence[str] | None,
-    strict: Collection[str],
+    outcomes: Mapping[str, tuple[str, str]], known: Sequence[str] | None, strict: Collection[str]
 ) -> Iterator[OldOutcome]:
     """The tests that do not say that the code is right, by name: failed, or not run although they ran before. Pure.
 
@@ -178,7 +179,12 @@ def unmet(
     for function in known:
         module = file_of(function)
         if function not in ran and module not in ran:
-            yield not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
+            found = (
+                not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
+            )
+            yield replace(
+                found, test=function
+            )  # of a module that was skipped whole it is not known what is in it
 
 
 # --- what a person sees
@@ -194,7 +200,7 @@ def _diff(root: Path, baseline: Baseline, names: Collection[str]) -> str:
     for path in names:
         if len(lines) > _MOST_LINES:
             break
-        sides = [old_content(root, baseline, path), read(root, path)]
+        sides = [old_content(root, baseline, path), read(root, path, LARGEST)]
         if any(side is not None and (b"\0" in side or len(side) > _MOST_TEXT) for side in sides):
             lines.append(f"{path} differs, and is not shown")
             continue

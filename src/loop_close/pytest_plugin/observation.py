@@ -51,7 +51,7 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
     ended = {report.nodeid for report, _ in reports}
     not_run = sum(nodeid not in ended for nodeid in selected)
     calls, why_no_calls = collect_calls(recorder.calls, root, {each.nodeid for each in failures} - {""})
-    number, digest = recorder.collected
+    number, digest, loaded = recorder.collected
     made = provenance_of(config.rootpath, os.environ)
     if session is None:
         counts = Counts(errors=len(failures))
@@ -70,7 +70,7 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
         # In an environment of tox or nox it would be another environment that runs.
         rerun="" if made.runner in ("tox", "nox") else "pytest --loop-close-failed",
     )
-    return Part(observation=observation, context=_context_of(config))
+    return Part(observation=observation, context=_context_of(config, loaded))
 
 
 # --- reports to counts and failures
@@ -185,7 +185,7 @@ def _warnings(recorder: Recorder, root: str) -> list[Warned]:
     return sorted(found, key=lambda w: (w.file, w.line, w.message))
 
 
-def _context_of(config: pytest.Config) -> PytestContext:
+def _context_of(config: pytest.Config, loaded: Iterable[str]) -> PytestContext:
     """How pytest was started, so that the tests as they were can be run the same way."""
     args = tuple(str(word) for word in config.invocation_params.args)
     words = tuple(sys.orig_argv[1 : len(sys.orig_argv) - len(args)])
@@ -200,4 +200,5 @@ def _context_of(config: pytest.Config) -> PytestContext:
         pythonpath=os.environ.get("PYTHONPATH", ""),
         cwd=str(config.invocation_params.dir),
         rootdir=str(config.rootpath),
+        loaded=tuple(loaded),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,8 @@ _ATTRIBUTE = "_loop_close"
 CLOCK_SET = 86_400.0
 #: What a worker calls its part of the record in ``workeroutput``.
 OUTPUT = "loop_close"
+#: How many tests there are, a digest of their node ids, and their files with the conftests.
+Collected = tuple[int, str, list[str]]
 _OF_DOCTEST = ("doctest", "_pytest.doctest")
 
 
@@ -98,9 +101,15 @@ def exception_of(report: Any) -> Raised | None:
     return from_wire(sent) if isinstance(sent, str) else sent
 
 
-def collected(items: Sequence[pytest.Item]) -> tuple[int, str]:
-    """How many tests there are before any are left out, and a digest of their node ids."""
-    return len(items), digest_of(item.nodeid for item in items)
+def collected(items: Sequence[pytest.Item]) -> Collected:
+    """What there is before any test is left out."""
+    plugins = items[0].config.pluginmanager.get_plugins() if items else ()
+    conftests = {
+        file for each in plugins if (file := str(getattr(each, "__file__", ""))).endswith("conftest.py")
+    }
+    files = {str(item.path) for item in items} | conftests
+    loaded = sorted(file for file in files if not file.startswith(f"{sys.prefix}{os.sep}"))
+    return len(items), digest_of(item.nodeid for item in items), loaded
 
 
 class WorkerRecorder:
@@ -112,7 +121,7 @@ class WorkerRecorder:
     def __init__(self, config: pytest.Config, calls: CallRecorder | CallMerger) -> None:
         self._config: Any = config
         self._calls = calls
-        self._collected = (0, "")
+        self._collected: Collected = (0, "", [])
         self.notes: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)

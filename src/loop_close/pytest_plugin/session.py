@@ -22,6 +22,7 @@ from loop_close.pytest_plugin.finish import begin, ci_output, finish, show_promp
 from loop_close.pytest_plugin.recording import (
     CLOCK_SET,
     OUTPUT,
+    Collected,
     ExceptionRecorder,
     WorkerRecorder,
     collected,
@@ -53,7 +54,7 @@ class Recorder:
     :ivar reports: those that matter, in their order, each with the exception behind it.
     :ivar failures: what failed beside tests: faults of the whole session.
     :ivar warnings: as plain values, because the message may hold what it warns of.
-    :ivar collected: how many tests there were before any were left out, and a digest of their node ids.
+    :ivar collected: what there was before any test was left out.
     :ivar chosen: the tests that the workers of xdist run.
     :ivar longest_setup: in seconds; that of a fixture of wider scope counts for the test that used it first.
     :ivar interrupted: what ended the run early.
@@ -78,7 +79,7 @@ class Recorder:
         self.reports: list[tuple[Any, Any]] = []
         self.failures: list[Failure] = []
         self.warnings: list[tuple[str, str, str, int]] = []
-        self.collected: tuple[int, str] = (0, "")
+        self.collected: Collected = (0, "", [])
         self.chosen: list[str] = []
         self.deselected = 0
         self.longest_setup = 0.0

@@ -292,13 +292,7 @@ _MYPY = Tool(
         r"|(?:https://mypy\.readthedocs\.io/|If this issue continues |Please report a bug ).*"
     ),
     key='"hint": ',
-    fields={
-        "file": "file",
-        "line": "line",
-        "said": "message",
-        "code": "code",
-        "notes": "hint",
-    },
+    fields={"file": "file", "line": "line", "said": "message", "code": "code", "notes": "hint"},
 )
 
 _PYRIGHT = Tool(
@@ -313,12 +307,7 @@ _PYRIGHT = Tool(
     ),
     below=_pattern(r"(?! {0,2}\S[^\n]* - (?:error|warning|information): )  (?P<note>  .*)"),
     key='"generalDiagnostics"',
-    fields={
-        "file": "file",
-        "line": "range.start.line+1",
-        "said": "message",
-        "code": "rule",
-    },
+    fields={"file": "file", "line": "range.start.line+1", "said": "message", "code": "rule"},
 )
 
 _CODE_AT_END = r" \[(?P<code>[a-z][a-z0-9-]{0,80})\]"
