@@ -291,8 +291,7 @@ def keep(path: Path | None, session: Session) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         files.write_bytes(path, msgspec.json.encode(session))
-        newest_last = sorted(path.parent.glob("*.json"), key=os.path.getmtime)
-        for old in newest_last[:-_MOST_SESSIONS]:
+        for old in sorted(path.parent.glob("*.json"), key=os.path.getmtime)[:-_MOST_SESSIONS]:
             old.unlink(missing_ok=True)
     except OSError:
         return False

@@ -299,7 +299,8 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
     contexts = [part.context for part in parts if part.context is not None]
     why = [lost, *(part.observation.incomplete for part in parts)]
     counts = sum_of([part.observation.counts for part in parts])
-    if not contexts and exit_code == 0 and _is_pytest(run.command) and counts == Counts():
+    is_pytest = os.path.basename(run.command[0]) in PYTEST or run.command[1:3] == ("-m", "pytest")
+    if not contexts and exit_code == 0 and is_pytest and counts == Counts():
         why.append("pytest ended without a report and without a summary")
     if any(context.is_optimized for context in contexts):
         why.append("Python left out the assertions (-O or PYTHONOPTIMIZE)")
@@ -333,10 +334,6 @@ def _is_green(part: Part) -> bool:
     seen = part.observation
     is_failed = bool(seen.failures or seen.incomplete or seen.counts.failed or seen.counts.errors)
     return seen.exit_code == 0 and not is_failed
-
-
-def _is_pytest(words: Sequence[str]) -> bool:
-    return os.path.basename(words[0]) in PYTEST or tuple(words[1:3]) == ("-m", "pytest")
 
 
 def _end_of(path: Path, begin: int) -> bytes:

@@ -24,15 +24,8 @@ VARIABLE = "LOOP_CLOSE"
 RECORDER = "loop-close-recorder"
 #: With these pytest shows something and runs no test.
 _LOOKS = (
-    "collectonly",
-    "setuponly",
-    "setupplan",
-    "showfixtures",
-    "show_fixtures_per_test",
-    "cacheshow",
-    "markers",
-    "help",
-    "version",
+    *("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test"),
+    *("cacheshow", "markers", "help", "version"),
 )
 
 

@@ -51,8 +51,7 @@ def begin(config: pytest.Config, targets: Targets) -> Begun:
     """Give a plain run its place in the history, unless the settings turn the history off."""
     from loop_close.app import Begun
 
-    words = ["pytest", *map(str, config.invocation_params.args)]
-    return Begun(targets, words)
+    return Begun(targets, ["pytest", *map(str, config.invocation_params.args)])
 
 
 def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
@@ -198,9 +197,8 @@ def detectors_of(config: pytest.Config) -> tuple[tuple[Detector, ...], tuple[str
                 if known.setdefault(detector.id, detector) is not detector:
                     raise ValueError(f"the detector id {detector.id!r} is taken")
         except (Exception, SystemExit) as fault:
-            plugin = implementation.plugin_name.removeprefix(
-                f"{config.rootpath}{os.sep}"
-            )  # of a conftest its path
+            # of a conftest its path
+            plugin = implementation.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
             faults.append(f"{hook.name} of {plugin}: {type(fault).__name__}: {fault}")
     return (*known.values(),), (*faults,)
 

@@ -104,10 +104,8 @@ def exception_of(report: Any) -> Raised | None:
 def collected(items: Sequence[pytest.Item]) -> Collected:
     """What there is before any test is left out."""
     plugins = items[0].config.pluginmanager.get_plugins() if items else ()
-    conftests = {
-        file for each in plugins if (file := str(getattr(each, "__file__", ""))).endswith("conftest.py")
-    }
-    files = {str(item.path) for item in items} | conftests
+    names = (str(getattr(each, "__file__", "")) for each in plugins)
+    files = {str(item.path) for item in items} | {name for name in names if name.endswith("conftest.py")}
     loaded = sorted(file for file in files if not file.startswith(f"{sys.prefix}{os.sep}"))
     return len(items), digest_of(item.nodeid for item in items), loaded
 
