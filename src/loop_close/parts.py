@@ -209,7 +209,7 @@ def read_paths(paths: Sequence[str], leave_out: Collection[str] = ()) -> list[Pa
 
 def _is_report(path: Path, folder: Path, leave_out: Collection[str]) -> bool:
     """Whether a file below a folder is an input: a part, XML, or JSON that is a report or cannot be read."""
-    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    is_hidden = "/." in f"/{path.relative_to(folder).as_posix()}"
     is_other = path.suffix not in (".json", ".xml", SUFFIX) or path.stem == "coverage"
     if is_hidden or is_other or os.path.realpath(path) in leave_out or not path.is_file():
         return False
