@@ -38,6 +38,21 @@ def several(*items, key=None, **more):
 def deep(number):
     return deep(number - 1) if number else 0
 
+async def rows(number):
+    for each in range(number):
+        await asyncio.sleep(0)
+        yield each
+
+async def total(number):
+    return sum([each async for each in rows(number)])
+
+def padded(text, width):
+    text = text.strip()
+    text = text.lower()
+    width += 1
+    del width
+    return text
+
 def many(number):
     for _ in range(number):
         add([], 1)
@@ -112,6 +127,18 @@ def test_a_generator_that_is_left_or_closed_or_fails(trace):
     results = [result for *_, result in trace(work, "pairs")[0]]
     assert results[:2] == ["yielded ('a', 1)", "yielded ('x', 1)"]
     assert results[2].startswith("raised TypeError(")
+
+
+def test_no_value_of_an_async_generator(trace):
+    assert trace(lambda shop: shop.asyncio.run(shop.total(3)), "rows", "total")[0] == [
+        ("total", -1, "number=3", "= 3")
+    ]
+
+
+def test_a_name_that_is_bound_anew_is_no_argument_that_changed(trace):
+    calls, _, tracker = trace(lambda shop: shop.padded(" ABC" * 9, 9), "padded")
+    assert [each[1:3] for each in calls] == [(-1, f"text={' ABC' * 9!r}, width=9")]
+    assert tracker.calls[0].changed == {}
 
 
 def test_all_kinds_of_arguments_and_calls_inside_of_comprehensions(trace):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from dis import opmap
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from inspect import CO_ASYNC_GENERATOR, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -25,8 +26,6 @@ _LABEL = re.compile(r"[\w-]{1,40}")
 _RETURNS = frozenset(opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opmap)
 #: Python 3.13 is at the instruction after the one that yields.
 _YIELDS = frozenset((opmap["YIELD_VALUE"], opmap["RESUME"]))
-_YIELDING = CO_GENERATOR | CO_ASYNC_GENERATOR
-_PAUSING = _YIELDING | CO_COROUTINE
 _ID = id  # tests may patch it
 
 
@@ -35,7 +34,7 @@ class TracedCall(NamedTuple):
 
     :ivar parent: the number of the call that it was made in; -1 for none.
     :ivar line: the running line of the test code that led to it; 0 if it has a parent.
-    :ivar arguments: their texts by name; ``changed``: those that were others when it ended.
+    :ivar arguments: their texts by name; ``changed``: of the same objects when it ended, those that were others.
     :ivar result: how it ended, as in :attr:`loop_close.model.SeenCall.result`.
     """
 
@@ -47,30 +46,27 @@ class TracedCall(NamedTuple):
     changed: Mapping[str, str] = {}
 
 
+@dataclass(slots=True)
 class _Open:
     """A call that has not ended.
 
     :ivar labels: what its values may be named by: its own name, and arguments such as ``"X-Api-Key"``.
+    :ivar held: its arguments themselves, so that no other object gets the place in memory, and passes for one of them.
     :ivar values: what it yielded.
     :ivar error: the exception that was raised in it last; ``is_raised``: just now; ``is_left``: it closed a generator.
     """
 
-    __slots__ = (
-        *("arguments", "code", "error", "is_left", "is_raised", "labels", "line", "number", "parent"),
-        "values",
-    )
-
-    def __init__(self, code: CodeType, number: int, parent: int, line: int) -> None:
-        self.code = code
-        self.number = number
-        self.parent = parent
-        self.line = line
-        self.labels: tuple[str, ...] = (code.co_name,)
-        self.arguments: Mapping[str, str] = {}
-        self.values: list[str] = []
-        self.error = ""
-        self.is_raised = False
-        self.is_left = False
+    code: CodeType
+    number: int
+    parent: int
+    line: int
+    labels: tuple[str, ...]
+    held: Mapping[str, Any]
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
+    error: str = ""
+    is_raised: bool = False
+    is_left: bool = False
 
 
 class TracedLines(LineTracker):
@@ -153,7 +149,9 @@ class TracedLines(LineTracker):
             self._follow(code)
             file, _, function = self._ownership.place_of(code)
             name = file, base_name(function)
-            self._names[_ID(code)] = name if name in self._watched and code.co_name[0] != "<" else None
+            # An async generator yields at each ``await``, too, and what it yields itself comes wrapped.
+            is_plain = code.co_name[0] != "<" and not code.co_flags & CO_ASYNC_GENERATOR
+            self._names[_ID(code)] = name if name in self._watched and is_plain else None
         return _ID(code) in self._owners
 
     def _on_repr(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -195,10 +193,11 @@ class TracedLines(LineTracker):
             self._leave(_ID(frame), left)
         parent = self._around(frame.f_back)
         line = self._test_line(frame) if parent is None else 0
-        call = _Open(frame.f_code, self._number, parent.number if parent is not None else -1, line)
-        values = frame.f_locals.values()
-        call.labels += tuple(each for each in values if type(each) is str and _LABEL.fullmatch(each))
-        call.arguments = dict(self._arguments(frame, call))
+        texts = [each for each in frame.f_locals.values() if type(each) is str and _LABEL.fullmatch(each)]
+        labels, held = (frame.f_code.co_name, *texts), _arguments(frame)
+        above = parent.number if parent is not None else -1
+        call = _Open(frame.f_code, self._number, above, line, labels, held)
+        call.arguments = {name: self._text(value, call, name) for name, value in held.items()}
         self._open[_ID(frame)] = call
         self._number += 1
 
@@ -227,32 +226,33 @@ class TracedLines(LineTracker):
         finally:
             self._spent += perf_counter() - began
 
-    def _arguments(self, frame: FrameType, call: _Open) -> Iterator[tuple[str, str]]:
-        code = frame.f_code
-        number = code.co_argcount + code.co_kwonlyargcount
-        number += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
-        held = frame.f_locals
-        names = [name for name in code.co_varnames[:number] if name in held]
-        return ((name, self._text(held[name], call, name)) for name in names)
-
     def _pause_or_end(self, frame: FrameType, call: _Open, value: Any) -> None:
         instruction = call.code.co_code[frame.f_lasti]
-        if call.code.co_flags & _PAUSING and instruction in _YIELDS and not call.is_raised:
-            if call.code.co_flags & _YIELDING and len(call.values) < _MOST_VALUES:
+        is_generator = call.code.co_flags & CO_GENERATOR
+        if instruction in _YIELDS and not call.is_raised:
+            if is_generator and len(call.values) < _MOST_VALUES:
                 call.values.append(self._text(value, call))
             return
-        if instruction in _RETURNS and not call.code.co_flags & _YIELDING:
+        if instruction in _RETURNS and not is_generator:
             result = f"= {self._text(value, call)}"
         elif instruction in _RETURNS or call.is_left:
             result = f"yielded {', '.join(call.values) or 'nothing'}"
         else:
             result = f"raised {call.error}"
-        changed = {
-            name: text for name, text in self._arguments(frame, call) if text != call.arguments.get(name)
-        }
+        now = _arguments(frame)  # a name that is bound to another object says nothing of the argument
+        same = [name for name, value in call.held.items() if now.get(name) is value]
+        texts = {name: self._text(call.held[name], call, name) for name in same}
+        changed = {name: text for name, text in texts.items() if text != call.arguments[name]}
         self._end(_ID(frame), call, result, changed)
 
     def _end(self, number: int, call: _Open, result: str, changed: Mapping[str, str]) -> None:
         name = self._names[_ID(call.code)] or ("", "")
         self.calls[call.number] = TracedCall(name, call.parent, call.line, call.arguments, result, changed)
         del self._open[number]
+
+
+def _arguments(frame: FrameType) -> dict[str, Any]:
+    code, held = frame.f_code, frame.f_locals
+    number = code.co_argcount + code.co_kwonlyargcount
+    number += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    return {name: held[name] for name in code.co_varnames[:number] if name in held}
