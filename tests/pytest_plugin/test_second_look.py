@@ -286,6 +286,92 @@ def test_a_passing_test_that_ends_its_copy_costs_what_was_counted_in_that_copy(t
     assert run.seen["passed"] == 3
 
 
+FIXTURES = """
+import os
+import threading
+
+import pytest
+
+def held(name):
+    with open(name, "x"):
+        yield
+    os.unlink(name)
+
+module = pytest.fixture(scope="module")(lambda: (yield from held("module.txt")))
+function = pytest.fixture(lambda: (yield from held("function.txt")))
+
+def hang():
+    if "LOOP_CLOSE_SECOND_LOOK" in os.environ:
+        try:
+            threading.Event().wait()
+        except Exception:
+            pass
+
+def test_slow(module, function):
+    hang()
+
+def test_fails(module, function):
+    hang()
+    assert 0
+"""
+
+
+@pytest.mark.parametrize("more", ["", "import sys; vars(sys).pop('monitoring', None)"])
+def test_what_a_test_set_up_is_torn_down_when_its_time_is_over(tmp_path, more):
+    run = Run(tmp_path, {"test_a.py": FIXTURES}, limit=1, more=more)
+    assert run.again("test_fails") is None
+    assert run.seen["passed"] == 0
+    assert not [*tmp_path.glob("*.txt")]
+
+
+def test_tests_of_the_files_of_failing_ones_run_first(tmp_path):
+    noted = """
+        import os
+
+        def {name}():
+            if "LOOP_CLOSE_SECOND_LOOK" in os.environ:
+                with open("order.txt", "a") as file:
+                    file.write("{name} ")
+        """
+    fails = "def test_fails():\n    assert 0\n"
+    near = {"test_b.py": "from noted import test_near\n" + fails, "noted.py": noted.format(name="test_near")}
+    Run(tmp_path, {"test_a.py": noted.format(name="test_far"), **near})
+    assert (tmp_path / "order.txt").read_text(encoding="utf-8").split()[:2] == ["test_near", "test_far"]
+
+
+# Of "Post-process test reports / failures" in pytest's documentation.
+WRITES = """
+import os
+
+import pytest
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    rep = yield
+    if rep.when == "call" and rep.failed:
+        with open("failures.txt", "a") as f:
+            f.write(rep.nodeid + "\\n")
+    return rep
+
+@pytest.fixture
+def answer():
+    with open("variables.txt", "w") as file:
+        file.write(" ".join(os.environ))
+    return 41
+"""
+
+
+def test_what_others_write_of_a_test_is_written_once(tmp_path):
+    more = "import os; os.environ['COV_CORE_SOURCE'] = os.environ['COVERAGE_PROCESS_START'] = ''"
+    test = "def test_a(answer):\n    assert answer == 42\n"
+    run = Run(tmp_path, {"conftest.py": WRITES, "test_a.py": test}, more=more)
+    assert run.seen["lines"] == {"test_a": []}
+    assert (tmp_path / "failures.txt").read_text(encoding="utf-8") == "test_a.py::test_a\n"
+    variables = (tmp_path / "variables.txt").read_text(encoding="utf-8").split()
+    assert "LOOP_CLOSE_SECOND_LOOK" in variables
+    assert not [each for each in variables if each.startswith("COV")]
+
+
 def test_one_that_hangs_is_killed_with_what_it_started(tmp_path):
     run = Run(tmp_path, {**SHOP, "test_shop.py": HANGS}, limit=2)
     assert "2 failed" in run.output

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LIMIT = 5.0
 #: Seconds of wall time for each test.
 _OF_TEST = 2.0
-#: So much longer the copy of xdist's controller has, which ends the copies of itself, in seconds.
+#: So much longer a copy has to tear down what it set up, in seconds; that of xdist's controller to end its own copies.
 _GRACE = 0.5
 #: With the setting ``auto`` they run if they took no longer than this together, in seconds.
 QUICK = 1.0
@@ -65,7 +65,11 @@ _KEPT, _ARGUMENT, _ARGUMENTS, _RESULT = 3, 40, 100, 60
 _OWNERS = ("self", "cls")
 #: Options that stop in a failing test.
 _STOPS = ("usepdb", "trace")
-_EXIT = os._exit  # a program may replace it
+#: The hooks of a test that others hear in a copy. The rest tells of tests: a report would have them twice.
+_RUNNING = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
+_TELLING, _TOLD = ("pytest_runtest_", "pytest_exception_"), ("_pytest.", "loop_close.")
+#: Variables by which coverage.py starts in each Python that a test starts, and writes a file there.
+_OF_COVERAGE = ("COV_CORE_", "COVERAGE_")
 #: The variable that tells a program that a test runs for a second look.
 VARIABLE = "LOOP_CLOSE_SECOND_LOOK"
 
@@ -103,25 +107,24 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         return seen
     look = _Look(recorder, session, began + LIMIT, most=QUICK if setting == AUTO else LIMIT)
     failing = {failure.nodeid for failure in seen.failures} & look.tests
-    known = {*seen.calls.failed} if seen.calls is not None else set()
-    unknown = failing - known
-    found: dict[str, _Seen] = {}
+    is_counted, calls = seen.calls is not None, seen.calls or Calls()
+    unknown = failing - calls.failed.keys()
     first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
-    if seen.calls is not None:
-        found = look.run([*first, *sorted(unknown - {*first}, key=sample_key)], ())
-        tracked = recorder.calls.tracked
-        more = look.count(_sample(recorder, failing, tracked), None) if tracked is not None else Calls()
-        seen = replace(seen, calls=_with_lines(seen.calls, more, _alike(found, seen)))
-    elif unknown:
-        found = look.run(first, ())
-        again = [each.calls for each in _alike(found, seen).values()]
-        if any(each.failed for each in again):
-            calls = merge_calls([*again, look.count(_sample(recorder, failing, ()), ())])
-            seen = replace(seen, calls=calls._replace(omitted=len(failing) - len(calls.failed)))
+    # Where nothing counted in the run, each takes longer.
+    others = sorted(unknown - {*first}, key=sample_key) if is_counted else []
+    found = look.run([*first, *others], ())
+    # Of a failing one that passes alone they are still not known.
+    again = [each.calls for each in _alike(found, seen).values() if each.calls.failed]
+    tracked = recorder.calls.tracked if is_counted else () if again else None
+    if tracked is not None:
+        again.append(look.count(_sample(recorder, failing, tracked), None if is_counted else ()))
+    if again:
+        calls = merge_calls([calls, *again])
+        missing = {each.nodeid for each in seen.failures if each.nodeid} - calls.failed.keys()
+        seen = replace(seen, calls=calls._replace(omitted=len(missing)))
     causes = report_of(seen).causes[:_CAUSES]
-    watched = dict.fromkeys(
-        (each.file, base_name(each.function)) for cause in causes for each in cause.suspects
-    )
+    places = ((each.file, base_name(each.function)) for cause in causes for each in cause.suspects)
+    watched = dict.fromkeys(places)
     chosen = _simplest(causes, failing, _FAILING) if watched else []
     passing = _guards(causes, look.tests)
     found |= look.run([*chosen, *passing], watched)
@@ -149,9 +152,8 @@ class _Look:
         self._session = session
         times = ((each.nodeid, getattr(each, "duration", 0.0)) for each, _ in recorder.reports)
         self._times = {test: seconds for test, seconds in times if 0 <= seconds < CLOCK_SET}
-        self._setup = recorder.longest_setup
         self._end = end
-        self._most = most
+        self._most = most - recorder.longest_setup
 
     def run(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
         """What was seen of each test that ended, each in a copy of its own."""
@@ -171,50 +173,49 @@ class _Look:
 
         :param watched: as for :class:`_Copy`.
         """
-        tests = sorted(self._quick(tests), key=file_of)  # fixtures of a module are set up once
+        tests = self._quick(tests)
         end = monotonic() + (self._end - monotonic()) / 2
         # Each copy of the controller of xdist collects its tests first.
         size = _BATCH if self._session.items else _SAMPLE
         found = []
         for start in range(0, len(tests), size):
             batch = tests[start : start + size]
-            data = _in_copy(partial(self._counted, batch, watched, end), end + _GRACE)
+            data = _in_copy(partial(self._seen, batch, watched, end), end)
             found += [msgspec.msgpack.decode(data, type=_Seen).calls] if data else []
         return merge_calls(found)._replace(failed={})  # those passed in the run
 
-    def _counted(self, tests: Sequence[str], watched: Collection[Name] | None, end: float) -> bytes:
-        """In a copy: the lines of tests, run one after the other while there is time."""
+    def _seen(self, tests: Sequence[str], watched: Collection[Name] | None, end: float) -> bytes:
+        """In a copy: what is seen of tests, run one after the other while there is time."""
         items = self._items(tests)
-        copy = _Copy(self._session.config, watched)
+        copy = _Copy(self._session, watched)
         for item, following in zip(items, [*items[1:], None], strict=False):
-            if monotonic() < end:
-                copy.run(item, following)
+            if not copy.run(item, end, following):
+                break
         return copy.seen()
 
     def _quick(self, tests: Sequence[str]) -> list[str]:
         """As many of the tests as there is time for, by what they took before."""
-        left, chosen = self._most - self._setup, []
+        left, chosen = self._most, []
         for test in tests:
             if (took := self._times.get(test, 0.0)) <= left:
                 left -= took
                 chosen.append(test)
         return chosen
 
-    def _collected(self, tests: Sequence[str]) -> Sequence[pytest.Item]:
-        root = self._session.config.rootpath  # node ids count from there, not from the working directory
-        return self._session.perform_collect([f"{root}{os.sep}{test}" for test in tests])
-
     def _items(self, tests: Sequence[str]) -> list[pytest.Item]:
         """The tests in this order."""
-        items = {item.nodeid: item for item in self._session.items or self._collected(tests)}
+        root = self._session.config.rootpath  # node ids count from there, not from the working directory
+        paths = [f"{root}{os.sep}{test}" for test in tests]
+        items = {item.nodeid: item for item in self._session.items or self._session.perform_collect(paths)}
         return [items[test] for test in tests if test in items]
 
     def _each(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
         found = {}
-        for item in self._items(tests):
-            data = _in_copy(partial(_watch, watched, item), min(self._end, monotonic() + _OF_TEST))
-            if data:
-                found[item.nodeid] = msgspec.msgpack.decode(data, type=_Seen)
+        for test in [item.nodeid for item in self._items(tests)]:
+            end = min(self._end, monotonic() + _OF_TEST)
+            data = _in_copy(partial(self._seen, [test], watched, end), end)
+            if data and monotonic() < end:  # else it did not end by itself
+                found[test] = msgspec.msgpack.decode(data, type=_Seen)
         return found
 
 
@@ -240,14 +241,9 @@ def _sample(recorder: Recorder, failing: Collection[str], known: Collection[str]
     reports = [report for report, _ in recorder.reports]
     passed = {report.nodeid for report in reports if report.when == "call"}
     passed -= {report.nodeid for report in reports if report.outcome != "passed"} | {*known}
-    return sorted(passed, key=lambda test: (file_of(test) not in files, sample_key(test)))[:_SAMPLE]
-
-
-def _with_lines(calls: Calls, more: Calls, found: Mapping[str, _Seen]) -> Calls:
-    """The calls with those of tests whose lines were not recorded; of a failing one that passes alone they are not."""
-    again = [each.calls for each in found.values() if each.calls.failed]
-    own = calls._replace(omitted=max(0, calls.omitted - len(again)))
-    return merge_calls([own, more, *again]) if again or more.passed else calls
+    sample = sorted(passed, key=lambda test: (file_of(test) not in files, sample_key(test)))[:_SAMPLE]
+    # File by file: fixtures of a module are then set up once.
+    return sorted(sample, key=lambda test: (file_of(test) not in files, file_of(test)))
 
 
 def _failed(failure: Failure) -> _Failed:
@@ -352,22 +348,21 @@ def _pairs(texts: Mapping[str, str]) -> str:
 class _Copy:
     """Runs tests in a copy of the process, and keeps what is seen of them.
 
-    No other plugin that reports tests, or runs them again, hears of it.
+    Other plugins and conftests hear what is set up, run and torn down, and nothing that tells of it.
 
     :param watched: the functions whose calls are kept; None for lines alone, as ``sys.monitoring`` reports them.
     """
 
-    def __init__(self, config: pytest.Config, watched: Collection[Name] | None) -> None:
+    def __init__(self, session: pytest.Session, watched: Collection[Name] | None) -> None:
+        for name in [name for name in os.environ if name.startswith(_OF_COVERAGE)]:
+            del os.environ[name]
         os.environ[VARIABLE] = "1"
+        self._session, config = session, session.config
         self._root = str(config.rootpath)
         self._reports: list[Any] = []
         texts = Texts(ProjectCode(self._root))
-
-        def text_of(value: Any, labels: Sequence[str]) -> str:
-            return one_line(texts.of(value, *labels), MAX_TEXT)
-
-        calls = (text_of, watched) if watched is not None else None
-        self._monitor = Monitor(self._root, is_whole=True, watched=calls)
+        calls = (lambda value, labels: one_line(texts.of(value, *labels), MAX_TEXT), watched or ())
+        self._monitor = Monitor(self._root, is_whole=True, watched=calls if watched is not None else None)
         manager = config.pluginmanager
         manager.unregister(name="loop-close-calls")
         manager.register(CallRecorder(self._monitor), "loop-close-calls")
@@ -381,33 +376,57 @@ class _Copy:
         if logs is not None:  # its stream is kept: freed, it would warn that it was not closed
             null = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             self._streams = null, logs.log_file_handler.setStream(null)
-        manager.register(_Quietly(manager.get_plugin("runner"), self._saw), "loop-close-again")
+        for name, hook in vars(manager.hook).items():
+            for each in hook.get_hookimpls() if name.startswith(_TELLING) and name not in _RUNNING else ():
+                if not str(each.function.__module__).startswith(_TOLD):
+                    hook._remove_plugin(each.plugin)
+        self._runner: Any = manager.get_plugin("runner")
+        manager.register(self, "loop-close-again")
+        signal.signal(signal.SIGALRM, self._run_out)
 
-    def _saw(self, report: Any) -> None:
+    # Takes the place of what runs a test; pytest's own wrappers, such as for warnings, stay.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        self._runner.runtestprotocol(item, log=False, nextitem=nextitem)
+        return True
+
+    def _run_out(self, number: int, frame: object) -> None:
+        raise _OutOfTime
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # an exception there would leave fixtures as they are
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        report = yield
         self._monitor.saw(report)
         self._reports.append(report)
+        return report
 
-    def run(self, item: pytest.Item, following: pytest.Item | None = None) -> None:
-        """Run a test once; fixtures that the following one needs too stay."""
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+    def run(self, item: pytest.Item, end: float, following: pytest.Item | None = None) -> bool:
+        """Run a test once; fixtures that the following one needs too stay. False if its time ran out: it failed."""
+        with contextlib.suppress(_OutOfTime):
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, end - monotonic()))  # 0 is never
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return monotonic() < end
 
     def seen(self) -> bytes:
-        """What was seen, as :class:`_Seen`; nothing is from here on."""
+        """What was seen, as :class:`_Seen`; nothing is from here on. What is still set up is torn down."""
         self._monitor.stop()
-        failed = [each for each in self._reports if each.outcome == "failed"]
-        failures = [read_report(each, exception_of(each), self._root) for each in failed]
+        with contextlib.suppress(BaseException):  # an error there is of no test that was asked for
+            self._runner.pytest_sessionfinish(self._session)
+        failed = (each for each in self._reports if each.outcome == "failed")
+        failures = (read_report(each, exception_of(each), self._root) for each in failed)
         found = [_failed(each)._replace(message=one_line(each.message, MAX_TEXT)) for each in failures]
         calls = self._monitor.calls() or Calls()
-        return msgspec.msgpack.encode(
-            _Seen(calls, self._monitor.traced, _outcome(self._reports), tuple(found))
-        )
+        seen = _Seen(calls, self._monitor.traced, _outcome(self._reports), tuple(found))
+        return msgspec.msgpack.encode(seen)
 
 
-def _watch(watched: Collection[Name], item: pytest.Item) -> bytes:
-    """What is seen of one test."""
-    copy = _Copy(item.config, watched)
-    copy.run(item)
-    return copy.seen()
+class _OutOfTime(BaseException):
+    """Raised in a test whose time is over, so that it is torn down: no ``except Exception`` takes it."""
 
 
 def _outcome(reports: Sequence[Any]) -> str:
@@ -429,21 +448,21 @@ def _may_run_again(session: pytest.Session) -> bool:
 def _in_copy(work: Callable[[], bytes], end: float) -> bytes:
     """The result of the function, called in a copy of the process, which nothing else comes out of.
 
-    :param end: then, and at Ctrl-C, what still runs is killed, with the processes that it started.
+    :param end: a little later, and at Ctrl-C, what still runs is killed, with the processes that it started.
     :returns: empty if it did not end in time, or a test ended its process.
     """
     if (seconds := end - monotonic()) <= 0:
         return b""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
-    process = fork.Process(target=_run, args=(sender, work, seconds + _GRACE))
+    process = fork.Process(target=_run, args=(sender, work, seconds + 2 * _GRACE))
     with warnings.catch_warnings():
         # A copy has one thread. Where it waits for another, the limit ends it.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
         process.start()
     sender.close()
     try:
-        return receiver.recv_bytes() if receiver.poll(seconds) else b""
+        return receiver.recv_bytes() if receiver.poll(seconds + _GRACE) else b""
     except EOFError:
         return b""
     finally:
@@ -467,7 +486,7 @@ def _run(sender: Connection, work: Callable[[], bytes], seconds: float) -> None:
         Thread(target=_end, args=(seconds,), daemon=True).start()
         sender.send_bytes(work())
     finally:
-        _EXIT(0)
+        os.kill(os.getpid(), signal.SIGKILL)  # coverage.py may have replaced ``os._exit``
 
 
 def _end(seconds: float) -> None:
@@ -475,22 +494,3 @@ def _end(seconds: float) -> None:
     parent = multiprocessing.parent_process()
     wait([parent.sentinel] if parent is not None else [], seconds)
     os.killpg(0, signal.SIGKILL)
-
-
-class _Quietly:
-    """Takes the place of what runs a test; the wrappers of others, such as for warnings, stay."""
-
-    def __init__(self, runner: Any, saw: Callable[[object], None]) -> None:
-        self._runner = runner
-        self._saw = saw
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        self._runner.runtestprotocol(item, log=False, nextitem=nextitem)
-        return True
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Iterator[None]:
-        report = yield
-        self._saw(report)
-        return report
