@@ -192,9 +192,6 @@ def _flaky(view: _View) -> Iterator[_Found]:
     if view.loop.flaky:
         where = f"; last changed in run {runs[-1]}" if runs else ""
         yield (runs, view.loop.flaky, f"passed and failed on the same code{where}; counted neither way")
-    if alone := [each for each in view.loop.failing if each.record.passed_again]:
-        said = "failed, and passed when it ran again after the run"
-        yield ([each.ran for each in alone], [each.test for each in alone], said)
 
 
 def _infrastructure(view: _View) -> Iterator[_Found]:

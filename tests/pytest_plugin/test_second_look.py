@@ -401,14 +401,9 @@ def test_fails_otherwise():
 def test_a_test_that_passes_or_fails_otherwise_by_itself(tmp_path):
     run = Run(tmp_path, {**SHOP, "test_shop.py": TURNS}, allowance=9)
     assert run.again("test_passes_alone")["outcome"] == "passed"
-    assert (
-        "`test_shop.py::test_passes_alone`: failed, and passed when it ran again after the run" in run.prompt
-    )
     assert "When it ran again after the run, it failed with `LookupError: no other`." in run.prompt
-    report = json.loads(run.report.read_text(encoding="utf-8"))
-    assert [(each["kind"], each["tests"], each["explanation"]) for each in report["signals"]] == [
-        ("flaky", ["test_shop.py::test_passes_alone"], "failed, and passed when it ran again after the run")
-    ]
+    # The state that the run left may be the reason: nothing says that it is flaky.
+    assert json.loads(run.report.read_text(encoding="utf-8"))["signals"] == []
 
 
 # --- calls with their values
