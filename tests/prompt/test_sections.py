@@ -158,13 +158,13 @@ def test_what_to_know_of_the_run(sample, expected):
 @pytest.mark.parametrize(
     ("calls", "tests"),
     [
-        (Calls(failed={"a": (), "b": ()}, omitted=3), "2 of 5 failing and 0 passing tests"),
+        (Calls(failed={"a": (), "b": ()}, omitted=3), "2 of 5 failing and 0 passing tests; `x`"),
         (Calls(failed={"a": ()}, passed=7), ""),
     ],
 )
 def test_in_how_many_tests_lines_were_recorded_is_said_where_it_was_not_in_all(calls, tests):
-    report = report_of(observed(failure(raised()), calls=calls))
-    said = f"Lines were recorded in {tests}; `--loop-close-suspects on` records all."
+    report = report_of(observed(failure(raised()), calls=calls, why_no_calls="x"))
+    said = f"Lines were recorded in {tests}."
     assert rendered("facts", report) == [said] * bool(tests)
 
 

@@ -422,10 +422,7 @@ def test_without_sys_monitoring_functions_are_named_by_the_second_look_alone(tmp
     run = Run(tmp_path, BANK, more="import sys; vars(sys).pop('monitoring', None)")
     assert run.prompt.startswith("# 1 test fails, 3 pass: transfer() in bank.py:")
     assert run.seen["passed"] == 3
-    assert (
-        "Lines were recorded in 1 of 1 failing and 3 passing tests; `Python 3.12 or newer records all`."
-        in run.prompt
-    )
+    assert "Lines were recorded" not in run.prompt
     assert "    rate(code='GBP') = 1.17" in run.calls
 
 

@@ -9,14 +9,7 @@ from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import Evidence, Report, SourceResult
-from loop_close.prompt import (
-    edits_not_run,
-    failing,
-    number_of,
-    safe,
-    span,
-    spans,
-)
+from loop_close.prompt import edits_not_run, failing, number_of, safe, span, spans
 from loop_close.prompt.cause import root_causes
 from loop_close.prompt.compose import Rank, Section
 from loop_close.prompt.loop import (
@@ -164,11 +157,10 @@ def facts(report: Report) -> Iterator[str]:
     calls, why_not = observation.calls or Calls(), observation.why_no_calls if report.causes else ""
     if why_not and not calls.failed:
         yield f"Lines that tests ran are not known: {span(why_not, 160)}."
-    elif why_not or calls.omitted or (calls.failed and calls.passed < observation.counts.passed):
+    elif calls.omitted or (calls.failed and calls.passed < observation.counts.passed):
         all_failing = len(calls.failed) + calls.omitted
         known = f"{len(calls.failed):,} of {all_failing:,} failing and {calls.passed:,} passing tests"
-        rest = span(why_not, 160) if why_not else "`--loop-close-suspects on` records all"
-        yield f"Lines were recorded in {known}; {rest}."
+        yield f"Lines were recorded in {known}{f'; {span(why_not, 160)}' if why_not else ''}."
     if calls.remembered:
         yield "Passing tests that ran a function were counted in an earlier run."
     yield from (f"Note: {span(note, 300)}" for note in report.notes)
