@@ -153,6 +153,12 @@ def test_every_way_of_being_stuck_has_an_experiment(kind):
     assert len(said) > 40
 
 
+@pytest.mark.parametrize("found", [(), (failure(phase="collect"),)])
+def test_no_experiment_where_no_failing_test_ran(found):
+    report = in_loop(*STEPS, stalled=2)
+    assert len([*state_lines(replace(report, observation=observed(*found)))]) == 1
+
+
 def test_a_person_is_asked_about_the_value_that_the_test_wants():
     _, question = stuck(stalled=3, failing=[known(want="6", values=("7", "5"), ran=3)])
     assert question == (

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loop_close.conventions import PYTHON, is_test_file
+from loop_close.facts import TEST_PHASES
 from loop_close.keys import test_key
 from loop_close.loop import is_stuck
 from loop_close.model import OtherAttempt, Report, RootCause
@@ -108,7 +109,8 @@ def state_lines(report: Report) -> Iterator[str]:
         yield f"Run {last.run}: {effect(last)}. {standing(report, loop)}".rstrip()
     yield from (f"- {_named(each)}." for each in report.signals if each.kind != TAMPERING)
     if loop.failing and loop.stalled >= min(_TRY_SOMETHING, report.stuck_after):
-        yield _experiment(report, loop)
+        if any(each.phase in TEST_PHASES for each in report.observation.failures):
+            yield _experiment(report, loop)
         if is_stuck(loop, report.stuck_after):
             yield f"For a person: {_question(loop)}"
 
