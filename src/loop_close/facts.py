@@ -53,9 +53,8 @@ def is_assertion(raised: Raised | None) -> bool:
 
 def is_misuse(failure: Failure) -> bool:
     """Whether pytest itself was called with wrong arguments, such as a file that does not exist."""
-    raised = (
-        failure.raised
-    )  # the module is checked too, as programs under test may have a UsageError of their own
+    raised = failure.raised
+    # The module is checked too, as programs under test may have a UsageError of their own.
     is_of_pytest = raised is not None and raised.module.partition(".")[0] in ("_pytest", "pytest")
     return failure.phase == "session" and is_of_pytest and is_a(raised, "UsageError")
 
@@ -86,13 +85,16 @@ def links(raised: Raised | None) -> Iterator[Raised]:
         raised = raised.cause or raised.context
 
 
+def every(raised: Raised | None) -> Iterator[Raised]:
+    """The same, each followed by those inside it, if it is an exception group."""
+    for link in links(raised):
+        yield from (link, *chain.from_iterable(map(every, link.members)))
+
+
 def leaves(raised: Raised) -> Iterator[Raised]:
     """The exceptions inside an exception group that are not groups themselves, in order."""
     for member in raised.members:
-        if member.members:
-            yield from leaves(member)
-        else:
-            yield member
+        yield from leaves(member) if member.members else (member,)
 
 
 def innermost(raised: Raised | None) -> Frame | None:
@@ -140,11 +142,8 @@ def running_line(frame: Frame | None) -> str:
 
 def is_about_import_cycle(raised: Raised | None) -> bool:
     """Whether Python reports the use of a partially loaded module."""
-    return (
-        raised is not None
-        and is_a(raised, "ImportError", "AttributeError")
-        and PARTIAL.match(raised.message) is not None
-    )
+    said = raised.message if raised is not None else ""
+    return is_a(raised, "ImportError", "AttributeError") and PARTIAL.match(said) is not None
 
 
 def import_cycle(raised: Raised | None) -> tuple[str, ...]:
@@ -180,9 +179,7 @@ DURING_COLLECTION = "during collection"
 
 def bounded(frames: Sequence[_Frame]) -> Sequence[_Frame]:
     """The frames, without those in the middle if there are more than the limits allow."""
-    if len(frames) <= MAX_OUTER + MAX_INNER:
-        return frames
-    return [*frames[:MAX_OUTER], *frames[-MAX_INNER:]]
+    return [*frames[:MAX_OUTER], *frames[max(MAX_OUTER, len(frames) - MAX_INNER) :]]
 
 
 def failure_place(failure: Failure) -> tuple[str, int, str]:
@@ -190,7 +187,7 @@ def failure_place(failure: Failure) -> tuple[str, int, str]:
     raised = failure.raised
     if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():
         return raised.details["path"], int(raised.details["line"]), ""
-    for each in [*links(raised), *chain.from_iterable(map(leaves, links(raised)))]:
+    for each in every(raised):
         frame = each.site.frame if each.site else innermost(each)
         if frame is not None:
             return frame.file, frame.line, frame.function
@@ -225,21 +222,18 @@ def qualname(test: str) -> str:
 
 
 def origins(failure: Failure) -> Iterator[Frame]:
-    """The origins of the values in the failing statement, for every exception of the chain."""
-    for link in links(failure.raised):
+    """The origins of the values in the failing statement, for every exception."""
+    for link in every(failure.raised):
         if link.site is not None:
             yield from link.site.origins
 
 
 def reached(failure: Failure) -> Iterator[tuple[str, str, SourceLines]]:
     """Source of the code under test that the failure reached, as (file, function, lines)."""
-    for link in links(failure.raised):
-        yield from (
-            (f.file, f.function, f.source) for f in link.frames if f.source is not None and not f.is_test
-        )
-    for origin in origins(failure):
-        if origin.source is not None and not origin.is_test:
-            yield origin.file, origin.function, origin.source
+    frames = (frame for each in every(failure.raised) for frame in each.frames)
+    for frame in (*frames, *origins(failure)):
+        if frame.source is not None and not frame.is_test:
+            yield frame.file, frame.function, frame.source
 
 
 def sides(cause: RootCause, report: Report) -> tuple[list[SourceResult], list[SourceResult]]:
@@ -261,9 +255,8 @@ def _passes(source: SourceResult, tests: set[str]) -> bool:
 
 def passing_tests(observation: Observation) -> set[str]:
     """The tests that passed; empty if they are not known by name."""
-    failing = {failure.nodeid for failure in observation.failures}
-    passed = (test for test, outcome in observation.outcomes.items() if outcome in ("passed", "xpassed"))
-    return {*passed} - failing
+    passed = {test for test, outcome in observation.outcomes.items() if outcome in ("passed", "xpassed")}
+    return passed - {failure.nodeid for failure in observation.failures}
 
 
 #: File and qualified name.
@@ -272,10 +265,7 @@ Name = tuple[str, str]
 
 def base_name(function: str) -> str:
     """The function that a lambda or a comprehension is part of."""
-    name = function
-    while ".<locals>.<" in name:
-        name = name[: name.rindex(".<locals>.<")]
-    return name
+    return function.partition(".<locals>.<")[0]
 
 
 def last_name(name: str) -> str:

@@ -11,12 +11,12 @@ from loop_close.facts import (
     TEST_PHASES,
     Name,
     base_name,
+    every,
     innermost,
     is_assertion,
     is_made,
     last_name,
     leaves,
-    links,
     mismatched,
     origins,
     qualname,
@@ -59,9 +59,8 @@ def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, C
     """
     found: dict[Name, Clue] = {}
     for failure in failures:
-        for raised in links(failure.raised):
-            for each in (raised, *leaves(raised)):
-                _from_frames(failure, each, found, 1 / len(failures))
+        for raised in every(failure.raised):
+            _from_frames(failure, raised, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
     for name, (edit, began) in (edited_before(failures, loop) if loop is not None else {}).items():
         clue = found.setdefault(name, Clue())
@@ -74,6 +73,8 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
     ends = mismatched(raised)
     # Of a call that does not fit the caller is more often wrong than what it calls; a test is taken at its word.
     near = next((frame for frame in ends if not frame.is_test), innermost(raised))
+    # Of a group what was raised are those inside it.
+    made = [*leaves(failure.raised)] or [failure.raised] if failure.raised is not None else []
     seen: set[Name] = set()
     for depth, frame in enumerate(_candidates(failure, raised)):
         name = frame.file, base_name(frame.function)
@@ -86,9 +87,9 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
             seen.add(name)
             clue.framed += share / (1 + depth)
             clue.mismatched += share * (frame in ends)
-            if frame == near and raised is failure.raised:
-                clue.refused += share * is_refused
-                clue.raised += share * (not is_refused)
+            if frame == near and raised in made:
+                clue.refused += share * is_refused / len(made)
+                clue.raised += share * (not is_refused) / len(made)
 
 
 def _candidates(failure: Failure, raised: Raised) -> list[Frame]:
@@ -141,7 +142,7 @@ def _may_matter(edit: Edit, failure: Failure) -> bool:
     if not is_test_file(edit.file):
         return True
     name = edit.file, edit.function
-    if name in {(f.file, base_name(f.function)) for link in links(failure.raised) for f in link.frames}:
+    if name in {(f.file, base_name(f.function)) for each in every(failure.raised) for f in each.frames}:
         return edit.change == "edited" or name != (failure.file, written_name(failure))
     is_near = edit.file == failure.file or not is_test_module(edit.file)
     is_used = edit.change == "edited" or edit.file.rpartition("/")[2] == "conftest.py"
@@ -151,7 +152,7 @@ def _may_matter(edit: Edit, failure: Failure) -> bool:
 def _is_named(name: str, failure: Failure) -> bool:
     """Whether the message of an exception has the name as a word."""
     word = re.compile(rf"\b{re.escape(name)}\b")
-    return any(word.search(link.message) for link in links(failure.raised))
+    return any(word.search(each.message) for each in every(failure.raised))
 
 
 def _runs_before(failure: Failure, loop: Loop) -> set[int]:

@@ -11,7 +11,7 @@ from loop_close.calls import Calls, Constant
 from loop_close.causes.clues import Clue, clues, written_name
 from loop_close.causes.spectrum import Spectrum, ochiai, spectra
 from loop_close.conventions import is_test_file
-from loop_close.facts import Name, base_name, is_syntax_error, last_name, links
+from loop_close.facts import Name, base_name, every, is_syntax_error, last_name
 from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop, Record
 from loop_close.syntax.constants import class_of
@@ -136,7 +136,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
 
 def _lacking(failures: Sequence[Failure]) -> Counter[str]:
     """By class the share of the failures that say that an instance of it lacks an attribute."""
-    owners = [{last_name(each.details.get("owner", "")) for each in links(f.raised)} - {""} for f in failures]
+    owners = [{last_name(each.details.get("owner", "")) for each in every(f.raised)} - {""} for f in failures]
     shares: Counter[str] = Counter()
     for owner in chain.from_iterable(owners):
         shares[owner] += 1 / len(failures)  # type: ignore[assignment]
@@ -151,11 +151,11 @@ def _of_exceptions(failures: Sequence[Failure], names: Collection[Name]) -> set[
     frames = {
         ((frame.file, base_name(frame.function)), frame.is_handing_on)
         for failure in failures
-        for link in links(failure.raised)
-        for frame in link.frames
+        for each in every(failure.raised)
+        for frame in each.frames
     }
     types = {
-        name for failure in failures for link in links(failure.raised) for name in (link.type, *link.bases)
+        name for failure in failures for each in every(failure.raised) for name in (each.type, *each.bases)
     }
     carrying = {name for name in names if class_of(name[1]).rpartition(".")[2] in types}
     return (carrying | {name for name, is_handing_on in frames if is_handing_on}) - {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from loop_close.facts import base_name, failure_place, is_environment, links
+from loop_close.facts import base_name, every, failure_place, is_environment
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt import plain
 from loop_close.records import Record
@@ -80,7 +80,7 @@ def _telling_line(suspect: Suspect, failure: Failure) -> int:
     """
     if suspect.constant:
         return suspect.line
-    frames = [frame for link in reversed([*links(failure.raised)]) for frame in frames_of(link)]
+    frames = [frame for link in reversed([*every(failure.raised)]) for frame in frames_of(link)]
     own = [f for f in frames if (f.file, base_name(f.function)) == (suspect.file, suspect.function)]
     if own and frames[-1] is own[-1]:
         return own[-1].line

@@ -28,6 +28,18 @@ def test_frames_of_the_exceptions_before_count_but_did_not_raise_the_last_one():
     assert (found[SRC, "total"].framed, found[SRC, "total"].raised) == (1, 1)
 
 
+def test_of_a_group_the_exceptions_inside_it_were_raised():
+    inner = [raised(frames=[frame(function=name)]) for name in ("load", "save")]
+    group = raised("ExceptionGroup", frames=[in_test(), frame(function="both")], members=(inner[0],))
+    first = raised("ExceptionGroup", frames=[in_test()], members=(group, inner[1]))
+    found = clues([failure(first)])
+    assert {name: (clue.raised, clue.framed) for (_, name), clue in found.items()} == {
+        "load": (0.5, 1),
+        "save": (0.5, 1),
+        "both": (0, 1),
+    }
+
+
 def test_a_function_that_raises_an_exception_again_did_not_create_it():
     frames = [in_test(), frame(function="pay"), frame(function="fail", is_handing_on=True)]
     found = clues([failure(raised(frames=frames))])
