@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
 import uuid
@@ -26,7 +27,7 @@ from loop_close.parts import SUFFIX, Part, in_report, read_folder
 from loop_close.places import with_findings, with_source_lines
 from loop_close.prompt.compose import compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
-from loop_close.prompt.sections import built_in
+from loop_close.prompt.sections import built_in, in_short
 from loop_close.readers import sum_of
 from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
 from loop_close.signals import signals
@@ -209,19 +210,17 @@ def conclude(
     # What is ignored is what the parser says of odd escapes in source that is shown.
     with warnings.catch_warnings(action="ignore"):
         parts = [_with_calls(part, store, targets.root) for each in ran for part in each.parts]
-        report = replace(_report_over(parts, detectors, faults), notes=tuple(notes))
+        if len(parts) == 1 and not parts[0].observation.provenance.shard[1]:
+            report = judged(parts[0].observation, detectors=detectors, faults=faults)
+        else:
+            from loop_close.merge import join  # late: most runs have one part
+
+            report = join(parts, detectors=detectors, faults=faults)
+        report = replace(report, notes=tuple(notes))
         if store is not None:
             report = _recorded(report, ran, targets, store, state)
         inputs = in_report(parts) if targets.json is not None else None
         return write_report(report, targets, detectors=detectors, inputs=inputs)
-
-
-def _report_over(parts: Sequence[Part], detectors: Sequence[Detector], faults: Sequence[str]) -> Report:
-    if len(parts) == 1 and not parts[0].observation.provenance.shard[1]:
-        return judged(parts[0].observation, detectors=detectors, faults=faults)
-    from loop_close.merge import join  # late: most runs have one part
-
-    return join(parts, detectors=detectors, faults=faults)
 
 
 def _recorded(
@@ -246,6 +245,11 @@ def _recorded(
             tried.append((run, sharing.attempts_of(run, known)))
     runs = store.loop_runs()
     loop = fold(runs)
+    report = with_suspects(report, loop)
+    if state is not None:  # a loop that is stuck is, once these runs are in it
+        state = gate.with_loop(state, loop, targets.settings.stuck_after)
+    elif report.verdict == "green":
+        state = gate.state(targets.root)
     objections = [each.run.objection for each in ran if each.run.objection is not None]
     notes = [*report.notes, *store.notes]
     if sharing is not None:
@@ -256,7 +260,7 @@ def _recorded(
     return replace(
         report,
         stuck_after=targets.settings.stuck_after,
-        state=_state(report, state, loop, targets),
+        state=state,
         run=run.number,
         loop=loop,
         signals=signals(loop, runs, objections),
@@ -266,19 +270,11 @@ def _recorded(
     )
 
 
-def _state(report: Report, state: State | None, loop: Loop, targets: Targets) -> State | None:
-    """What the gate says: a loop that is stuck is, once these runs are in it."""
-    if state is None:
-        return gate.state(targets.root) if report.verdict == "green" else None
-    return gate.with_loop(state, loop, targets.settings.stuck_after)
-
-
 def outcomes_of(parts: Sequence[Part]) -> dict[str, dict[str, Outcome]]:
     """The outcome of each test, by source and name."""
     found: dict[str, dict[str, Outcome]] = {}
     for seen in (part.observation for part in parts):
-        named = {name_of(test): outcome for test, outcome in seen.outcomes.items()}
-        found.setdefault(seen.source, {}).update(named)
+        found.setdefault(seen.source, {}).update((name_of(test), how) for test, how in seen.outcomes.items())
     return found
 
 
@@ -290,8 +286,7 @@ def finished(ran: Ran, edits: Edits, report: Report | None = None) -> Run:
     records: list[FailureRecord] = []
     verdicts = []
     for part in ran.parts:
-        seen = part.observation
-        source = seen.source
+        seen, source = part.observation, part.observation.source
         made = report or judged(seen)
         verdicts.append(made.verdict)
         found = records_of(made.causes, source)
@@ -355,6 +350,19 @@ def _edited(
     return tuple((*name, name in ran) for name in sorted(edited))
 
 
+def loop_with(part: Part, targets: Targets) -> Loop | None:
+    """The loop as it will be once the run that is under way ends with this part; None where it is not recorded."""
+    with contextlib.suppress(StoreError, OSError, ValueError):
+        if (path := targets.history) is not None and path.exists():
+            files.check_inside(targets.root, path)
+            with Store(path) as store:
+                *earlier, run = store.loop_runs()
+                if not run.is_finished:
+                    ran = Ran(replace(run, is_finished=True), (part,))
+                    return fold([*earlier, finished(ran, _edits(run, earlier, store))])
+    return None
+
+
 # --- what tests called, with the counts of the last run of all tests
 
 
@@ -366,15 +374,14 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
     seen, calls = part.observation, part.observation.calls
     if calls is None:
         return part
-    source = seen.source
     if store is not None and calls.passed and not seen.incomplete:
-        store.keep_calls(source, calls, seen.outcomes, is_whole=not seen.selection)
+        store.keep_calls(seen.source, calls, seen.outcomes, is_whole=not seen.selection)
     if not calls.failed:
         return part
     from loop_close.causes.spectrum import merge_baseline
     from loop_close.syntax.constants import constants_of
 
-    kept = store.calls(source) if store is not None else None
+    kept = store.calls(seen.source) if store is not None else None
     if kept is not None:
         new = {test for test in calls.failed if not kept.has_passed(test)}
         calls = merge_baseline(calls, kept.calls, new)
@@ -400,11 +407,11 @@ def write_report(
     :param inputs: what a JSON report holds to be merged (:func:`loop_close.parts.in_report`).
     """
     root, budget = targets.root, targets.settings.budget
-    report = with_findings(with_source_lines(with_suspects(report, report.loop), root))
+    report = report if report.loop is not None else with_suspects(report)
+    report = with_findings(with_source_lines(report, root))
     sections = built_in(tuple(detectors))
     problems: list[str] = []
-    kept = _keep_failed(report, root, problems)
-    full = bool(report.causes) and kept
+    full = _keep_failed(report, root, problems) and bool(report.causes)
     text = compose(report, sections, budget=budget, full_report=files.REPORT if full else "")
     document = report_document(report, text) if full or targets.json is not None else {}
     if full and not _try(lambda: files.write(root / files.REPORT, dump(document)), files.REPORT, problems):
@@ -421,8 +428,6 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 
     :param path: of the prompt, as it is to be shown.
     """
-    from loop_close.prompt.sections import in_short
-
     lines = [in_short(saved.report)]
     if saved.report.verdict != "green" and not saved.shown:
         lines.append(f"next prompt: {path} (about {estimate_tokens(saved.prompt):,} tokens)")
@@ -431,8 +436,12 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 
 def terminal_lines(saved: SaveResult, targets: Targets) -> list[str]:
     """What a command shows of a run: the summary, and what went wrong, in a line each."""
-    lines = summary_lines(saved, targets.name)
-    return [*lines, *saved.shown.splitlines(), *saved.report.notes, *saved.problems]
+    return [
+        *summary_lines(saved, targets.name),
+        *saved.shown.splitlines(),
+        *saved.report.notes,
+        *saved.problems,
+    ]
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:

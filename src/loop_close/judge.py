@@ -50,10 +50,13 @@ def judge(
     that something is wrong and nothing else explains it.
     """
     priorities = _priorities(detectors)
-    is_explained = any(found.failure is not None for found in evidence)
-    if not is_explained and observation.exit_code != 0:
+    if all(found.failure is None for found in evidence) and observation.exit_code != 0:
         evidence = tuple(promoted(evidence, priorities))
-    causes = _root_causes(evidence, observation, priorities)
+    causes: tuple[RootCause, ...] = ()
+    if any(found.failure is not None for found in evidence):
+        from loop_close.causes import group  # late: a green run does without
+
+        causes = group(evidence, priorities)
     verdict = _verdict(observation, causes)
     return Report(
         observation=observation,
@@ -65,34 +68,30 @@ def judge(
 
 
 def with_suspects(report: Report, loop: Loop | None = None) -> Report:
-    """The report with the functions that probably hold the fault of each root cause.
+    """The report with the functions that probably hold the fault of each root cause; causes that share them are one.
 
     :param loop: the runs since the project was last done, this run included: edits before failures began count.
     """
     if not report.causes:
         return report
-    from loop_close.causes import located  # late: a green run does without
+    from loop_close.causes import in_order, joined, located  # late: a green run does without
 
-    return replace(report, causes=located(report.causes, report.observation.calls, loop))
+    causes, calls = report.causes, report.observation.calls
+    if len(causes) > 1 and calls is not None:
+        kinds = [*dict.fromkeys(cause.kind for cause in causes)]  # the most blocking first
+        causes = in_order(joined(causes, calls, loop), {kind: kinds.index(kind) for kind in kinds})
+    whole = {id(each): cause.id for cause in causes for each in cause.evidence}
+    now = {cause.id: whole[id(cause.evidence[0])] for cause in report.causes}
+    sources = (
+        replace(each, causes=tuple(dict.fromkeys(map(now.__getitem__, each.causes))))
+        for each in report.sources
+    )
+    return replace(report, causes=located(causes, calls, loop), sources=tuple(sources))
 
 
 def _priorities(detectors: Sequence[Detector]) -> dict[str, int]:
     """The priority of each kind of evidence, lowest for the most blocking; of two detectors that of the first."""
     return {d.kind: d.priority for d in reversed(by_priority(detectors))}
-
-
-def _root_causes(
-    evidence: Sequence[Evidence], observation: Observation, priorities: Mapping[str, int]
-) -> tuple[RootCause, ...]:
-    """The root causes; those that share their suspects are one."""
-    if all(found.failure is None for found in evidence):
-        return ()
-    from loop_close.causes import group, in_order, joined  # late: a green run does without
-
-    causes = group(evidence, priorities)
-    if len(causes) > 1 and observation.calls is not None:
-        return in_order(joined(causes, observation.calls), priorities)
-    return causes
 
 
 def promoted(evidence: Sequence[Evidence], priorities: Mapping[str, int]) -> Iterator[Evidence]:

@@ -418,6 +418,15 @@ def test_the_chain_of_values_that_reaches_the_failing_statement(tmp_path):
     ]
 
 
+def test_the_call_of_the_function_that_the_prompt_names_for_its_edit(tmp_path):
+    chain = "".join(f"def f{n}():\n    return f{n + 1}()\n" for n in range(8)) + "def f8():\n    return 8\n"
+    test = "from chain import f0\ndef test_f():\n    assert f0() == 8\n"
+    Run(tmp_path, {"chain.py": chain, "test_chain.py": test}, allowance=9)
+    run = Run(tmp_path, {"chain.py": chain.replace("return 8\n", "return 9\n")}, allowance=9)
+    assert run.prompt.startswith("# 1 test fails: f8() in chain.py")
+    assert run.calls[-1].strip() == "f8() = 9"
+
+
 def test_without_sys_monitoring_functions_are_named_by_the_second_look_alone(tmp_path):
     run = Run(tmp_path, BANK, more="import sys; vars(sys).pop('monitoring', None)")
     assert run.prompt.startswith("# 1 test fails, 3 pass: transfer() in bank.py:")

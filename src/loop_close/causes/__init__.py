@@ -14,7 +14,7 @@ from loop_close.calls import Calls
 from loop_close.causes.grouping import chain_key, group, in_order, sets_of
 from loop_close.causes.rank import Scored, candidates, scored, suspects_among
 from loop_close.causes.spectrum import contrast, spectra, traces_of
-from loop_close.facts import Name, base_name, links, origins
+from loop_close.facts import Name, base_name, every, origins
 from loop_close.model import Failure, RootCause, Suspect
 from loop_close.records import Loop
 
@@ -30,21 +30,26 @@ _COMPARED = 40
 _LOCATED = 20
 
 
-def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
+def joined(causes: Sequence[RootCause], calls: Calls, loop: Loop | None = None) -> list[RootCause]:
     """The causes, those that share their suspects as one, in the order of the first of each.
 
-    Causes of different kinds are not joined, nor those whose exceptions came from different ones.
+    Causes of different kinds are not joined, nor those whose exceptions came from different ones, nor those whose
+    failures began after edits of different functions.
     """
-    able = [n for n, cause in enumerate(causes) if _is_counted(cause, calls)]
+    tests = [{failure.nodeid for failure in cause.failures} for cause in causes]
+    able = [n for n, own in enumerate(tests) if not own.isdisjoint(calls.failed)]
     compared = sorted(able, key=lambda n: (-len(causes[n].evidence), causes[n].id))[:_COMPARED]
-    blame = {n: _blame(scored(candidates(causes[n], calls))) for n in compared}
-    tests = {n: {failure.nodeid for failure in causes[n].failures} for n in compared}
+    scores = {n: scored(candidates(causes[n], calls, loop)) for n in compared}
+    blame = {n: _blame(scores[n]) for n in compared}
+    edited = {n: {(c.file, c.function) for _, c in scores[n] if c.features.get("edited")} for n in compared}
     came_from = {n: {chain_key(causes[n].failures[0].raised)} - {()} for n in compared}
     lines = {n: set.intersection(*traces_of(calls, tests[n])) for n in compared}
     apart = {n: max((each.contrast for each in spectra(calls, tests[n])), default=0.0) for n in compared}
 
     def is_one(one: int, other: int) -> bool:
-        if _agreement(blame[one], blame[other]) >= _AGREED:
+        if edited[one] and edited[other] and edited[one].isdisjoint(edited[other]):
+            return False
+        if sum(share * blame[other].get(name, 0.0) for name, share in blame[one].items()) >= _AGREED:
             return True
         passed = [calls.functions[index].line_passed(line) for index, line in lines[one] & lines[other]]
         return bool(passed) and contrast(1, min(passed), calls.passed) >= min(apart[one], apart[other])
@@ -59,19 +64,11 @@ def joined(causes: Sequence[RootCause], calls: Calls) -> list[RootCause]:
     return [_whole([causes[n] for n in part]) for part in sets_of(len(causes), pairs)]
 
 
-def _is_counted(cause: RootCause, calls: Calls) -> bool:
-    return any(failure.nodeid in calls.failed for failure in cause.failures)
-
-
 def _blame(found: Scored) -> Mapping[Name, float]:
     """The shares of functions that ran, as if one of them were at fault."""
     counted = [(share, c) for share, c in found if c.spectrum is not None and c.loaded is None]
     total = sum(share for share, _ in counted)
     return {(c.file, c.function): share / total for share, c in counted}
-
-
-def _agreement(blame: Mapping[Name, float], also: Mapping[Name, float]) -> float:
-    return sum(share * also.get(name, 0.0) for name, share in blame.items())
 
 
 def _whole(parts: Sequence[RootCause]) -> RootCause:
@@ -104,5 +101,5 @@ def _shows(failure: Failure | None, suspect: Suspect) -> bool:
     if failure is None:
         return False
     named = {(o.file, base_name(o.function)) for o in origins(failure)}
-    named |= {(f.file, base_name(f.function)) for link in links(failure.raised) for f in link.frames}
+    named |= {(f.file, base_name(f.function)) for each in every(failure.raised) for f in each.frames}
     return (suspect.file, suspect.function) in named

@@ -84,9 +84,10 @@ def looked_at(recorder: Recorder, part: Part) -> Part:
     if OFF in (settings.second_look, settings.suspects) or not seen.failures:
         return part
     try:
-        from loop_close.pytest_plugin.second_look import second_look  # late: a green run does without
+        from loop_close.app import loop_with  # late: a green run does without
+        from loop_close.pytest_plugin.second_look import second_look
 
-        return replace(part, observation=second_look(recorder, seen, settings.second_look))
+        return replace(part, observation=second_look(recorder, seen, loop_with(part, recorder.targets)))
     except (Exception, KeyboardInterrupt) as fault:  # what the first run said is worth more
         recorder.notes.append(f"no second look: {type(fault).__name__}: {fault}")
         return part

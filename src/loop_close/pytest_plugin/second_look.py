@@ -1,7 +1,6 @@
 """The second look: a few failing tests run once more, each alone in a copy of the process, watched closely.
 
-So do passing tests that ran the first suspects. Before, other passing tests run, many in a copy, for their lines, if
-these were not recorded in the run. Nothing comes out of a copy but what was seen in it.
+So do passing tests that ran the first suspects; before them other ones for their lines, many in a copy.
 """
 
 from __future__ import annotations
@@ -27,11 +26,12 @@ from loop_close.calls import Calls, sample_key
 from loop_close.capture import ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts
 from loop_close.facts import Name, base_name, file_of
-from loop_close.judge import report_of
+from loop_close.judge import judged, with_suspects
 from loop_close.model import Failure, Observation, RootCause, SecondLook, SeenCall
 from loop_close.pytest_plugin.calls import CallRecorder
 from loop_close.pytest_plugin.recording import CLOCK_SET, exception_of
 from loop_close.readers.pytest_reports import read_report
+from loop_close.records import Loop
 from loop_close.settings import AUTO
 from loop_close.text import cut_apart, one_line
 from loop_close.trace.counts import merge_calls
@@ -95,21 +95,21 @@ class _Seen(NamedTuple):
     failures: tuple[_Failed, ...] = ()
 
 
-def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observation:
+def second_look(recorder: Recorder, seen: Observation, loop: Loop | None) -> Observation:
     """What was observed, with what a second look saw.
 
     Tests whose lines were not recorded run first: which functions to watch depends on them.
 
-    :param setting: ``auto`` or ``on``.
+    :param loop: by which the prompt ranks suspects, too.
     """
     began, session = monotonic(), recorder.session
     if session is None or recorder.interrupted or not _may_run_again(session):
         return seen
-    look = _Look(recorder, session, began + LIMIT, most=QUICK if setting == AUTO else LIMIT)
+    look = _Look(recorder, session, began + LIMIT)
     failing = {failure.nodeid for failure in seen.failures} & look.tests
     is_counted, calls = seen.calls is not None, seen.calls or Calls()
     unknown = failing - calls.failed.keys()
-    first = _simplest(report_of(seen).causes, unknown, _UNKNOWN) if unknown else []
+    first = _simplest(with_suspects(judged(seen), loop).causes, unknown, _UNKNOWN) if unknown else []
     # Where nothing counted in the run, each takes longer.
     others = sorted(unknown - {*first}, key=sample_key) if is_counted else []
     found = look.run([*first, *others], ())
@@ -122,7 +122,7 @@ def second_look(recorder: Recorder, seen: Observation, setting: str) -> Observat
         calls = merge_calls([calls, *again])
         missing = {each.nodeid for each in seen.failures if each.nodeid} - calls.failed.keys()
         seen = replace(seen, calls=calls._replace(omitted=len(missing)))
-    causes = report_of(seen).causes[:_CAUSES]
+    causes = with_suspects(judged(seen), loop).causes[:_CAUSES]
     places = ((each.file, base_name(each.function)) for cause in causes for each in cause.suspects)
     watched = dict.fromkeys(places)
     chosen = _simplest(causes, failing, _FAILING) if watched else []
@@ -143,17 +143,17 @@ class _Look:
     """Runs tests once more, while there is time.
 
     :param end: when it has to be over, by the clock of :func:`time.monotonic`.
-    :param most: what tests may have taken together, with the longest setup of any, in seconds.
     :ivar tests: the node ids of those that can run.
     """
 
-    def __init__(self, recorder: Recorder, session: pytest.Session, end: float, *, most: float) -> None:
+    def __init__(self, recorder: Recorder, session: pytest.Session, end: float) -> None:
         self.tests = {item.nodeid for item in session.items} | {*recorder.chosen}
         self._session = session
         times = ((each.nodeid, getattr(each, "duration", 0.0)) for each, _ in recorder.reports)
         self._times = {test: seconds for test, seconds in times if 0 <= seconds < CLOCK_SET}
         self._end = end
-        self._most = most - recorder.longest_setup
+        is_quick = recorder.targets.settings.second_look == AUTO
+        self._most = (QUICK if is_quick else LIMIT) - recorder.longest_setup  # by what tests took before
 
     def run(self, tests: Sequence[str], watched: Collection[Name]) -> dict[str, _Seen]:
         """What was seen of each test that ended, each in a copy of its own."""

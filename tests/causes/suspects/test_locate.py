@@ -1,5 +1,7 @@
 import pytest
 from called import CART, called, calls, nodeid
+from loops import edited, loop, step
+from loops import known as failing
 from records import failure, frame, in_test, origin, raised, verdict
 
 from loop_close.causes import joined, located
@@ -47,6 +49,17 @@ def test_causes_of_two_kinds_are_two():
 
 def test_causes_whose_tests_ran_nothing_are_not_joined():
     assert parts([cause("a"), cause("b")], calls()) == ["a", "b"]
+
+
+def test_causes_whose_failures_began_after_edits_of_different_functions_are_two():
+    steps = step(1), step(2, edits=edited("total", CART)), step(3, edits=edited("tax", CART))
+    began = [failing(nodeid("a"), since=2), failing(nodeid("b"), since=3)]
+    known = calls(TOTAL, called("tax", 50, 0), passed=5, a=[(0, 1)], b=[(0, 1), (1, 1)])
+    causes = [cause("a"), cause("b")]
+    assert len(joined(causes, known)) == 1
+    assert len(joined(causes, known, loop(*steps, failing=began))) == 2
+    together = [began[0], failing(nodeid("b"), since=2)]
+    assert len(joined(causes, known, loop(*steps, failing=together))) == 1
 
 
 def test_causes_with_functions_of_their_own_are_two():
