@@ -92,9 +92,8 @@ def every(raised: Raised | None) -> Iterator[Raised]:
 
 
 def leaves(raised: Raised) -> Iterator[Raised]:
-    """The exceptions inside an exception group that are not groups themselves, in order."""
-    for member in raised.members:
-        yield from leaves(member) if member.members else (member,)
+    """The exceptions inside an exception group that are not groups themselves, in order; of another it alone."""
+    yield from chain.from_iterable(map(leaves, raised.members)) if raised.members else (raised,)
 
 
 def innermost(raised: Raised | None) -> Frame | None:

@@ -77,7 +77,7 @@ def with_suspects(report: Report, loop: Loop | None = None) -> Report:
     from loop_close.causes import in_order, joined, located  # late: a green run does without
 
     causes, calls = report.causes, report.observation.calls
-    if len(causes) > 1 and calls is not None:
+    if calls is not None:
         kinds = [*dict.fromkeys(cause.kind for cause in causes)]  # the most blocking first
         causes = in_order(joined(causes, calls, loop), {kind: kinds.index(kind) for kind in kinds})
     whole = {id(each): cause.id for cause in causes for each in cause.evidence}

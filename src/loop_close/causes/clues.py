@@ -74,7 +74,7 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
     # Of a call that does not fit the caller is more often wrong than what it calls; a test is taken at its word.
     near = next((frame for frame in ends if not frame.is_test), innermost(raised))
     # Of a group what was raised are those inside it.
-    made = [*leaves(failure.raised)] or [failure.raised] if failure.raised is not None else []
+    made = [*leaves(failure.raised or raised)]
     seen: set[Name] = set()
     for depth, frame in enumerate(_candidates(failure, raised)):
         name = frame.file, base_name(frame.function)

@@ -83,7 +83,7 @@ class _Failed(NamedTuple):
     phase: str
     exception: str
     lines: tuple[str, ...]
-    message: str = ""
+    message: str
 
 
 class _Seen(NamedTuple):
@@ -247,16 +247,17 @@ def _sample(recorder: Recorder, failing: Collection[str], known: Collection[str]
 
 
 def _failed(failure: Failure) -> _Failed:
-    """How it failed, without its message, which may have values of this run alone."""
     frames = failure.raised.frames if failure.raised is not None else ()
-    return _Failed(failure.phase, failure.exception, tuple(f"{each.file}:{each.line}" for each in frames))
+    lines = tuple(f"{each.file}:{each.line}" for each in frames)
+    return _Failed(failure.phase, failure.exception, lines, one_line(failure.message, MAX_TEXT))
 
 
 def _alike(found: Mapping[str, _Seen], seen: Observation) -> dict[str, _Seen]:
     """What was seen of tests that ended as in the run: they passed in it, too, or failed at the same lines."""
     before: dict[str, set[_Failed]] = {}
     for failure in seen.failures:
-        before.setdefault(failure.nodeid, set()).add(_failed(failure))
+        # Its message may have values of this run alone.
+        before.setdefault(failure.nodeid, set()).add(_failed(failure)._replace(message=""))
     return {
         test: each
         for test, each in found.items()
@@ -417,9 +418,8 @@ class _Copy:
         self._monitor.stop()
         with contextlib.suppress(BaseException):  # an error there is of no test that was asked for
             self._runner.pytest_sessionfinish(self._session)
-        failed = (each for each in self._reports if each.outcome == "failed")
-        failures = (read_report(each, exception_of(each), self._root) for each in failed)
-        found = [_failed(each)._replace(message=one_line(each.message, MAX_TEXT)) for each in failures]
+        failed = [each for each in self._reports if each.outcome == "failed"]
+        found = [_failed(read_report(each, exception_of(each), self._root)) for each in failed]
         calls = self._monitor.calls() or Calls()
         seen = _Seen(calls, self._monitor.traced, _outcome(self._reports), tuple(found))
         return msgspec.msgpack.encode(seen)
