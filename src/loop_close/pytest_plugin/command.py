@@ -191,7 +191,6 @@ def select_failed(config: pytest.Config, notes: list[str]) -> None:
         else:
             nodeids = files.read_failed(config.rootpath)
     except (OSError, ValueError) as error:
-        raise pytest.UsageError(
-            f"loop-close: cannot read {files.FAILED}: {error}; run all tests instead"
-        ) from None
+        said = f"loop-close: cannot read {files.FAILED}: {error}; run all tests instead"
+        raise pytest.UsageError(said) from None
     config.pluginmanager.register(FailedTests(config, nodeids, notes), "loop-close-failed")
