@@ -40,7 +40,7 @@ _replaced = msgspec.structs.replace
 class Session(Record, frozen=True):
     """What is kept of one session of an agent, in the user's state folder, where ``git clean`` does not reach.
 
-    :ivar root: of the project that it began in: an agent may go to another folder.
+    :ivar root: of the project that it began in, or came to if that does not use loop-close.
     :ivar is_used: the project used loop-close in this session, whatever is left of it now.
     :ivar before: tests that were failing when it began, by source and name.
     :ivar blocks: how often in a row it was sent back without progress; ``fewest`` failing tests when it was.

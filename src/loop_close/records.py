@@ -143,7 +143,7 @@ class PytestContext(Record, frozen=True):
         pytest was called by other code.
     :ivar pythonpath: the variable of that name.
     :ivar is_optimized: Python left out assertions (``-O``).
-    :ivar loaded: files of tests and conftests that it loaded, but for those of the environment.
+    :ivar loaded: files of tests and conftests that it loaded, as absolute paths.
     """
 
     executable: str

@@ -34,7 +34,7 @@ _TICK_NS = 2_000_000_000
 #: Folders that hold no files of the project.
 _HIDDEN = frozenset((".git", ".loop-close"))
 #: Folders of installed packages, and of other version control. What git tracks in them counts.
-_INSTALLED = frozenset(
+INSTALLED = frozenset(
     (".venv", "venv", ".tox", ".nox", "site-packages", "node_modules", ".eggs", ".hg", ".svn", ".jj")
 )
 #: What an environment has below it; anything else there is no part of it.
@@ -48,6 +48,7 @@ _CACHES = frozenset(
         *(".mypy_cache", ".ruff_cache", ".pytype", ".pyre", ".import_linter_cache"),
     )
 )
+_SKIPPED = _HIDDEN | INSTALLED | _CACHES
 # The names of files that tools write, wherever they are, and of those that they write in the root.
 _WRITTEN = re.compile(
     r"\.coverage(?:\..*)?|\.DS_Store|Thumbs\.db|\.dmypy\.json|\.testmondata(?:-.*)?"
@@ -239,7 +240,7 @@ class _Look:
             found, place = self._counted_in(above), self._root + path
             if name in {*_HIDDEN, "", ".", ".."} or os.path.islink(place) or not os.path.isdir(place):
                 found = "none"
-            elif (found == "all" and name in _INSTALLED) or (
+            elif (found == "all" and name in INSTALLED) or (
                 above in self._environments and name in _OF_ENVIRONMENT
             ):
                 found = "tracked"
@@ -378,7 +379,7 @@ def _walk(top: Path) -> dict[str, bool]:
         for entry in _entries(os.path.join(top, folder)):
             if not entry.is_dir(follow_symlinks=False):
                 found[f"{folder}{entry.name}"] = False
-            elif entry.name not in _HIDDEN and entry.name not in _INSTALLED:
+            elif entry.name not in _HIDDEN and entry.name not in INSTALLED:
                 folders.append(f"{folder}{entry.name}/")
         if len(found) > _MOST:
             raise TreeError(f"{top} has more than {_MOST:,} files, and git does not list them")
@@ -396,17 +397,22 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def _loaded(root: Path, listed: Iterable[str]) -> Iterator[str]:
     """What Python and pytest load by themselves, ignored by git or not.
 
-    They look in the root, in ``src``, and in the folders from the root to each Python file.
+    They look in the root, in ``src``, in the folders from the root to each Python file, and below ``tests``.
     """
     folders = {"", "src"}
     for folder in {path.rpartition("/")[0] for path in listed if path.endswith(PYTHON)}:
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    for folder in folders:
+    waiting = [*folders]
+    while waiting:
+        folder = waiting.pop()
         for entry in _entries(os.path.join(root, folder)):
             path = f"{folder}/{entry.name}" if folder else entry.name
             if entry.name.lower().endswith(_PACKAGES):
                 yield from (f"{path}/entry_points.txt", f"{path}/__init__.py")
             elif is_loaded(path) or (is_test_module(entry.name) and path.endswith(PYTHON)):
                 yield path
+            elif path not in folders and entry.name not in _SKIPPED and is_test_file(f"{path}/"):
+                folders.add(path)
+                waiting += [path] * entry.is_dir(follow_symlinks=False)

@@ -36,7 +36,7 @@ from loop_close.readers import sum_of
 from loop_close.records import Counts, Record, Run
 from loop_close.store import Store
 from loop_close.text import fault_text
-from loop_close.tree import Tree, changed, remove_stale_bytecode
+from loop_close.tree import INSTALLED, Tree, changed, remove_stale_bytecode
 
 if TYPE_CHECKING:
     from loop_close.baseline import Baseline
@@ -323,10 +323,12 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
 
 def _unlisted(root: Path, parts: Sequence[Part], tree: Tree) -> str:
     """Why a run says nothing of these files: what pytest loaded from the root is not among them."""
-    base = os.path.realpath(root)
     loaded = {path for part in parts if part.context is not None for path in part.context.loaded}
-    below = [os.path.relpath(os.path.realpath(path), base) for path in loaded]
-    found = sorted(path for path in below if not path.startswith("..") and path not in tree.files)
+    files_of = filter(
+        os.path.isfile, map(os.path.realpath, loaded)
+    )  # an item that is in no file has a folder
+    ours = {os.path.relpath(path, os.path.realpath(root)) for path in files_of}
+    found = sorted(p for p in ours - tree.files.keys() if {"..", *INSTALLED}.isdisjoint(Path(p).parts))
     return f"pytest loaded {found[0]}, which is none of the project's files" if found else ""
 
 

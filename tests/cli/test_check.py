@@ -178,9 +178,11 @@ def test_success_without_tests_that_passed_to_the_end_is_failing(
     assert (code, output.splitlines()[-1].partition(":")[0]) == (1, "failing")
 
 
-@pytest.mark.parametrize("path", ["out/conftest.py", "site-packages/conftest.py", "out/test_out.py"])
+@pytest.mark.parametrize("path", ["out/conftest.py", "out/test_out.py"])
 def test_what_pytest_loads_and_no_tree_lists_makes_no_result(project: Project, path: str) -> None:
-    project.write(".gitignore", "out/\nsite-packages/\n")
+    project.write(".gitignore", "out/\nlib/\ntests/generated/\n")
+    project.write("tests/generated/test_generated.py", "def test_generated(): ...\n")
+    project.write("lib/site-packages/pkg/test_installed.py", "def test_installed(): ...\n")
     subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
     project.write(path, "import calc\n\ndef test_out(): ...\n")
     code, output = project.check()

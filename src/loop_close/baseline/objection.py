@@ -179,12 +179,9 @@ def unmet(
     for function in known:
         module = file_of(function)
         if function not in ran and module not in ran:
-            found = (
-                not_run.get(function) or not_run.get(module) or OldOutcome(test=function, outcome="missing")
-            )
-            yield replace(
-                found, test=function
-            )  # of a module that was skipped whole it is not known what is in it
+            # Of a module that was skipped whole it is not known what is in it.
+            found = not_run.get(function) or not_run.get(module)
+            yield replace(found or OldOutcome(test="", outcome="missing"), test=function)
 
 
 # --- what a person sees

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -105,9 +104,8 @@ def collected(items: Sequence[pytest.Item]) -> Collected:
     """What there is before any test is left out."""
     plugins = items[0].config.pluginmanager.get_plugins() if items else ()
     names = (str(getattr(each, "__file__", "")) for each in plugins)
-    files = {str(item.path) for item in items} | {name for name in names if name.endswith("conftest.py")}
-    loaded = sorted(file for file in files if not file.startswith(f"{sys.prefix}{os.sep}"))
-    return len(items), digest_of(item.nodeid for item in items), loaded
+    loaded = {str(item.path) for item in items} | {name for name in names if name.endswith("conftest.py")}
+    return len(items), digest_of(item.nodeid for item in items), sorted(loaded)
 
 
 class WorkerRecorder:

@@ -198,9 +198,8 @@ class Recorder:
         """The prompt first; without one that is printed, pytest shows all that it does without us."""
         hidden: Any = nullcontext()
         if self._is_in_place:
-            with warnings.catch_warnings(
-                action="ignore"
-            ):  # pytest looks for warnings until its summary is over
+            # pytest looks for warnings until its summary is over
+            with warnings.catch_warnings(action="ignore"):
                 self._finish(exitstatus)
             lines = show_prompt(self, terminalreporter)
             if lines is not None:
@@ -257,9 +256,8 @@ class Recorder:
         if os.getpid() != self._pid:
             return
         error = sys.exc_info()[1]  # a usage error before the session reaches no hook
-        if isinstance(error, Exception) and not str(error).startswith(
-            "loop-close: "
-        ):  # ours say all themselves
+        # Ours say all themselves.
+        if isinstance(error, Exception) and not str(error).startswith("loop-close: "):
             self._take_error(error)
         if self.session is None:
             if isinstance(self.error, Exception):

@@ -174,11 +174,9 @@ class _Run:
     def finish(self, final: _Ruler | None, end: int) -> _Run:
         """The run, which ends with this line of counts, or without one at an offset."""
         self.final, self.end = final, end
-        if final is not None and not _failed(final):
+        if self.guessed and final is not None and not _failed(final):
             del self.parts[: self.guessed]
-            self.start = (
-                next((ruler.start for _, ruler in self.parts), final.start) if self.guessed else self.start
-            )
+            self.start = next((ruler.start for _, ruler in self.parts), final.start)
         return self
 
     @property
