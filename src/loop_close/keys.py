@@ -121,7 +121,6 @@ def _record(evidence: Evidence, failure: Failure, source: str) -> FailureRecord:
         got=got,
         want=want,
         is_infrastructure=is_infrastructure(evidence.kind, failure),
-        passed_again=failure.again is not None and failure.again.outcome == "passed",
     )
 
 

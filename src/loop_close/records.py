@@ -41,7 +41,6 @@ class FailureRecord(Record, frozen=True):
     :ivar where: ``file:function`` of the failing statement; ``line`` its line, 0 if unknown.
     :ivar got: the value that the test saw, bounded; empty if unknown. ``want``: the value that it expected.
     :ivar is_infrastructure: network, disk, memory or a dead worker, and not the program.
-    :ivar passed_again: it passed when it ran once more, after the run.
     """
 
     source: str
@@ -57,7 +56,6 @@ class FailureRecord(Record, frozen=True):
     got: str = ""
     want: str = ""
     is_infrastructure: bool = False
-    passed_again: bool = False
 
 
 class Edit(Record, frozen=True):

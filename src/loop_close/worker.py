@@ -18,6 +18,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -183,7 +184,8 @@ class _Worker:
         """
         tree = gate.take_tree(self._targets)
         _write(self._folder.parent, msgspec.structs.replace(self._now, tree=tree.digest, lines=None))
-        self._forget_others()
+        for other in {*self._folder.parent.iterdir()} - {self._folder}:
+            shutil.rmtree(other, ignore_errors=True)  # not what is a file, or a link
         base = baselines.load(self._root) or baselines.take(self._root, tree, ())
         former = self._targets.announce()
         ran: list[app.Ran] = []
@@ -217,11 +219,6 @@ class _Worker:
         lines = tuple(app.terminal_lines(saved, self._targets))
         shown = "" if saved.report.verdict == "green" else "\n".join((saved.prompt, *saved.problems))
         return msgspec.structs.replace(self._now, lines=lines, prompt=shown)
-
-    def _forget_others(self) -> None:
-        for each in self._folder.parent.iterdir():
-            if each != self._folder:
-                shutil.rmtree(each, ignore_errors=True)  # not what is a file, or a link
 
     def _one(self, check: str, command: Sequence[str], store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
         """Run a check; its row, with what its processes reported, and the files after it."""
@@ -324,10 +321,8 @@ def result_of(run: Run, exit_code: int | None, parts: Sequence[Part], lost: str 
 def _unlisted(root: Path, parts: Sequence[Part], tree: Tree) -> str:
     """Why a run says nothing of these files: what pytest loaded from the root is not among them."""
     loaded = {path for part in parts if part.context is not None for path in part.context.loaded}
-    files_of = filter(
-        os.path.isfile, map(os.path.realpath, loaded)
-    )  # an item that is in no file has a folder
-    ours = {os.path.relpath(path, os.path.realpath(root)) for path in files_of}
+    paths = filterfalse(os.path.isdir, map(os.path.realpath, loaded))  # an item may be in no file
+    ours = {os.path.relpath(path, os.path.realpath(root)) for path in paths}
     found = sorted(p for p in ours - tree.files.keys() if {"..", *INSTALLED}.isdisjoint(Path(p).parts))
     return f"pytest loaded {found[0]}, which is none of the project's files" if found else ""
 

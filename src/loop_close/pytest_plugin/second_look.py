@@ -253,10 +253,9 @@ def _failed(failure: Failure) -> _Failed:
 
 
 def _alike(found: Mapping[str, _Seen], seen: Observation) -> dict[str, _Seen]:
-    """What was seen of tests that passed in the run, too, or failed at the same lines, whatever failed beside."""
+    """What was seen of tests that passed in the run, too, or failed at its lines, whatever else was said or failed."""
     before: dict[str, set[_Failed]] = {}
     for failure in seen.failures:
-        # Its message may have values of this run alone.
         before.setdefault(failure.nodeid, set()).add(_failed(failure)._replace(message=""))
     now = {test: {failed._replace(message="") for failed in each.failures} for test, each in found.items()}
     return {
