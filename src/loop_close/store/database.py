@@ -237,7 +237,7 @@ class Database:
 
 
 def _written(path: Path) -> tuple[int, int]:
-    """Whose the file says it is, and the version of its tables; zeros for an empty one, -1 for no database."""
+    """Whose the file says it is, and the version of its tables; zeros if it says neither, -1 for no database."""
     with path.open("rb") as file:
         head = file.read(72)
     if head and not head.startswith(_MAGIC):

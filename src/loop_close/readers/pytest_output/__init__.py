@@ -174,7 +174,7 @@ class _Run:
     def finish(self, final: _Ruler | None, end: int) -> _Run:
         """The run, which ends with this line of counts, or without one at an offset."""
         self.final, self.end = final, end
-        if self.guessed and final is not None and not _failed(final):
+        if self.guessed and final is not None and not _failed(_numbers(final)):
             del self.parts[: self.guessed]
             self.start = next((ruler.start for _, ruler in self.parts), final.start)
         return self
@@ -242,7 +242,7 @@ def _read_run(run: _Run, root: str) -> Reading:
     root = named["root"].strip() if named else root
     parts = [*run.contents]
     numbers = _numbers(run.final)
-    failures = [*_failures(run, _failed(run.final), root)]
+    failures = [*_failures(run, _failed(numbers), root)]
     counts = _counts(run, numbers, failures)
     with_subtests = {f.nodeid for f in failures if f.subtest}  # the test only says that these failed
     is_cut = run.final is None and (run.has_start or not parts[-1][2].strip())
@@ -267,9 +267,8 @@ def _numbers(final: _Ruler | None) -> Mapping[str, int]:
     return Counter({word: int(number) for number, word in found})
 
 
-def _failed(final: _Ruler | None) -> int:
+def _failed(numbers: Mapping[str, int]) -> int:
     """How many failures a line of counts has."""
-    numbers = _numbers(final)
     return sum(numbers[word] for word in ("failed", "subtests failed", "subtest failed", "errors", "error"))
 
 
