@@ -70,7 +70,7 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
         # In an environment of tox or nox it would be another environment that runs.
         rerun="" if made.runner in ("tox", "nox") else "pytest --loop-close-failed",
     )
-    return Part(observation=observation, context=_context_of(config, loaded))
+    return Part(observation=observation, context=_context_of(config, loaded if recorder.begun_file else ()))
 
 
 # --- reports to counts and failures
