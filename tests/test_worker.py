@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from loop_close import app, worker
+from loop_close import app, baseline, gate, worker
 from loop_close.model import Counts, Failure, Observation
 from loop_close.parts import Part, encode
 from loop_close.records import PytestContext, Run
@@ -84,3 +84,31 @@ def test_a_report_that_is_missing_is_not_green(
     run = worker.result_of(RUN, 0, parts, lost)
     assert not run.is_green
     assert reason in run.incomplete
+
+
+def test_a_baseline_that_cannot_be_written_still_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the sandbox of an agent, whose hook reads the same baseline."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "test_a.py").write_text("def test_a():\n    assert 1 == 1\n", encoding="utf-8")
+    baseline.hold(root)
+    before = baseline.load(root)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "index")
+
+    monkeypatch.setattr(baseline.os, "access", lambda *_: False)
+    monkeypatch.setattr(baseline, "_keep", refuse)
+    folder = root / ".loop-close" / "checks" / "x"
+    folder.mkdir(parents=True)
+    (folder / "output").touch()
+    found = worker._Worker(root, folder, worker.Work(id="x")).run(["tests"])
+    assert found.lines is not None
+    assert found.lines[-1] == (
+        "the baseline of the tests stays as it was: [Errno 13] Permission denied: 'index'"
+    )
+    assert gate.state(root).verdict == "done"
+    assert baseline.load(root) == before

@@ -280,11 +280,14 @@ def of_tree(root: Path, tree: Tree) -> Baseline:
 
 
 def folder_of(root: Path) -> Path:
-    """The folder in the user's state folder; where that cannot be written, below the root."""
+    """The folder in the user's state folder; below the root if none is there and none can be made.
+
+    One that is there counts where it cannot be written, as in the sandbox of an agent.
+    """
     outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
         above = next(filter(Path.exists, outside.parents))  # the root of the file system at last
-        if above.is_dir() and os.access(above, os.W_OK):
+        if (outside / _INDEX).exists() or (above.is_dir() and os.access(above, os.W_OK)):
             return outside
     return root / files.STATE_FOLDER / "baseline"
 
