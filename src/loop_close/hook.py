@@ -19,10 +19,13 @@ from loop_close.checks import is_ours, root_of
 from loop_close.cli import OutputError, Streams, UsageError, as_usage_error, project_at
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
+from loop_close.settings import Settings
 from loop_close.text import digest, fault_text, listed, one_line
 
 if TYPE_CHECKING:
     import argparse
+
+    from loop_close.files import Targets
 
 _LONGEST = 5.0
 _TOO_LONG = f"gave up after {_LONGEST:g} seconds; the agent may stop"
@@ -183,7 +186,8 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
         raise UsageError(f"{root} belongs to another user, so the hook does not answer")
     session = _replaced(session, is_used=session.is_used or _is_used(host, root))
     if known is None and payload.is_start:
-        session = _replaced(session, before=failing_of(_loop_at(root))[:_MOST_TESTS])
+        loop = gate.loop_of(targets_at(root).history)
+        session = _replaced(session, before=failing_of(loop)[:_MOST_TESTS])
         if keep(path, session) and session.is_used:  # before the agent edits a file
             baseline.hold(root)
     if not session.is_used:
@@ -193,10 +197,11 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
         return "" if payload.is_start else _informed(host, payload, root, session, path), ""
     state, facts = gate.look(root)
     is_again = bool(session.blocks if payload.is_again is None else payload.is_again)
-    loop = Loop() if state.verdict == "done" else _loop_at(root)
+    targets, is_done = targets_at(root), state.verdict == "done"
+    loop = Loop() if is_done else gate.loop_of(targets.history)
     tree = facts.tree.digest if facts is not None else gate.tree_digest(root)
-    prompt, file = prompt_of(root), _prompt_file(root)
-    said = undo_at(root, tree) if state.verdict == "done" else []
+    said = undo_of(targets, tree) if is_done else []
+    prompt, file = targets.last_prompt(), targets.name
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again, undo=said)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
@@ -205,20 +210,20 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
 
 def _informed(host: Host, payload: Payload, root: Path, session: Session, path: Path | None) -> str:
     """What the agent may read beside a tool's result: the prompt of a red run, once."""
-    loop = _loop_at(root)
+    targets = targets_at(root)
+    loop = gate.loop_of(targets.history)
     last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
-    return host.inform(payload, prompt_of(root)) if is_news else ""
+    return host.inform(payload, targets.last_prompt()) if is_news else ""
 
 
-def undo_at(root: Path, tree: str) -> list[str]:
+def undo_of(targets: Targets, tree: str) -> list[str]:
     """What a check kept of what the tests say without the change, in lines; none without the setting."""
-    with contextlib.suppress(UsageError):
-        if project_at(root).settings.undo:
-            from loop_close.baseline.undo import kept, lines_of  # late: few projects have it
+    if not targets.settings.undo:
+        return []
+    from loop_close.baseline.undo import kept, lines_of  # late: few projects have it
 
-            return lines_of(found) if (found := kept(root, tree)) is not None else []
-    return []
+    return lines_of(found) if (found := kept(targets.root, tree)) is not None else []
 
 
 def _is_used(host: Host, root: Path) -> bool:
@@ -242,27 +247,12 @@ def _is_ours_to_judge(root: Path) -> bool:
     return user == 0 or not root.exists() or root.stat().st_uid in (user, 0)
 
 
-def _loop_at(root: Path) -> Loop:
-    """The loop; an empty one for wrong settings, of which the gate says that nothing is known."""
+def targets_at(root: Path) -> Targets:
+    """The project's files; those of the default settings where its own are wrong, which the gate says."""
     try:
-        return gate.loop_of(project_at(root).history)
+        return project_at(root)
     except UsageError:
-        return Loop()
-
-
-def _prompt_file(root: Path) -> str:
-    with contextlib.suppress(UsageError):
-        return project_at(root).name
-    return "nextprompt.md"
-
-
-def prompt_of(root: Path) -> str:
-    """The last next prompt without our mark; empty where there is none, or a run is going on."""
-    with contextlib.suppress(OSError, UsageError):
-        path = project_at(root).prompt
-        if files.is_finished(path):
-            return files.without_signature(path.read_text(encoding="utf-8", errors="replace")).strip("\n")
-    return ""
+        return files.targets_of(root, Settings(), {})
 
 
 # --- the sessions of agents, each a small file in the user's state folder

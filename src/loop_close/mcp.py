@@ -36,7 +36,7 @@ from loop_close.cli.history import edited_in, failing_of, read, table_of
 from loop_close.cli.results import root_in
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.files import UnusablePathError
-from loop_close.hook import prompt_of
+from loop_close.hook import targets_at
 from loop_close.judge import report_of
 from loop_close.log_files import Tail
 from loop_close.process import OUR_CHECK, environment
@@ -176,7 +176,7 @@ async def loop_run(
     code, printed = await _run_checks(root, time_limit, context)
     is_late = code is None
     seen: types.CallToolResult = await anyio.to_thread.run_sync(loop_status)
-    prompt = await anyio.to_thread.run_sync(prompt_of, root)
+    prompt = await anyio.to_thread.run_sync(_prompt)
     output = "" if prompt and not is_late else clean(printed, _MAX_OUTPUT)
     late = f"The checks did not finish within {time_limit} seconds and were stopped."
     state = getattr(seen.content[0], "text", "")
@@ -190,6 +190,11 @@ async def loop_run(
         "output_end": output,
     }
     return answer("\n\n".join(filter(None, said)), document, seen.meta)
+
+
+def _prompt() -> str:
+    """The last next prompt; empty for none."""
+    return targets_at(root_of(Path.cwd())).last_prompt()
 
 
 #: The tools with their titles. The last one runs the checks, which is arbitrary code.
@@ -408,7 +413,7 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     if str(params.uri) != URI:
         raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
-    prompt = await anyio.to_thread.run_sync(lambda: prompt_of(root_of(Path.cwd())))
+    prompt = await anyio.to_thread.run_sync(_prompt)
     text = prompt or "There is no next prompt: call loop_run, or run loop-close check.\n"
     content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[content])

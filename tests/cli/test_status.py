@@ -7,6 +7,8 @@ import pytest
 from cli_harness import environment, loop_close, put
 from remembered import AGENT, called, document
 
+from loop_close import files
+
 CALC = "def add(a, b):\n    return a {} b\n"
 TEST = (
     "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
@@ -141,14 +143,9 @@ def test_the_last_prompt_is_printed_anywhere_and_names_files_that_changed_since(
     assert called("history") == history
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "there is no nextprompt.md: run loop-close check"),
-        ("mine\n", "nextprompt.md was not written by loop-close"),
-    ],
-)
-def test_without_a_prompt_of_ours_there_is_none_to_print(project, content, said):
+@pytest.mark.parametrize("content", [None, "mine\n", files.RUNNING_TEXT])
+def test_without_a_prompt_of_ours_there_is_none_to_print(project, content):
     if content is not None:
         put(project, "nextprompt.md", content)
+    said = "there is no prompt of a run that ended in nextprompt.md: run loop-close check"
     assert called("prompt") == (64, "", f"loop-close: {said}\n")

@@ -23,7 +23,7 @@ from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
 from loop_close.records import Loop, State
 from loop_close.store import Store, StoreError
-from loop_close.text import fault_text, listed, one_line, reason_of
+from loop_close.text import fault_text, listed, one_line
 from loop_close.tree import TreeError
 
 _LONGEST = 400
@@ -135,7 +135,7 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
         else:
             undo.keep(root, found)
             lines += undo.lines_of(found)
-            text = _prompt_of(targets).rstrip()
+            text = targets.last_prompt()
             targets.write_prompt("\n".join([text, "", "## Without the change", "", *lines, ""]))
             if targets.json is not None and targets.json.exists():
                 document = json.loads(targets.json.read_bytes())
@@ -269,9 +269,14 @@ def _refuse_agents(names: Sequence[str]) -> None:
 
 
 def prompt(options: argparse.Namespace, streams: Streams) -> int:
-    """Print the last prompt again; on standard error, which files changed since the last run."""
+    """Print the last prompt again; on standard error, which files changed since the last run.
+
+    :raises UsageError: where there is none.
+    """
     project = project_at()
-    streams.put(_prompt_of(project))
+    if not (text := project.last_prompt()):
+        raise UsageError(f"there is no prompt of a run that ended in {project.name}: run {gate.CHECK}")
+    streams.say(text)
     if project.history is not None and project.history.is_file():
         with (
             contextlib.suppress(StoreError, TreeError, OSError),  # then it is not known
@@ -282,18 +287,3 @@ def prompt(options: argparse.Namespace, streams: Streams) -> int:
             if then is not None and (names := sorted({name for name, _ in now.items() ^ then.items()})):
                 streams.complain(f"changed since run {runs[0].number}, the last recorded: {listed(names, 5)}")
     return 0
-
-
-def _prompt_of(targets: Targets) -> str:
-    """The text of the last prompt.
-
-    :raises UsageError: where there is none of ours.
-    """
-    try:
-        if not files.is_ours(targets.prompt):
-            raise UsageError(f"{targets.name} was not written by loop-close")
-        return files.without_signature(targets.prompt.read_text(encoding="utf-8", errors="replace"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no {targets.name}: run {gate.CHECK}") from None
-    except OSError as error:
-        raise UsageError(f"cannot read {targets.name}: {reason_of(error)}") from None

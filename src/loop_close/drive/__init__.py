@@ -23,7 +23,7 @@ from loop_close.cli import INSIDE, Streams, UsageError
 from loop_close.cli.check import CODES
 from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
-from loop_close.hook import prompt_of, undo_at
+from loop_close.hook import targets_at, undo_of
 from loop_close.process import OUR_CHECK, birth_of, environment, locked
 from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
@@ -97,7 +97,8 @@ class Driver:
             self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended == "done":
-            lines += [f"  {line}" for line in undo_at(self._plan.root, gate.tree_digest(self._plan.root))]
+            root = self._plan.root
+            lines += [f"  {line}" for line in undo_of(targets_at(root), gate.tree_digest(root))]
         else:
             lines += next_step_lines(self._attempts, self._plan.project.name, self._loop.state.work)
         self._streams.put("\n".join((*lines, "")))
@@ -265,7 +266,7 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
         causes={} if is_green else causes_in(root),
         state=last.state,
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
-        prompt=prompt_of(root) or f"# {state.reason}",
+        prompt=targets_at(root).last_prompt() or f"# {state.reason}",
     )
 
 
