@@ -114,7 +114,7 @@ any_text = hostile | st.text(st.characters(exclude_categories=()), max_size=9)
 lines = st.integers(0, 5000)
 columns = st.sampled_from([{}, {"line": "3", "path": "a.py", "text": "x = (", "column": "5"}, {"name": "x"}])
 
-sources = st.none() | st.builds(
+sources = st.just(SourceLines()) | st.builds(
     SourceLines, start=st.integers(1, 99), lines=st.lists(hostile, min_size=1, max_size=5).map(tuple)
 )
 frames = st.builds(

@@ -10,7 +10,7 @@ from loop_close import app, files, places
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.files import Targets
 from loop_close.judge import judged, report_of
-from loop_close.model import Counts, Evidence, Observation, Suspect
+from loop_close.model import Counts, Evidence, Observation, SourceLines, Suspect
 from loop_close.prompt.compose import compose
 from loop_close.prompt.sections import DEFAULT_SECTIONS
 from loop_close.records import Edit, Edits, FailingTest, FailureRecord, Loop, Step
@@ -119,7 +119,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(save, tmp_path):
     saved = save()
     assert [problem.split(":")[0] for problem in saved.problems] == [
         "cannot write the full report",
-        "not written",
+        "cannot write report.json",
     ]
     assert (tmp_path / "next.md").read_text() == f"{saved.prompt}\n{files.SIGNATURE}\n"
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_written(save, tmp_path):
 def test_prompt_that_cannot_be_written_is_told(save, tmp_path):
     (tmp_path / "taken").write_text("a file")
     saved = save(prompt=tmp_path / "taken" / "next.md")
-    assert saved.problems == ("not written: taken/next.md cannot be written: File exists",)
+    assert saved.problems == ("cannot write next.md: taken/next.md cannot be written: File exists",)
     assert saved.prompt.startswith("# 1 test ")
     assert saved.shown.startswith("# 1 test ")
     assert save().shown == ""
@@ -221,7 +221,7 @@ def test_a_suspect_that_nothing_called_has_its_lines(tmp_path, function, fields,
     first, second = suspected(tmp_path, function, **fields)
     assert (first.line, first.end_line) == (second.line, second.end_line) == expected
     assert second.source == first.source
-    assert (first.source is not None) == bool(expected[0])
+    assert bool(first.source.lines) == bool(expected[0])
 
 
 @pytest.mark.parametrize(("odd", "expected"), [((0, 0, 0), 20), ((1400, 1, 0), 400)])
@@ -240,7 +240,7 @@ def test_a_bracket_that_is_closed_below_the_last_code_is_part_of_the_function(tm
 
 def test_source_that_is_no_python(tmp_path):
     first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n")
-    assert (first.line, first.source) == (0, None)
+    assert (first.line, first.source) == (0, SourceLines())
     first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n", line=1)
     assert first.source.lines == ("def tax_on(:",)
 
@@ -250,8 +250,8 @@ def test_source_that_is_gone(tmp_path):
     (tmp_path / SRC).unlink()
     linecache.clearcache()
     (cause,) = report_of(RED).causes
-    cause = replace(cause, suspects=(replace(first, source=None),))
-    assert places._with_lines(cause, tmp_path).suspects[0].source is None
+    cause = replace(cause, suspects=(replace(first, source=SourceLines()),))
+    assert places._with_lines(cause, tmp_path).suspects[0].source == SourceLines()
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(tmp_path):

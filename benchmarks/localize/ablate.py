@@ -24,6 +24,7 @@ from benchmarks.localize.keep import load
 from benchmarks.localize.replay import scene_in, with_sources
 from benchmarks.localize.score import rank_of
 from loop_close import causes
+from loop_close.calls import NO_CALLS
 from loop_close.causes import rank as ranking
 from loop_close.judge import report_of
 from loop_close.model import Observation
@@ -101,7 +102,7 @@ def _variants() -> dict[str, _Without]:
         **{f"clue {name}": _Without(partial(_without_weight, name)) for name in clues},
         "part joined causes": _Without(lambda: patch.object(causes, "joined", lambda found, calls: found)),
         "part constants": _Without(observed=_without_constants),
-        "part tracking": _Without(observed=lambda observation: replace(observation, calls=None)),
+        "part tracking": _Without(observed=lambda observation: replace(observation, calls=NO_CALLS)),
     }
 
 
@@ -120,4 +121,4 @@ def _without_weight(name: str) -> Iterator[None]:
 
 def _without_constants(observation: Observation) -> Observation:
     calls = observation.calls
-    return observation if calls is None else replace(observation, calls=calls._replace(constants=()))
+    return replace(observation, calls=calls._replace(constants=()))

@@ -16,6 +16,7 @@ from benchmarks.localize.faults import Fault
 from benchmarks.localize.keep import load
 from benchmarks.localize.logit import Choice, weights_of
 from benchmarks.localize.replay import scene_in, with_sources
+from loop_close.calls import NO_CALLS
 from loop_close.causes.rank import NONE, UNCOUNTED, WEIGHTS, Candidate, candidates
 from loop_close.facts import base_name
 from loop_close.judge import report_of
@@ -47,7 +48,7 @@ def _fitted(
         observation = load(folder, fault.id)
         if observation is not None:
             scene = scene_in(fault, cache)
-            seen = with_sources(observation, scene) if is_counted else replace(observation, calls=None)
+            seen = with_sources(observation, scene) if is_counted else replace(observation, calls=NO_CALLS)
             own = _choices(seen, fault, list(weights), is_counted=is_counted)
             by_kind.setdefault(type(fault), []).extend(own)
     choices = []

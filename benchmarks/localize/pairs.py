@@ -52,7 +52,7 @@ def singles(folder: Path, faults: Sequence[Fault]) -> Iterator[Single]:
     for fault in faults:
         observation = load(folder, fault.id)
         causes = _causes(observation) if observation is not None else ()
-        if observation is not None and observation.calls is not None and causes:
+        if observation is not None and observation.calls.functions and causes:
             yield Single(fault=fault, calls=observation.calls, causes=causes)
 
 

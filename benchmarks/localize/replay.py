@@ -55,7 +55,7 @@ def _with_source_lines(report: Report, fault: Fault, cache: Path) -> Report:
 
 def with_sources(observation: Observation, scene: Scene) -> Observation:
     """What was observed, with what today's rules find in the sources."""
-    if observation.calls is None:
+    if not observation.calls.functions:
         return observation
 
     @lru_cache

@@ -29,7 +29,7 @@ from loop_close.prompt.compose import compose, estimate_tokens
 from loop_close.prompt.report_json import dump, report_document
 from loop_close.prompt.sections import built_in, in_short
 from loop_close.readers import sum_of
-from loop_close.records import Edits, FailureRecord, Loop, Outcome, Run, State
+from loop_close.records import NO_LOOP, Edits, FailureRecord, Loop, Outcome, Run, State
 from loop_close.signals import signals
 from loop_close.store import Store, StoreError
 from loop_close.text import fault_text, reason_of
@@ -264,7 +264,7 @@ def _recorded(
         run=run.number,
         loop=loop,
         signals=signals(loop, runs, objections),
-        since=between(*sides, store.content) if sides is not None else None,
+        since=between(*sides, store.content) if sides is not None else Edits(),
         edited=_edited(report, earlier, former, run, store),
         notes=tuple(notes),
     )
@@ -340,7 +340,7 @@ def _edited(
 ) -> tuple[tuple[str, str, bool], ...] | None:
     """As :attr:`loop_close.model.Report.edited`, of a green run of all tests."""
     seen, calls = report.observation, report.observation.calls
-    if report.verdict != "green" or calls is None or seen.selection or seen.incomplete:
+    if report.verdict != "green" or not calls.passed or seen.selection or seen.incomplete:
         return None
     sides = _base_and_now(runs, former, run, store)
     edited = edited_functions(*sides, store.content) if sides is not None else None
@@ -350,8 +350,8 @@ def _edited(
     return tuple((*name, name in ran) for name in sorted(edited))
 
 
-def loop_with(part: Part, targets: Targets) -> Loop | None:
-    """The loop as it will be once the run that is under way ends with this part; None where it is not recorded."""
+def loop_with(part: Part, targets: Targets) -> Loop:
+    """The loop as it will be once the run that is under way ends with this part; empty where it is not recorded."""
     with contextlib.suppress(StoreError, OSError, ValueError):
         if (path := targets.history) is not None and path.exists():
             files.check_inside(targets.root, path)
@@ -360,7 +360,7 @@ def loop_with(part: Part, targets: Targets) -> Loop | None:
                 if not run.is_finished:
                     ran = Ran(replace(run, is_finished=True), (part,))
                     return fold([*earlier, finished(ran, _edits(run, earlier, store))])
-    return None
+    return NO_LOOP
 
 
 # --- what tests called, with the counts of the last run of all tests
@@ -372,8 +372,6 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
     The counts of a run of all tests are kept.
     """
     seen, calls = part.observation, part.observation.calls
-    if calls is None:
-        return part
     if store is not None and calls.passed and not seen.incomplete:
         store.keep_calls(seen.source, calls, seen.outcomes, is_whole=not seen.selection)
     if not calls.failed:
@@ -407,7 +405,7 @@ def write_report(
     :param inputs: what a JSON report holds to be merged (:func:`loop_close.parts.in_report`).
     """
     root, budget = targets.root, targets.settings.budget
-    report = report if report.loop is not None else with_suspects(report)
+    report = report if report.run else with_suspects(report)
     report = with_findings(with_source_lines(report, root))
     sections = built_in(tuple(detectors))
     problems: list[str] = []
@@ -450,8 +448,7 @@ def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
     A test that is known to fail and did not run is one of them.
     """
     failed = {failure.nodeid for failure in report.observation.failures} - {""}
-    if report.loop is not None:
-        failed |= {id_of(each.test) for each in report.loop.failing if "::" in each.test}
+    failed |= {id_of(each.test) for each in report.loop.failing if "::" in each.test}
     try:
         if not report.causes and not report.observation.incomplete:
             files.forget_run(root)
@@ -467,10 +464,7 @@ def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:
 def _try(write: Callable[[], None], name: str, problems: list[str]) -> bool:
     try:
         write()
-    except files.UnusablePathError as error:
-        problems.append(f"not written: {error}")
-        return False
-    except OSError as error:
+    except (files.UnusablePathError, OSError) as error:
         problems.append(f"cannot write {name}: {reason_of(error)}")
         return False
     return True

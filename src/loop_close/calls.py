@@ -33,10 +33,7 @@ class Called(NamedTuple):
     guards: tuple[str, ...] = ()
 
     def line_passed(self, line: int) -> int:
-        """How many passing tests ran a line.
-
-        The first line means the whole function: Python does not report it for functions of several lines.
-        """
+        """How many passing tests ran a line; the first means the whole function, as Python seldom reports that one."""
         return self.passed if line == self.line else self.lines.get(line, 0)
 
 
@@ -87,6 +84,8 @@ class Calls(NamedTuple):
             least[index] = min(passed, least.get(index, passed))
         return sorted(least, key=lambda index: (least[index], index))
 
+
+NO_CALLS = Calls()  #: where nothing was recorded
 
 # --- a deterministic sample of node ids: neighbouring tests resemble each other, so that the first ones would be biased
 

@@ -211,8 +211,7 @@ def _frames(observation: Observation) -> Iterator[Evidence]:
     for failure in observation.failures:
         if failure.phase == "process":
             yield claim("stack-trace", failure)
-    raised = ((f.phase, f.raised.frames) for f in observation.failures if f.raised is not None)
-    ran = ((phase, frames) for phase, frames in raised if frames and phase != "check")
+    ran = ((f.phase, f.frames) for f in observation.failures if f.frames and f.phase != "check")
     phase, frames = next(ran, ("", ())) if observation.exit_code else ("", ())
     is_claimed = phase == "process"  # and with it its innermost frame
     for frame in frames[: -_MAX_FRAMES - 1 : -1][is_claimed:]:

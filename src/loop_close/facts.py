@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from loop_close.model import (
     Raised,
     Report,
     RootCause,
+    Site,
     SourceLines,
     SourceResult,
 )
@@ -103,10 +104,14 @@ def innermost(raised: Raised | None) -> Frame | None:
     return next((f for f in reversed(raised.frames) if is_shown(f)), raised.frames[-1])
 
 
-def mismatched(raised: Raised) -> Sequence[Frame]:
-    """The last two frames, if the last function did not take the arguments that the one before gave it; else none."""
-    is_refused = raised.site is not None and innermost(raised) in raised.site.origins
-    return raised.frames[-2:] if is_refused else ()
+def failing_frame(raised: Raised | None) -> Frame | None:
+    """The frame of the statement that failed; where that is not known, the innermost one."""
+    return raised.site.frame if raised is not None and raised.site is not None else innermost(raised)
+
+
+def sites(found: Iterable[Raised]) -> Iterator[Site]:
+    """The statements that exceptions are about, of those for which it is known."""
+    return (each.site for each in found if each.site is not None)
 
 
 def is_shown(frame: Frame) -> bool:
@@ -134,7 +139,7 @@ def raise_line(raised: Raised) -> str:
 
 def running_line(frame: Frame | None) -> str:
     """The line of source that ran, stripped; empty where the source is not known."""
-    if frame is None or frame.source is None or frame.line not in frame.source.numbers:
+    if frame is None or frame.line not in frame.source.numbers:
         return ""
     return frame.source.lines[frame.line - frame.source.start].strip()
 
@@ -187,15 +192,14 @@ def failure_place(failure: Failure) -> tuple[str, int, str]:
     if is_about_a_file(raised) and raised is not None and raised.details.get("line", "").isdecimal():
         return raised.details["path"], int(raised.details["line"]), ""
     for each in every(raised):
-        frame = each.site.frame if each.site else innermost(each)
-        if frame is not None:
+        if frame := failing_frame(each):
             return frame.file, frame.line, frame.function
     return failure.file, failure.line, ""
 
 
 def values(failure: Failure) -> tuple[tuple[str, str], ...]:
     """The names in the failing statement with their values, as (name, text)."""
-    return next((link.site.values for link in links(failure.raised) if link.site is not None), ())
+    return next((site.values for site in sites(links(failure.raised))), ())
 
 
 def differences(failure: Failure) -> tuple[Difference, ...]:
@@ -222,16 +226,15 @@ def qualname(test: str) -> str:
 
 def origins(failure: Failure) -> Iterator[Frame]:
     """The origins of the values in the failing statement, for every exception."""
-    for link in every(failure.raised):
-        if link.site is not None:
-            yield from link.site.origins
+    for site in sites(every(failure.raised)):
+        yield from site.origins
 
 
 def reached(failure: Failure) -> Iterator[tuple[str, str, SourceLines]]:
     """Source of the code under test that the failure reached, as (file, function, lines)."""
     frames = (frame for each in every(failure.raised) for frame in each.frames)
     for frame in (*frames, *origins(failure)):
-        if frame.source is not None and not frame.is_test:
+        if frame.source.lines and not frame.is_test:
             yield frame.file, frame.function, frame.source
 
 

@@ -295,14 +295,6 @@ class Targets(NamedTuple):
                 found[path] = path.read_bytes()
         return found
 
-    def last_prompt(self) -> str:
-        """The prompt without our mark; empty where there is none of ours, or a run is going on."""
-        with contextlib.suppress(OSError):
-            if is_finished(self.prompt):
-                text = self.prompt.read_text(encoding="utf-8", errors="replace")
-                return without_signature(text).strip("\n")
-        return ""
-
     def write_prompt(self, text: str) -> None:
         """Replace the prompt, signed so that the next run may replace it; as :meth:`write`."""
         self.write(self.prompt, [text, f"\n{SIGNATURE}\n"])

@@ -16,7 +16,7 @@ import msgspec
 
 from loop_close import baseline, files, gate
 from loop_close.checks import is_ours, root_of
-from loop_close.cli import OutputError, Streams, UsageError, as_usage_error, project_at
+from loop_close.cli import OutputError, Streams, UsageError, as_usage_error, last_prompt, project_at
 from loop_close.hosts import MAX_INPUT, Host, Payload, PayloadError, command_line, host_named
 from loop_close.records import Loop, Record, State
 from loop_close.settings import Settings
@@ -201,7 +201,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     loop = Loop() if is_done else gate.loop_of(targets.history)
     tree = facts.tree.digest if facts is not None else gate.tree_digest(root)
     said = undo_of(targets, tree) if is_done else []
-    prompt, file = targets.last_prompt(), targets.name
+    prompt, file = last_prompt(targets), targets.name
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again, undo=said)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
@@ -214,7 +214,7 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
     loop = gate.loop_of(targets.history)
     last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
-    return host.inform(payload, targets.last_prompt()) if is_news else ""
+    return host.inform(payload, last_prompt(targets)) if is_news else ""
 
 
 def undo_of(targets: Targets, tree: str) -> list[str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector, by_priority, run_detectors
 from loop_close.facts import failure_order
 from loop_close.model import Counts, Evidence, Failure, Observation, Report, RootCause, Verdict
-from loop_close.records import Loop
+from loop_close.records import NO_LOOP, Loop
 
 _MEANINGS = {
     2: "run interrupted",
@@ -67,7 +67,7 @@ def judge(
     )
 
 
-def with_suspects(report: Report, loop: Loop | None = None) -> Report:
+def with_suspects(report: Report, loop: Loop = NO_LOOP) -> Report:
     """The report with the functions that probably hold the fault of each root cause; causes that share them are one.
 
     :param loop: the runs since the project was last done, this run included: edits before failures began count.
@@ -76,10 +76,9 @@ def with_suspects(report: Report, loop: Loop | None = None) -> Report:
         return report
     from loop_close.causes import in_order, joined, located  # late: a green run does without
 
-    causes, calls = report.causes, report.observation.calls
-    if calls is not None:
-        kinds = [*dict.fromkeys(cause.kind for cause in causes)]  # the most blocking first
-        causes = in_order(joined(causes, calls, loop), {kind: kinds.index(kind) for kind in kinds})
+    calls = report.observation.calls
+    kinds = [*dict.fromkeys(cause.kind for cause in report.causes)]  # the most blocking first
+    causes = in_order(joined(report.causes, calls, loop), {kind: kinds.index(kind) for kind in kinds})
     whole = {id(each): cause.id for cause in causes for each in cause.evidence}
     now = {cause.id: whole[id(cause.evidence[0])] for cause in report.causes}
     sources = (

@@ -15,6 +15,7 @@ from loop_close import facts
 from loop_close.causes.grouping import cause_keys
 from loop_close.facts import (
     COLLECTIONS_DIFFER,
+    failing_frame,
     failure_place,
     innermost,
     is_a,
@@ -99,8 +100,7 @@ def _merged(records: list[FailureRecord]) -> list[FailureRecord]:
 
 def _record(evidence: Evidence, failure: Failure, source: str) -> FailureRecord:
     raised = failure.raised
-    # the statement at fault: the site's, else the innermost frame of the project
-    frame = raised.site.frame if raised is not None and raised.site is not None else innermost(raised)
+    frame = failing_frame(raised)
     by_wording, shape = _shape(failure, frame)
     got, want = compared_values(failure)
     test = test_key(failure)
@@ -155,7 +155,7 @@ def _shape(failure: Failure, frame: Frame | None) -> tuple[bool, tuple[str, ...]
 
 def _ordinal(frame: Frame | None) -> str:
     """Which of several equal lines of the function it is: ``assert r.status == 200`` may be there three times."""
-    if frame is None or frame.source is None:
+    if frame is None:
         return ""
     lines = [line.strip() for line in frame.source.lines]
     at = frame.line - frame.source.start

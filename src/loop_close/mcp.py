@@ -30,7 +30,7 @@ from msgspec import Meta
 
 from loop_close import __version__, gate
 from loop_close.checks import root_of
-from loop_close.cli import UsageError, project_at
+from loop_close.cli import UsageError, last_prompt, project_at
 from loop_close.cli.check import lines_of
 from loop_close.cli.history import edited_in, failing_of, read, table_of
 from loop_close.cli.results import root_in
@@ -176,7 +176,7 @@ async def loop_run(
     code, printed = await _run_checks(root, time_limit, context)
     is_late = code is None
     seen: types.CallToolResult = await anyio.to_thread.run_sync(loop_status)
-    prompt = await anyio.to_thread.run_sync(_prompt)
+    prompt = await anyio.to_thread.run_sync(lambda: last_prompt(targets_at(root)))
     output = "" if prompt and not is_late else clean(printed, _MAX_OUTPUT)
     late = f"The checks did not finish within {time_limit} seconds and were stopped."
     state = getattr(seen.content[0], "text", "")
@@ -190,11 +190,6 @@ async def loop_run(
         "output_end": output,
     }
     return answer("\n\n".join(filter(None, said)), document, seen.meta)
-
-
-def _prompt() -> str:
-    """The last next prompt; empty for none."""
-    return targets_at(root_of(Path.cwd())).last_prompt()
 
 
 #: The tools with their titles. The last one runs the checks, which is arbitrary code.
@@ -413,7 +408,7 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     if str(params.uri) != URI:
         raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
-    prompt = await anyio.to_thread.run_sync(_prompt)
+    prompt = await anyio.to_thread.run_sync(lambda: last_prompt(targets_at(root_of(Path.cwd()))))
     text = prompt or "There is no next prompt: call loop_run, or run loop-close check.\n"
     content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[content])

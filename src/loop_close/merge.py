@@ -13,7 +13,7 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from loop_close.calls import Calls
+from loop_close.calls import NO_CALLS, Calls
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.facts import failure_order, passing_tests
 from loop_close.judge import judged
@@ -55,7 +55,7 @@ def join(
 
 def _key(part: Part) -> str:
     """Equal for the same run, whatever its input was called."""
-    bare = replace(part, observation=replace(part.observation, calls=None), name="")
+    bare = replace(part, observation=replace(part.observation, calls=NO_CALLS), name="")
     return digest(ascii(msgspec.to_builtins(bare, order="deterministic")))
 
 
@@ -163,7 +163,7 @@ def _report(
     if len(runs) == 1:
         (run,) = runs.values()
         return judge(replace(run, incomplete="; ".join(filter(None, [run.incomplete, *missing]))))
-    reports = {name: judge(replace(run, calls=None)) for name, run in runs.items()}
+    reports = {name: judge(replace(run, calls=NO_CALLS)) for name, run in runs.items()}
     wrong = [
         f"{name}: {runs[name].incomplete or each.stall_reason}"
         for name, each in reports.items()
@@ -185,7 +185,7 @@ def _over(seen: Sequence[Observation]) -> Observation:
         warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
         selection="",
         calls=calls,
-        why_no_calls="" if calls else next((each.why_no_calls for each in seen if each.why_no_calls), ""),
+        why_no_calls="" if calls.functions else max(each.why_no_calls for each in seen),
     )
 
 
@@ -227,16 +227,16 @@ def _known_of(failure: Failure) -> tuple[object, ...]:
     return *known, *failure_order(failure)
 
 
-def _calls(seen: Sequence[Observation]) -> Calls | None:
+def _calls(seen: Sequence[Observation]) -> Calls:
     """The calls of the run that recorded most failing tests, and of those that ran none of the same tests."""
     taken: set[str] = set()
     found: list[Calls] = []
-    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls is not None]
+    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls.functions]
     for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
         if taken.isdisjoint(tests):
             found.append(calls)
             taken |= tests
-    return merge_calls(found) if len(found) > 1 else next(iter(found), None)
+    return merge_calls(found) if len(found) > 1 else next(iter(found), NO_CALLS)
 
 
 def _counts(seen: Sequence[Observation], failures: Sequence[Failure]) -> Counts:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from loop_close.calls import Calls
+from loop_close.calls import NO_CALLS, Calls
+from loop_close.records import NO_LOOP, Edits, Loop, Outcome, Record, Signal, State
 from loop_close.records import Counts as Counts
-from loop_close.records import Edits, Loop, Outcome, Record, Signal, State
 
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 #: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
@@ -19,13 +19,13 @@ Verdict = Literal["green", "red", "error"]
 
 
 class SourceLines(Record, frozen=True, kw_only=True):
-    """Consecutive lines of one file.
+    """Consecutive lines of one file; none where the source is not known.
 
     :ivar start: the line number of the first line.
     """
 
-    start: int
-    lines: tuple[str, ...]
+    start: int = 0
+    lines: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> range:
@@ -52,7 +52,7 @@ class Frame(Record, frozen=True, kw_only=True):
     is_hidden: bool = False
     is_handing_on: bool = False
     is_empty: bool = False
-    source: SourceLines | None = None
+    source: SourceLines = SourceLines()
 
 
 class Site(Record, frozen=True, kw_only=True):
@@ -183,6 +183,11 @@ class Failure(Record, frozen=True, kw_only=True):
         """The name of the exception's class; empty if none is known."""
         return self.raised.type if self.raised is not None else ""
 
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames of its exception, outermost first; none if it is not known."""
+        return self.raised.frames if self.raised is not None else ()
+
 
 class Warned(Record, frozen=True, kw_only=True):
     """One warning that the run recorded."""
@@ -231,7 +236,7 @@ class Observation(Record, frozen=True, kw_only=True):
     :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
     :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
     :ivar has_output: the command printed something, or left a report.
-    :ivar calls: which functions each test called; None if not recorded, and ``why_no_calls`` says why.
+    :ivar calls: which functions each test called; empty if not recorded, and ``why_no_calls`` says why.
     :ivar outcomes: of the tests that ran, by node id; empty if single tests are not known.
     """
 
@@ -247,7 +252,7 @@ class Observation(Record, frozen=True, kw_only=True):
     expects_tests: bool = True
     is_good_news: bool = False
     has_output: bool = True
-    calls: Calls | None = None
+    calls: Calls = NO_CALLS
     why_no_calls: str = ""
     outcomes: Mapping[str, Outcome] = {}
 
@@ -293,7 +298,7 @@ class Suspect(Record, frozen=True, kw_only=True):
     failed: tuple[int, int] = (0, 0)
     passed: tuple[int, int] = (0, 0)
     odd: tuple[int, int, int] = (0, 0, 0)
-    source: SourceLines | None = None
+    source: SourceLines = SourceLines()
     constant: str = ""
     guards: tuple[str, ...] = ()
 
@@ -366,11 +371,10 @@ class Report(Record, frozen=True, kw_only=True):
         do not count.
     :ivar shared: what other agents tried for the root causes; None without a shared history.
     :ivar run: the number of the run in the store, 0 without one.
-    :ivar loop: the runs since the project was last done, with this one; None without a history.
+    :ivar loop: the runs since the project was last done, with this one; an empty one without a history.
     :ivar signals: the facts that explain why the loop does not advance, the most telling first.
     :ivar state: what the gate says of the files now; None where nothing asked it.
-    :ivar since: how the files differ from those after the run ``loop.base``; code under test first, then other files,
-        then tests. None if they are unknown.
+    :ivar since: how the files differ from those after the run ``loop.base``; code under test, other files, then tests.
     :ivar stuck_after: the setting: how many attempts in a row that do not advance are stuck.
     """
 
@@ -384,8 +388,8 @@ class Report(Record, frozen=True, kw_only=True):
     sources: tuple[SourceResult, ...] = ()
     shared: tuple[OtherAttempt, ...] | None = None
     run: int = 0
-    loop: Loop | None = None
+    loop: Loop = NO_LOOP
     signals: tuple[Signal, ...] = ()
     state: State | None = None
-    since: Edits | None = None
+    since: Edits = Edits()
     stuck_after: int = 3

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from loop_close.calls import Calls
+from loop_close.calls import NO_CALLS, Calls
 from loop_close.judge import judged
 from loop_close.model import Observation
 from loop_close.records import Outcome, PytestContext, Record
@@ -61,10 +61,9 @@ def encode(part: Part) -> bytes:
     for test, outcome in sorted(made.outcomes.items()):  # without credentials two tests may have one name
         if outcomes.get(key := _clean(test)) != "failed":
             outcomes[key] = outcome
-    bare = replace(part, observation=replace(made, calls=None, outcomes=outcomes))
+    bare = replace(part, observation=replace(made, calls=NO_CALLS, outcomes=outcomes))
     plain = with_texts(msgspec.to_builtins(bare), lambda text, field: _clean(text))
-    if made.calls is not None:
-        plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
+    plain["observation"]["calls"] = msgspec.to_builtins(_clean_calls(made.calls), enc_hook=_plain)
     return _BEGIN + zlib.compress(msgspec.msgpack.encode(plain), 6)
 
 

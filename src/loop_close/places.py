@@ -37,7 +37,8 @@ def with_findings(report: Report) -> Report:
     hosts: dict[str, str] = {}
     found: dict[str, list[Evidence]] = {}
     for cause in report.causes:
-        if all(map(_is_explaining, cause.evidence)) and (host := _host(cause.evidence, report, but=cause)):
+        is_explaining = all(f.phase == "check" and f.tool not in LINTERS for f in cause.failures)
+        if is_explaining and (host := _host(cause.evidence, report, but=cause)):
             hosts[cause.id] = host
             found.setdefault(host, []).extend(cause.evidence)
     for evidence in report.evidence:
@@ -54,11 +55,6 @@ def with_findings(report: Report) -> Report:
         for each in report.sources
     )
     return replace(report, causes=tuple(causes), sources=tuple(sources))
-
-
-def _is_explaining(evidence: Evidence) -> bool:
-    failure = evidence.failure
-    return failure is not None and failure.phase == "check" and failure.tool not in LINTERS
 
 
 def _host(found: Sequence[Evidence], report: Report, but: RootCause | None = None) -> str:
@@ -104,7 +100,7 @@ def _with_source(suspect: Suspect, root: Path) -> Suspect:
     if len(lines) > _MOST_LINES:
         cut = max(0, min(suspect.odd[0] - first - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
-    return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else None)
+    return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else SourceLines())
 
 
 def _lines(path: str) -> list[str]:

@@ -318,6 +318,9 @@ class Loop(Record, frozen=True):
         return tuple(step for step in self.steps if step.is_attempt)
 
 
+NO_LOOP = Loop()  #: where nothing is remembered
+
+
 class Signal(Record, frozen=True):
     """A fact that explains why the loop does not advance.
 

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from records import SRC, failure, failures, frame, in_test, origin, raised, source, verdict
 
 from loop_close.causes.grouping import cause_keys
-from loop_close.model import Site
+from loop_close.model import Site, SourceLines
 
 KIND = "test-failure"
 
@@ -20,7 +20,7 @@ def share(a, b):
 
 def at(type="ValueError", message="bad", function="total", file=SRC, line=10, site=None, raises="", **fields):
     """An exception out of a function of the code under test, by a statement of it."""
-    inner = frame(file, function, line, source=source(raises, start=line) if raises else None)
+    inner = frame(file, function, line, source=source(raises, start=line) if raises else SourceLines())
     return raised(type, message, [in_test(), inner], site=site, **fields)
 
 

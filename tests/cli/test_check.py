@@ -308,7 +308,7 @@ def test_an_agent_gets_the_prompt_that_cannot_be_written_once(project: Project) 
     code, output = project.check(CLAUDECODE="1")
     assert code == 1
     assert output.count("# 1 test fails") == 1
-    assert "\nnot written: nextprompt.md exists" in output
+    assert "\ncannot write nextprompt.md: nextprompt.md exists" in output
 
 
 def test_all_is_shown_where_nobody_else_shows_it(project: Project) -> None:

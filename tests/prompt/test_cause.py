@@ -9,11 +9,12 @@ from records import SRC, TEST, any_text, failure, failures, frame, in_test, obse
 
 from loop_close.calls import Called, Calls
 from loop_close.judge import report_of
-from loop_close.model import Difference, Evidence, Observation, Site, SourceResult, Suspect
+from loop_close.model import Difference, Evidence, Observation, Site, SourceLines, SourceResult, Suspect
 from loop_close.prompt.cause import all_reasons, root_causes
 from loop_close.prompt.compose import estimate_tokens
 from loop_close.prompt.place import percent, probable_place
 from loop_close.prompt.source import LEGEND
+from loop_close.records import NO_LOOP
 
 BODY = source("def total(cart):", "    '''Doc.'''", "    tax = 0", "    return tax", start=8)
 TESTED = source("def test_total():", "    cart = 1", "    assert total(", "        cart) == 1", start=3)
@@ -29,7 +30,7 @@ RATES = replace(
     reasons=("RATES is loaded in line 10 of total()",),
     source=source("RATES = {", "}", start=3),
 )
-TAX = replace(TOTAL, function="tax", line=40, end_line=50, source=None, score=0.2)
+TAX = replace(TOTAL, function="tax", line=40, end_line=50, source=SourceLines(), score=0.2)
 
 
 def cause_of(*found, suspects=()):
@@ -39,7 +40,7 @@ def cause_of(*found, suspects=()):
     return replace(causes[0], evidence=evidence, suspects=tuple(suspects))
 
 
-def block(*found, suspects=(), number=1, loop=None, sources=(), **fields):
+def block(*found, suspects=(), number=1, loop=NO_LOOP, sources=(), **fields):
     """The lines of the first root cause; of one of several with ``number=2``."""
     cause = cause_of(*found, suspects=suspects)
     report = report_of(observed(*found, **fields))
@@ -81,7 +82,10 @@ def test_without_a_suspect_the_heading_is_the_exception_and_its_location(found, 
         (replace(TOTAL, odd=(10, 3, 0)), "## 1. `total()` in `src/shop/cart.py:10` (62 % probable)"),
         (replace(TOTAL, function="<module>", line=3), "## 1. `src/shop/cart.py:3` (62 % probable)"),
         (replace(RATES, function="Cart"), "## 1. `RATES` in `src/shop/cart.py:3` (62 % probable)"),
-        (replace(TOTAL, line=0, source=None), "## 1. `total()` in `src/shop/cart.py` (62 % probable)"),
+        (
+            replace(TOTAL, line=0, source=SourceLines()),
+            "## 1. `total()` in `src/shop/cart.py` (62 % probable)",
+        ),
         (replace(TOTAL, file="`\n# h.py"), "## 1. `total()` in `` ` # h.py:8 `` (62 % probable)"),
     ],
 )
@@ -172,7 +176,7 @@ def test_the_source_of_the_suspect_with_the_lines_that_did_not_run():
         "```",
         LEGEND,
     ]
-    for calls in (None, Calls(), ran_by(f"{TEST}::test_other")):
+    for calls in (Calls(), ran_by(f"{TEST}::test_other")):
         assert LEGEND not in block(WRONG, suspects=[TOTAL], calls=calls)
 
 
@@ -338,7 +342,8 @@ suspects_ = st.builds(
     passed=st.tuples(st.integers(0, 3), st.integers(0, 3)),
     odd=st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 3)),
     guards=st.lists(any_text, max_size=2).map(tuple),
-    source=st.none() | st.lists(any_text, min_size=1, max_size=5).map(lambda rows: source(*rows, start=8)),
+    source=st.just(SourceLines())
+    | st.lists(any_text, min_size=1, max_size=5).map(lambda rows: source(*rows, start=8)),
 )
 
 

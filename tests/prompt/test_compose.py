@@ -23,7 +23,7 @@ from loop_close.model import Counts, Observation
 from loop_close.prompt.compose import Section, compose, estimate_tokens
 from loop_close.prompt.loop import EXPERIMENTS
 from loop_close.prompt.sections import DEFAULT_SECTIONS
-from loop_close.records import CheckState, Edit, Edits, Objection, OldOutcome, Signal, State
+from loop_close.records import NO_LOOP, CheckState, Edit, Edits, Objection, OldOutcome, Signal, State
 from loop_close.text import sanitize
 
 STUCK = sorted(kind for kind in EXPERIMENTS if "," not in kind)
@@ -150,9 +150,9 @@ observations = st.builds(
 @settings(max_examples=25)
 @given(
     observations,
-    st.none() | loops() | loops(1),
+    st.just(NO_LOOP) | loops() | loops(1),
     st.lists(_signals, max_size=1),
-    st.none() | _edits,
+    _edits,
     st.none() | _states,
     st.integers(400, 3000),
     st.sampled_from(["", ".loop-close/report.json"]),

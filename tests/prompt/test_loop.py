@@ -24,7 +24,10 @@ FIRST = step(1, 2)
 LATER = step(4, 2, is_attempt=True)
 
 
-def in_loop(*steps, report=RED, since=None, signals=(), **fields):
+_UNKNOWN = Edits()
+
+
+def in_loop(*steps, report=RED, since=_UNKNOWN, signals=(), **fields):
     return replace(report, loop=loop(*steps, **fields), since=since, signals=tuple(signals))
 
 

@@ -86,7 +86,7 @@ def shown(done):
 def test_folder_in_the_place_of_a_file_costs_a_line(run, option, pytester):
     (pytester.path / "taken").mkdir()
     done = run({"test_a.py": MARK}, f"{option}=taken")
-    assert reported(done, "not written: taken", "is a folder; name a file")
+    assert reported(done, "cannot write taken: taken", "is a folder; name a file")
     assert option.endswith("json") or shown(done)
 
 

@@ -167,7 +167,7 @@ def test_a_prompt_that_cannot_be_written_is_shown_once(run, agent):
     assert done.stdout.count("\n# 1 test fails, 1 error, ") == 1
     assert not re.search("FAILURES|ERRORS", done.stdout)
     (line,) = done.summary
-    assert line.startswith("loop-close: not written: nextprompt.md exists")
+    assert line.startswith("loop-close: cannot write nextprompt.md: nextprompt.md exists")
 
 
 def test_a_fault_of_ours_leaves_all_to_pytest(run, agent, monkeypatch):

@@ -67,7 +67,7 @@ def test_a_loop_from_red_to_green(loop, pytester):
 def test_off_means_off(run, pytester):
     for _ in range(2):
         done = run(PROJECT, "--loop-close-history=off")
-    assert (done.report["loop"], done.report["number"]) == (None, 0)
+    assert (done.report["loop"], done.report["number"]) == ({}, 0)
     assert not (pytester.path / ".loop-close" / "history.sqlite3").exists()
 
 

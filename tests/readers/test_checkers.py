@@ -92,7 +92,7 @@ def test_frame_and_site_stand_where_the_failure_does(reader, name):
         if failure.file:
             (frame,) = raised.frames
             assert (frame.file, frame.line, raised.site.frame) == (failure.file, failure.line, frame)
-        if failure.file and frame.source is not None:
+        if failure.file and frame.source.lines:
             shown = frame.source.lines[frame.line - frame.source.start]
             assert raised.site.statement == " ".join(shown.split())
 

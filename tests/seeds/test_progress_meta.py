@@ -20,7 +20,6 @@ def after(failing, *, is_attempt=True, stalled=0, is_of_machine=False, **fields)
 @pytest.mark.parametrize(
     ("about", "expected"),
     [
-        (None, {}),
         (loop(step(1, 2)), {}),
         (after(2), STALLED),
         (after(2, advanced="changed"), ADVANCED),
@@ -35,7 +34,7 @@ def after(failing, *, is_attempt=True, stalled=0, is_of_machine=False, **fields)
     ],
 )
 def test_progress_is_marked(about, expected):
-    assert progress_meta(about, is_green=about is not None and not about.failing) == expected
+    assert progress_meta(about, is_green=not about.failing) == expected
 
 
 def test_red_run_of_which_no_failure_is_known_says_nothing_of_progress():

@@ -280,10 +280,7 @@ def of_tree(root: Path, tree: Tree) -> Baseline:
 
 
 def folder_of(root: Path) -> Path:
-    """The folder in the user's state folder; below the root if none is there and none can be made.
-
-    One that is there counts where it cannot be written, as in the sandbox of an agent.
-    """
+    """The folder in the user's state folder, if one is or can be there; else below the root."""
     outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
         above = next(filter(Path.exists, outside.parents))  # the root of the file system at last

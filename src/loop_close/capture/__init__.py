@@ -88,7 +88,7 @@ def function_of(code: CodeType) -> Function | None:
     return index.functions.get(code.co_firstlineno) if index else None
 
 
-def source_around(code: CodeType, line: int) -> SourceLines | None:
+def source_around(code: CodeType, line: int) -> SourceLines:
     """The function's lines, the ``line`` among them, at most :data:`MAX_LINES`; of a module some around it."""
     function = scope_of(code, line)
     if not isinstance(function, Function):
@@ -97,14 +97,14 @@ def source_around(code: CodeType, line: int) -> SourceLines | None:
 
 
 @lru_cache(maxsize=4096)
-def source_between(filename: str, first: int, last: int, line: int) -> SourceLines | None:
+def source_between(filename: str, first: int, last: int, line: int) -> SourceLines:
     """Lines ``first`` to ``last`` of a file, cut to :data:`MAX_LINES` around ``line``."""
     if last - first >= MAX_LINES:
         first = max(first, min(line - MAX_LINES // 2, last - MAX_LINES + 1))
         last = first + MAX_LINES - 1
     lines = linecache.getlines(filename)[first - 1 : last]
     cut = tuple(text.rstrip("\r\n")[:MAX_LINE] for text in lines)
-    return SourceLines(start=first, lines=cut) if cut else None
+    return SourceLines(start=first, lines=cut) if cut else SourceLines()
 
 
 def forget() -> None:

@@ -16,7 +16,7 @@ from loop_close.causes.rank import Scored, candidates, scored, suspects_among
 from loop_close.causes.spectrum import contrast, spectra, traces_of
 from loop_close.facts import Name, base_name, every, origins
 from loop_close.model import Failure, RootCause, Suspect
-from loop_close.records import Loop
+from loop_close.records import NO_LOOP, Loop
 
 __all__ = ["group", "in_order", "joined", "located"]
 
@@ -30,7 +30,7 @@ _COMPARED = 40
 _LOCATED = 20
 
 
-def joined(causes: Sequence[RootCause], calls: Calls, loop: Loop | None = None) -> list[RootCause]:
+def joined(causes: Sequence[RootCause], calls: Calls, loop: Loop = NO_LOOP) -> list[RootCause]:
     """The causes, those that share their suspects as one, in the order of the first of each.
 
     Causes of different kinds are not joined, nor those whose exceptions came from different ones, nor those whose
@@ -78,12 +78,10 @@ def _whole(parts: Sequence[RootCause]) -> RootCause:
     return replace(parts[0], id=min(part.id for part in parts), evidence=evidence)
 
 
-def located(
-    causes: Iterable[RootCause], calls: Calls | None, loop: Loop | None = None
-) -> tuple[RootCause, ...]:
+def located(causes: Iterable[RootCause], calls: Calls, loop: Loop = NO_LOOP) -> tuple[RootCause, ...]:
     """The causes with their suspects; the failure that shows the first suspect is the first of its cause.
 
-    :param calls: what the tests called; None if unknown.
+    :param calls: what the tests called; empty if unknown.
     :param loop: the runs since the project was last done, this run included.
     """
     found = []

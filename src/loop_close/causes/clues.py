@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loop_close.causes.grouping import mismatched
 from loop_close.conventions import is_test_file, is_test_module
 from loop_close.facts import (
     TEST_PHASES,
@@ -17,14 +18,13 @@ from loop_close.facts import (
     is_made,
     last_name,
     leaves,
-    mismatched,
     origins,
     qualname,
     running_line,
     test_function,
 )
 from loop_close.model import Failure, Frame, Raised
-from loop_close.records import Edit, Loop
+from loop_close.records import NO_LOOP, Edit, Loop
 from loop_close.syntax.meaning import MODULE
 from loop_close.text.redact import clean
 
@@ -52,7 +52,7 @@ class Clue:
     edited: float = 0.0
 
 
-def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, Clue]:
+def clues(failures: Sequence[Failure], loop: Loop = NO_LOOP) -> dict[Name, Clue]:
     """What the failures of one cause say, by function.
 
     :param loop: the runs since the project was last done, this run included.
@@ -62,7 +62,7 @@ def clues(failures: Sequence[Failure], loop: Loop | None = None) -> dict[Name, C
         for raised in every(failure.raised):
             _from_frames(failure, raised, found, 1 / len(failures))
         _from_origins(failure, found, 1 / len(failures))
-    for name, (edit, began) in (edited_before(failures, loop) if loop is not None else {}).items():
+    for name, (edit, began) in edited_before(failures, loop).items():
         clue = found.setdefault(name, Clue())
         clue.edit, clue.edited = edit, began / len(failures)
     return found
@@ -81,7 +81,7 @@ def _from_frames(failure: Failure, raised: Raised, found: dict[Name, Clue], shar
         clue = found.setdefault(name, Clue())
         clue.at = clue.at or frame.line
         # What is shown of a lambda outside of functions begins above it.
-        if frame.source is not None and not name[1].endswith(">"):
+        if not name[1].endswith(">"):
             clue.line = clue.line or frame.source.start
         if name not in seen:
             seen.add(name)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from loop_close.facts import (
     LINTERS,
     TURNING,
+    failing_frame,
     import_cycle,
     innermost,
     is_a,
@@ -18,7 +19,6 @@ from loop_close.facts import (
     is_syntax_error,
     leaves,
     links,
-    mismatched,
     raise_line,
     test_function,
 )
@@ -136,6 +136,12 @@ def cause_keys(kind: str, failure: Failure) -> tuple[Key, ...]:
     return tuple((kind, *key) for key in _keys(failure, raised))
 
 
+def mismatched(raised: Raised) -> Sequence[Frame]:
+    """The last two frames, if the last function did not take the arguments that the one before gave it; else none."""
+    is_refused = raised.site is not None and innermost(raised) in raised.site.origins
+    return raised.frames[-2:] if is_refused else ()
+
+
 def missing_thing(raised: Raised) -> Key | None:
     """What does not exist, for the errors that are about just that. The same thing is the same cause."""
     details = raised.details
@@ -165,12 +171,12 @@ def _missing_name(raised: Raised) -> Key | None:
     owner = raised.details.get("owner", "")
     if owner in _BUILTIN_TYPES:
         return None
-    where = "" if owner else _file_of(innermost(raised))
+    where = "" if owner else _place_of(innermost(raised))[0]
     return "name", raised.type, owner, where, raised.details["name"]
 
 
-def _file_of(frame: Frame | None) -> str:
-    return frame.file if frame is not None else ""
+def _place_of(frame: Frame | None) -> Key:
+    return (frame.file, frame.function) if frame is not None else ("", "")
 
 
 def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
@@ -189,7 +195,7 @@ def _keys(failure: Failure, raised: Raised) -> Iterator[Key]:
         yield ("arguments", *_place_key(raised))
     elif is_assertion(raised) or _raised_in_test(raised):
         yield from _verdict_keys(failure, raised, origins)
-    elif site is not None and _handed_on(raised):
+    elif site is not None and site.frame != innermost(raised):  # a helper judged what it was given
         yield ("call", raised.type, site.frame.file, site.frame.function, site.statement, *chain)
     else:
         yield from _accident_keys(failure, raised, chain)
@@ -206,14 +212,8 @@ def _wrong_type(raised: Raised) -> str:
 
 def _raised_in_test(raised: Raised) -> bool:
     """Whether the test's own statement failed: what it called is what matters."""
-    frame = raised.site.frame if raised.site is not None else innermost(raised)
+    frame = failing_frame(raised)
     return frame is not None and frame.is_test and _TEST_FUNCTION.search(frame.function) is not None
-
-
-def _handed_on(raised: Raised) -> bool:
-    """Whether the site is a call of a helper that judged its arguments, not the raise itself."""
-    frame = innermost(raised)
-    return frame is not None and raised.site is not None and raised.site.frame != frame
 
 
 def _verdict_keys(failure: Failure, raised: Raised, origins: Key) -> Iterator[Key]:
@@ -252,8 +252,7 @@ def chain_key(raised: Raised | None) -> Key:
 
 
 def _place_key(raised: Raised) -> Key:
-    frame = innermost(raised)
-    return raised.type, _file_of(frame), frame.function if frame is not None else ""
+    return raised.type, *_place_of(innermost(raised))
 
 
 # --- findings of checkers

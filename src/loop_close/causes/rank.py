@@ -13,7 +13,7 @@ from loop_close.causes.spectrum import Spectrum, ochiai, spectra
 from loop_close.conventions import is_test_file
 from loop_close.facts import Name, base_name, every, is_syntax_error, last_name
 from loop_close.model import Failure, RootCause, Suspect
-from loop_close.records import Loop, Record
+from loop_close.records import NO_LOOP, Loop, Record
 from loop_close.syntax.constants import class_of
 from loop_close.syntax.meaning import MODULE
 
@@ -86,7 +86,7 @@ class Candidate(Record, frozen=True):
 Scored = Sequence[tuple[float, Candidate]]
 
 
-def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) -> list[Candidate]:
+def candidates(cause: RootCause, calls: Calls, loop: Loop = NO_LOOP) -> list[Candidate]:
     """All candidates for the failures of a cause; none if Python says which line it cannot parse.
 
     Those are the functions that failing tests ran, that are on a traceback, or that were edited before the failures
@@ -96,11 +96,11 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
     if all(is_syntax_error(failure.raised) for failure in failures):
         return []
     nodeids = {failure.nodeid for failure in failures}
-    spectrum = spectra(calls, nodeids) if calls is not None else []
+    spectrum = spectra(calls, nodeids)
     ran = {(each.function.file, base_name(each.function.function)): each for each in spectrum}
     counted = (
         {(each.file, base_name(each.function)) for each in calls.functions}
-        if calls is not None and not nodeids.isdisjoint(calls.failed)
+        if not nodeids.isdisjoint(calls.failed)
         else set()
     )
     found = clues(failures, loop)
@@ -131,7 +131,7 @@ def candidates(cause: RootCause, calls: Calls | None, loop: Loop | None = None) 
         for name in sorted({*ran, *named})
         if name not in apart or (name in found and found[name].edited)
     ]
-    return [*functions, *_constants(functions, calls, nodeids)] if calls is not None else functions
+    return [*functions, *_constants(functions, calls, nodeids)]
 
 
 def _lacking(failures: Sequence[Failure]) -> Counter[str]:

@@ -211,6 +211,17 @@ def check_target(path: str, option: str, beginnings: tuple[str, ...] = ()) -> No
 NO_RUN = "no runs recorded in this project: run loop-close check"
 
 
+def last_prompt(targets: Targets) -> str:
+    """The last next prompt without our mark; empty where there is none of ours, or a run is going on."""
+    from loop_close import files  # late, as below
+
+    with contextlib.suppress(OSError):
+        if files.is_finished(targets.prompt):
+            text = targets.prompt.read_text(encoding="utf-8", errors="replace")
+            return files.without_signature(text).strip("\n")
+    return ""
+
+
 def project_at(root: Path | None = None) -> Targets:
     """The project of a root: its settings, its history, and the files that we write.
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from loop_close import baseline, files, gate
 from loop_close.baseline.objection import at_head, lines_of_pending, pending
 from loop_close.checks import VARIABLE, checks_of, root_of, variables, words_of
-from loop_close.cli import FAULT, INSIDE, Streams, UsageError, as_usage_error, project_at
+from loop_close.cli import FAULT, INSIDE, Streams, UsageError, as_usage_error, last_prompt, project_at
 from loop_close.files import Targets
 from loop_close.gate import Facts, UnknownError
 from loop_close.provenance import agent_of
@@ -135,7 +135,7 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
         else:
             undo.keep(root, found)
             lines += undo.lines_of(found)
-            text = targets.last_prompt()
+            text = last_prompt(targets)
             targets.write_prompt("\n".join([text, "", "## Without the change", "", *lines, ""]))
             if targets.json is not None and targets.json.exists():
                 document = json.loads(targets.json.read_bytes())
@@ -269,12 +269,9 @@ def _refuse_agents(names: Sequence[str]) -> None:
 
 
 def prompt(options: argparse.Namespace, streams: Streams) -> int:
-    """Print the last prompt again; on standard error, which files changed since the last run.
-
-    :raises UsageError: where there is none.
-    """
+    """Print the last prompt again; on standard error, which files changed since the last run."""
     project = project_at()
-    if not (text := project.last_prompt()):
+    if not (text := last_prompt(project)):
         raise UsageError(f"there is no prompt of a run that ended in {project.name}: run {gate.CHECK}")
     streams.say(text)
     if project.history is not None and project.history.is_file():

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from loop_close import baseline, files, gate
 from loop_close.checks import root_of
 from loop_close.child import Channel, Ended, InterruptionError, Stop, end_leftover, run, write_all
-from loop_close.cli import INSIDE, Streams, UsageError
+from loop_close.cli import INSIDE, Streams, UsageError, last_prompt
 from loop_close.cli.check import CODES
 from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
@@ -93,12 +93,11 @@ class Driver:
             ended, reason = "interrupted", str(interrupted)
         self._loop.limit(time.monotonic())  # which also counts the time that has passed
         self._keep(ended)
-        if ended == "done":
-            self._let_go()
         lines = [*summary_lines(self._loop, ended, reason, self._state)]
         if ended == "done":
-            root = self._plan.root
-            lines += [f"  {line}" for line in undo_of(targets_at(root), gate.tree_digest(root))]
+            self._let_go()
+            tree = gate.tree_digest(self._plan.root)
+            lines += [f"  {line}" for line in undo_of(self._plan.project, tree)]
         else:
             lines += next_step_lines(self._attempts, self._plan.project.name, self._loop.state.work)
         self._streams.put("\n".join((*lines, "")))
@@ -266,7 +265,7 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
         causes={} if is_green else causes_in(root),
         state=last.state,
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
-        prompt=targets_at(root).last_prompt() or f"# {state.reason}",
+        prompt=last_prompt(targets_at(root)) or f"# {state.reason}",
     )
 
 

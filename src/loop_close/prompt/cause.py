@@ -106,11 +106,11 @@ def _parts(
     rank, source_rank, more = _RANKS[number == 1]
     failure, at = cause.failures[0], probable_place(cause)
     source = _source_of(cause, at)
-    earlier = shown.setdefault((at.file, source.start), number) if source is not None else number
+    earlier = shown.setdefault((at.file, source.start), number) if source.lines else number
     same = [f"The source is in section {earlier}."] if earlier != number else []
     yield rank, "reasons", [*_where(cause, report), *_why(cause), *_findings(cause), *same]
     yield more, "passing tests", _guards(cause)
-    if source is not None and not same:
+    if not same:
         yield source_rank, "source", _source(source, cause, at, report)
     missing = _missing(failure.raised) if failure.raised is not None else ()
     yield rank, "failing statements", [*_proof(failure), *missing]
@@ -125,7 +125,7 @@ def _parts(
     for each in others[:_MORE_SOURCES]:
         if (
             each.score >= _RIVAL * cause.suspects[0].score
-            and each.source is not None
+            and each.source.lines
             and (each.file, each.source.start) not in shown
         ):
             shown[each.file, each.source.start] = number
@@ -200,19 +200,20 @@ def _findings(cause: RootCause) -> Iterator[str]:
 # --- the source
 
 
-def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines | None:
+def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines:
     """The function's lines: as they were read from the file, else as the traceback has them.
 
-    None for the function of the test whose statement is shown as the proof.
+    No lines for the function of the test whose statement is shown as the proof.
     """
     failure = cause.failures[0]
-    shown = (frame for frame in _test_and_helper(failure) if frame is not None and frame.source is not None)
+    shown = (frame for frame in _test_and_helper(failure) if frame is not None and frame.source.lines)
     if any((frame.file, frame.function) == (at.file, at.function) for frame in shown):
-        return None
+        return SourceLines()
     raised = failure.raised
     frames = (f for f in shown_frames(raised) if f.file == at.file and at.function in ("", f.function))
     found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
-    return next((s for s in found if s is not None and (not at.line or at.line in s.numbers)), None)
+    known = (each for each in found if each.lines)
+    return next((each for each in known if not at.line or at.line in each.numbers), SourceLines())
 
 
 def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Report) -> list[str]:
@@ -230,7 +231,7 @@ def _lines_run(cause: RootCause, suspect: Suspect, report: Report) -> frozenset[
     """The lines of the suspect that failing tests of the cause ran; empty if it is unknown for some of them."""
     calls = report.observation.calls
     tests = {failure.nodeid for failure in cause.failures}
-    if calls is None or not tests <= calls.failed.keys():
+    if not tests <= calls.failed.keys():
         return frozenset()
     lines = range(suspect.line, max(suspect.end_line, suspect.line) + 1)
     own = {n for n, each in enumerate(calls.functions) if each.file == suspect.file and each.line in lines}
@@ -301,9 +302,7 @@ def _test_and_helper(failure: Failure) -> tuple[Frame | None, Frame | None]:
 
 def _statement(frame: Frame | None, *, with_above: bool = True) -> list[str]:
     """The running statement of a frame; none where its source is not known."""
-    if frame is None or frame.source is None:
-        return []
-    return statement_rows(frame.source, frame.line, with_above=with_above)
+    return statement_rows(frame.source, frame.line, with_above=with_above) if frame is not None else []
 
 
 def _others(suspects: Sequence[Suspect]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loop_close.facts import differences, import_cycle, innermost, is_a, links, values
+from loop_close.facts import differences, import_cycle, innermost, is_a, links, sites, values
 from loop_close.model import Difference, Failure, Raised
 from loop_close.prompt import MAX_LINE, safe, short, span, spans
 from loop_close.text import MAX_MESSAGE, cut_apart, one_line
@@ -66,7 +66,7 @@ def brief(failure: Failure) -> str:
     found = next((each for each in differences(failure) if each.path), None)
     message = safe(failure.message).strip().partition("\n")[0]
     row = difference_row(found, BRIEF // 3) if found is not None else message
-    kind = [span(failure.raised.type, 60)] if failure.raised is not None else []
+    kind = [span(failure.exception, 60)] if failure.exception else []
     said = " ".join([*kind, *([span(row, BRIEF)] if row else [])]) or "(no message)"
     raised = failure.raised
     others = [*_relatives(raised, 0)] if raised is not None else []
@@ -79,7 +79,7 @@ def value_lines(failure: Failure) -> Iterator[str]:
     said = safe(" ".join([failure.message, *(each.arguments for each in calls)]))
     found = [(name, value) for name, value in values(failure) if len(value) < _SHORT or value not in said]
     limit = max(_LEAST_VALUE, _VALUES // max(1, min(len(found), _MAX_VALUES)))
-    frame = next((link.site.frame for link in links(failure.raised) if link.site is not None), None)
+    frame = next((site.frame for site in sites(links(failure.raised))), None)
     # The statement that is shown is that of the test.
     where = f" in {span(frame.function, 80)}" if frame is not None and not frame.is_test else ""
     if found:

@@ -59,7 +59,7 @@ EXPERIMENTS = {
 def since_done(report: Report) -> Iterator[str]:
     """What was edited since no test was known to fail, with its diff."""
     loop, edits = report.loop, report.since
-    if report.verdict == "green" or loop is None or edits is None or not loop.base:
+    if report.verdict == "green" or not loop.base:
         return
     when = f"Changed since run {loop.base}, when no test was known to fail: "
     kept = [edit for edit in edits.edits if edit.is_effective]
@@ -102,7 +102,7 @@ def _diff(edits: Sequence[Edit]) -> list[str]:
 def state_lines(report: Report) -> Iterator[str]:
     """The state of the loop in one line; then each signal, an experiment, and a question for a person."""
     loop = report.loop
-    if loop is None or not loop.steps:
+    if not loop.steps:
         return
     if len(loop.steps) > 1 and not objected(report):  # what rewritten tests say is not compared
         last = loop.steps[-1]
@@ -183,7 +183,7 @@ def _values(test: FailingTest) -> str:
 def attempt_lines(report: Report) -> Iterator[Paragraph]:
     """A table of the attempts of the loop: what was edited before each, and its effect."""
     loop = report.loop
-    if loop is None or not loop.failing:
+    if not loop.failing:
         return
     steps = [step for step in loop.steps if step.is_attempt or not step.is_finished]
     rows = [
@@ -258,10 +258,10 @@ def objection_lines(objection: Objection) -> Iterator[str]:
 # --- what is remembered of a root cause
 
 
-def past_lines(cause: RootCause, loop: Loop | None) -> Iterator[str]:
+def past_lines(cause: RootCause, loop: Loop) -> Iterator[str]:
     """Since when the tests of a cause have been failing, the values that one of them got, and how many had passed."""
     tests = _known_of(cause, loop)
-    if loop is None or not tests:
+    if not tests:
         return
     began = Counter(each.since for each in tests)
     since = [f"run {run}{f' ({number})' if len(began) > 1 else ''}" for run, number in sorted(began.items())]
@@ -276,19 +276,19 @@ def past_lines(cause: RootCause, loop: Loop | None) -> Iterator[str]:
         yield " ".join(parts)
 
 
-def attempts_at(cause: RootCause, loop: Loop | None) -> int:
+def attempts_at(cause: RootCause, loop: Loop) -> int:
     """How many attempts there were while the cause was there, and it stayed."""
     tests = _known_of(cause, loop)
-    if loop is None or not tests:
+    if not tests:
         return 0
     since = _oldest(tests).since
     return sum(step.run > since for step in loop.attempts)
 
 
-def _known_of(cause: RootCause, loop: Loop | None) -> list[FailingTest]:
+def _known_of(cause: RootCause, loop: Loop) -> list[FailingTest]:
     """What is known of the tests of a cause."""
     keys = {test_key(failure) for failure in cause.failures}
-    return [each for each in loop.failing if each.test in keys] if loop is not None else []
+    return [each for each in loop.failing if each.test in keys]
 
 
 def _oldest(tests: Sequence[FailingTest]) -> FailingTest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from loop_close.facts import base_name, every, failure_place, is_environment
+from loop_close.facts import base_name, every, failure_place, is_environment, links, sites
 from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
 from loop_close.prompt import plain
 from loop_close.records import Record
@@ -95,8 +95,7 @@ def frames_of(raised: Raised | None) -> Sequence[Frame]:
 
 def shown_frames(raised: Raised | None) -> Sequence[Frame]:
     """The same; at the end the frame with the failing statement."""
-    site = raised.site if raised is not None else None
-    return [*frames_of(raised), site.frame] if site is not None else frames_of(raised)
+    return [*frames_of(raised), *(site.frame for site in sites([*links(raised)][:1]))]
 
 
 def place_in_words(cause: RootCause, quote: Callable[[str], str] = plain) -> str:

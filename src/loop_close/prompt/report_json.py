@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from loop_close.calls import Calls
 from loop_close.facts import differences, failure_place, innermost, links, values
 from loop_close.model import (
     Evidence,
@@ -135,7 +134,7 @@ def _suspect(suspect: Suspect) -> dict[str, Any]:
 
 def _calls(observation: Observation) -> dict[str, Any]:
     """How many tests were looked at for the calls that they made, and why none were."""
-    calls = observation.calls or Calls()
+    calls = observation.calls
     return {
         **_fields(calls, "omitted", "remembered"),
         "failing": len(calls.failed),

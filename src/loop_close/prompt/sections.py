@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from loop_close.calls import Calls
 from loop_close.detectors import DEFAULT_DETECTORS, DETECTOR_ERROR, Detector
 from loop_close.facts import DURING_COLLECTION, is_environment
 from loop_close.model import Evidence, Report, SourceResult
@@ -123,7 +122,7 @@ def in_short(report: Report) -> str:
         said += f"{'; incomplete' if report.causes else ''}: {incomplete}"
     loop = report.loop
     run = ""
-    if loop is not None and len(loop.steps) > 1 and (text := standing(report, loop)):
+    if len(loop.steps) > 1 and (text := standing(report, loop)):
         run = f"run {loop.steps[-1].run}: {text[:1].lower()}{text[1:].rstrip('.')}"
     return "; ".join(filter(None, [said, run]))
 
@@ -154,7 +153,7 @@ def facts(report: Report) -> Iterator[str]:
         yield f"This run is incomplete ({span(observation.incomplete, 160)}){left}."
     if not (report.causes or observation.expects_tests or observation.rerun or report.state):
         yield _NOTHING.get(report.stall_reason, _NOTHING["no-patterns-matched"])
-    calls, why_not = observation.calls or Calls(), observation.why_no_calls if report.causes else ""
+    calls, why_not = observation.calls, observation.why_no_calls if report.causes else ""
     if why_not and not calls.failed:
         yield f"Lines that tests ran are not known: {span(why_not, 160)}."
     elif calls.omitted or (calls.failed and calls.passed < observation.counts.passed):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loop_close.calls import Calls
+from loop_close.calls import NO_CALLS, Calls
 from loop_close.files import read_failed
 from loop_close.pytest_plugin import is_worker
 from loop_close.settings import OFF, ON
@@ -92,9 +92,7 @@ class CallMerger:
         return calls, ": ".join([*said, *reasons[:1]])
 
 
-def collect_calls(
-    calls: CallRecorder | CallMerger, root: str, failed: Collection[str]
-) -> tuple[Calls | None, str]:
+def collect_calls(calls: CallRecorder | CallMerger, root: str, failed: Collection[str]) -> tuple[Calls, str]:
     """What the tests called; why that is not known, or not in full, empty when it is or was not wanted.
 
     Where the monitor could not look, what coverage.py wrote down of each test.
@@ -109,13 +107,13 @@ def collect_calls(
             if (path := data_file(root, os.environ)).is_file():
                 found, reason = calls_from_contexts(path, root, {*failed})
                 why_not = "" if found is not None else f"{why_not}; {reason}"
-        if found is not None:
-            found = found._replace(omitted=len({*failed} - found.failed.keys()))
-        return found, why_not
+        if found is None:
+            return NO_CALLS, why_not
+        return found._replace(omitted=len({*failed} - found.failed.keys())), why_not
     except Exception as fault:  # all else that there is to say is worth more
         from loop_close.text import fault_text
 
-        return None, f"internal error of loop-close: {fault_text(fault)}"
+        return NO_CALLS, f"internal error of loop-close: {fault_text(fault)}"
 
 
 class CallRecorder:

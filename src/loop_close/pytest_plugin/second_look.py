@@ -95,7 +95,7 @@ class _Seen(NamedTuple):
     failures: tuple[_Failed, ...] = ()
 
 
-def second_look(recorder: Recorder, seen: Observation, loop: Loop | None) -> Observation:
+def second_look(recorder: Recorder, seen: Observation, loop: Loop) -> Observation:
     """What was observed, with what a second look saw.
 
     Tests whose lines were not recorded run first: which functions to watch depends on them.
@@ -107,7 +107,7 @@ def second_look(recorder: Recorder, seen: Observation, loop: Loop | None) -> Obs
         return seen
     look = _Look(recorder, session, began + LIMIT)
     failing = {failure.nodeid for failure in seen.failures} & look.tests
-    is_counted, calls = seen.calls is not None, seen.calls or Calls()
+    is_counted, calls = bool(seen.calls.functions), seen.calls
     unknown = failing - calls.failed.keys()
     first = _simplest(with_suspects(judged(seen), loop).causes, unknown, _UNKNOWN) if unknown else []
     # Where nothing counted in the run, each takes longer.
@@ -247,8 +247,7 @@ def _sample(recorder: Recorder, failing: Collection[str], known: Collection[str]
 
 
 def _failed(failure: Failure) -> _Failed:
-    frames = failure.raised.frames if failure.raised is not None else ()
-    lines = tuple(f"{each.file}:{each.line}" for each in frames)
+    lines = tuple(f"{each.file}:{each.line}" for each in failure.frames)
     return _Failed(failure.phase, failure.exception, lines, one_line(failure.message, MAX_TEXT))
 
 
@@ -281,8 +280,7 @@ def _with_look(
 
 def _line_in_test(failure: Failure) -> int:
     """The running line of the test code nearest to the exception; 0 if there is none."""
-    frames = failure.raised.frames if failure.raised is not None else ()
-    return next((frame.line for frame in reversed(frames) if frame.is_test), 0)
+    return next((frame.line for frame in reversed(failure.frames) if frame.is_test), 0)
 
 
 def _ending(call: TracedCall) -> object:

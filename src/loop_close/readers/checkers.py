@@ -238,7 +238,7 @@ def _failure(
     message = cut("\n".join(texts).strip())
     message = message.replace(f"{root.rstrip('/')}/", "") if root else message
     line = line if file and not cell else 0
-    lines = SourceLines(start=line, lines=(source[:_MAX_SOURCE],)) if source and line else None
+    lines = SourceLines(start=line, lines=(source[:_MAX_SOURCE],)) if source and line else SourceLines()
     frame = Frame(file=file, line=line, function="", is_test=is_test_file(file), source=lines)
     statement = " ".join(source[:_MAX_SOURCE].split())
     raised = Raised(

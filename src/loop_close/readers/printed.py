@@ -137,7 +137,7 @@ class Printed:
     line: int
     function: str | None
     lines: list[str] = field(default_factory=list)
-    source: SourceLines | None = None
+    source: SourceLines = field(default_factory=SourceLines)
 
 
 def is_exception(line: str) -> bool:
@@ -176,7 +176,7 @@ def _split_name(dotted: str) -> tuple[str, str]:
 
 def _frame(printed: Printed, file: str) -> Frame:
     source = printed.source
-    if source is None and printed.lines:
+    if printed.lines and not source.lines:
         source = SourceLines(start=printed.line, lines=tuple(printed.lines))
     function = printed.function or ""
     return Frame(file=file, line=printed.line, function=function, is_test=is_test_file(file), source=source)
@@ -193,7 +193,7 @@ def _explained(raised: Raised, printed: Sequence[Printed], root: str) -> Raised:
     if frame is None:
         return raised
     shown = frame.source
-    lines = shown.lines[frame.line - shown.start :] if shown is not None else ()
+    lines = shown.lines[frame.line - shown.start :]
     return replace(raised, site=Site(frame=frame, statement=" ".join(" ".join(lines).split())))
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from loop_close.conventions import is_test_file
-from loop_close.facts import innermost, links
+from loop_close.facts import failing_frame, links
 from loop_close.model import Failure, Frame, Raised, Site, Warned
 from loop_close.readers import Read, Reading, line_end, merged, project_path, warning_at
 from loop_close.readers.printed import (
@@ -82,7 +82,7 @@ def _process_failure(raised: Raised, message: str = "") -> Failure:
 
     :param message: in place of the exception's.
     """
-    frames = (link.site.frame if link.site is not None else innermost(link) for link in links(raised))
+    frames = map(failing_frame, links(raised))
     file, line = next(((frame.file, frame.line) for frame in frames if frame is not None), ("", 0))
     return Failure(
         nodeid="", phase="process", message=message or raised.message, file=file, line=line, raised=raised

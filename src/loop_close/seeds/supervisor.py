@@ -163,16 +163,16 @@ def _trip(result: ToolResult, count: int, *, is_marked: bool) -> str:
 # --- results of our own tools
 
 
-def progress_meta(loop: Loop | None, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
+def progress_meta(loop: Loop, *, is_green: bool, stuck_after: int = 3) -> dict[str, bool]:
     """The ``_meta`` of a result that reports a run, for our supervisor or another one: by the loop, not by any text.
 
-    :param loop: with the run; None if it was not recorded.
+    :param loop: with the run.
     :param is_green: of the run itself: a run may be red without a failure that is known by name.
     :returns: the infrastructure keys with true if the run was killed, or is no attempt as what failed is the machine's.
         Our own key with false if it advanced or nothing fails. Both keys with true for an attempt that did not advance,
         and for any run of a loop that is stuck. Else nothing.
     """
-    if loop is None or not (is_green or loop.failing):
+    if not (is_green or loop.failing):
         return {}
     if not loop.failing:
         return {OWN_KEY: False}

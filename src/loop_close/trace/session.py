@@ -77,7 +77,6 @@ class Budget:
 #: For a second look: the text of a value that has some names, and the functions whose calls are kept, by file and name.
 Watched = tuple[Callable[[Any, Sequence[str]], str], Collection[Name]]
 _P = ParamSpec("_P")
-_NOT_SHARED: tuple[Ran, bool] = {}, False
 
 
 def _guarded(step: Callable[Concatenate[Monitor, _P], None]) -> Callable[Concatenate[Monitor, _P], None]:
@@ -250,7 +249,7 @@ class Monitor:
     def _used(self, test: _Test, fixtures: Iterable[tuple[Any, bool]]) -> Iterator[Ran]:
         left = dict.fromkeys(test.set_up)
         for fixture, has_value in fixtures:
-            ran, is_broken = self._shared.get(fixture, _NOT_SHARED)
+            ran, is_broken = self._shared.get(fixture, ({}, False))
             if has_value or is_broken:
                 left.pop(fixture, None)
                 yield ran

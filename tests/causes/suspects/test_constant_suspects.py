@@ -7,6 +7,7 @@ from records import failure, verdict
 from loop_close.calls import Constant
 from loop_close.causes.rank import candidates, scored, suspects_among
 from loop_close.model import Evidence, RootCause
+from loop_close.records import NO_LOOP
 
 TOTAL = called("total", 10, passed=3, lines={1: 3, 2: 0})
 TAX = called("tax", 30, passed=40, lines={1: 40})
@@ -20,7 +21,7 @@ def cause():
     return RootCause(id="00000000", kind="test-failure", evidence=(found,))
 
 
-def found(*constants, functions=(TAX, TOTAL), ran=((0, 1), (1, 1), (1, 2)), so_far=None):
+def found(*constants, functions=(TAX, TOTAL), ran=((0, 1), (1, 1), (1, 2)), so_far=NO_LOOP):
     known = calls(*functions, passed=40, test_a=ran)._replace(constants=constants)
     return candidates(cause(), known, so_far)
 

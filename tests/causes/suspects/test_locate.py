@@ -126,7 +126,7 @@ def test_the_failure_about_the_first_suspect_is_shown():
 
 
 def test_without_a_suspect_the_order_stays():
-    (found,) = located([cause("a", "b")], None)
+    (found,) = located([cause("a", "b")], calls())
     assert (found.suspects, found.evidence) == ((), cause("a", "b").evidence)
 
 

@@ -5,6 +5,7 @@ from loops import known as failing
 from loops import loop, step
 from records import SRC, failure, frame, in_test, raised, source, verdict
 
+from loop_close.calls import NO_CALLS
 from loop_close.causes.rank import (
     MOST,
     NONE,
@@ -29,11 +30,11 @@ def cause(*failures):
     return RootCause(id="00000000", kind="test-failure", evidence=evidence)
 
 
-def suspects_of(cause, known=None, *more):
+def suspects_of(cause, known=NO_CALLS, *more):
     return suspects_among(scored(candidates(cause, known, *more)))
 
 
-def ranked(cause, known=None, *more):
+def ranked(cause, known=NO_CALLS, *more):
     return [candidate.function for _, candidate in scored(candidates(cause, known, *more))]
 
 
@@ -79,7 +80,7 @@ def test_a_module_goes_by_the_line():
 
 def test_a_fixture_of_a_conftest_that_raised_is_the_first_suspect():
     exc = raised("OSError", frames=[frame(CONFTEST, "backend", 4)])
-    for known in (None, calls(TAX, TOTAL, passed=40, test_a=[])):
+    for known in (NO_CALLS, calls(TAX, TOTAL, passed=40, test_a=[])):
         first, *_ = suspects_of(cause(failure(exc, nodeid("test_a"), "setup")), known)
         assert (first.file, first.line, first.function) == (CONFTEST, 4, "backend")
         assert first.reasons == ("the last project function on the traceback",)
@@ -87,7 +88,9 @@ def test_a_fixture_of_a_conftest_that_raised_is_the_first_suspect():
 
 def test_python_says_itself_which_file_it_cannot_parse():
     exc = raised("SyntaxError", frames=[frame(function="<module>")], details={"path": SRC, "line": "1"})
-    assert suspects_of(cause(failure(exc, phase="collect")), None, after(Edit(file=SRC, function="f"))) == ()
+    assert (
+        suspects_of(cause(failure(exc, phase="collect")), NO_CALLS, after(Edit(file=SRC, function="f"))) == ()
+    )
 
 
 def test_at_most_five():

@@ -201,5 +201,5 @@ def _frames(text: str, end: re.Match[str], name: str, root: str) -> tuple[Frame,
         return ()
     line = int(end["line"])
     shown = [found["text"] for found in _NUMBERED.finditer(text)]
-    source = SourceLines(start=line - len(shown) + 1, lines=tuple(shown)) if shown else None
+    source = SourceLines(start=line - len(shown) + 1, lines=tuple(shown)) if shown else SourceLines()
     return (Frame(file=file, line=line, function=name, is_test=True, source=source),)
