@@ -105,6 +105,10 @@ def test_a_baseline_that_cannot_be_written_still_holds(
     folder = root / ".loop-close" / "checks" / "x"
     folder.mkdir(parents=True)
     (folder / "output").touch()
-    worker._Worker(root, folder, worker.Work(id="x")).run(["tests"])
+    found = worker._Worker(root, folder, worker.Work(id="x")).run(["tests"])
+    assert found.lines is not None
+    assert found.lines[-1] == (
+        "the baseline of the tests stays as it was: [Errno 13] Permission denied: 'index'"
+    )
     assert gate.state(root).verdict == "done"
     assert baseline.load(root) == before

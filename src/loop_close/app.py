@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from loop_close import files, gate
+from loop_close.calls import NO_CALLS
 from loop_close.capture import index_of
 from loop_close.detectors import DEFAULT_DETECTORS, Detector
 from loop_close.edits import between, edited_functions
@@ -340,7 +341,7 @@ def _edited(
 ) -> tuple[tuple[str, str, bool], ...] | None:
     """As :attr:`loop_close.model.Report.edited`, of a green run of all tests."""
     seen, calls = report.observation, report.observation.calls
-    if report.verdict != "green" or not calls.passed or seen.selection or seen.incomplete:
+    if report.verdict != "green" or calls == NO_CALLS or seen.selection or seen.incomplete:
         return None
     sides = _base_and_now(runs, former, run, store)
     edited = edited_functions(*sides, store.content) if sides is not None else None
@@ -434,12 +435,8 @@ def summary_lines(saved: SaveResult, path: str) -> list[str]:
 
 def terminal_lines(saved: SaveResult, targets: Targets) -> list[str]:
     """What a command shows of a run: the summary, and what went wrong, in a line each."""
-    return [
-        *summary_lines(saved, targets.name),
-        *saved.shown.splitlines(),
-        *saved.report.notes,
-        *saved.problems,
-    ]
+    lines = summary_lines(saved, targets.name)
+    return [*lines, *saved.shown.splitlines(), *saved.report.notes, *saved.problems]
 
 
 def _keep_failed(report: Report, root: Path, problems: list[str]) -> bool:

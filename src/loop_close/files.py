@@ -92,7 +92,7 @@ def is_finished(path: Path) -> bool:
         begin, end = _ends(path)
     except OSError:
         return False
-    return end.rstrip().endswith(SIGNATURE) and not begin.startswith(RUNNING)
+    return end.rstrip().endswith(SIGNATURE) and begin.startswith("# ") and not begin.startswith(RUNNING)
 
 
 def _ends(path: Path) -> tuple[str, str]:

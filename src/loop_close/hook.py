@@ -189,7 +189,9 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
         loop = gate.loop_of(targets_at(root).history)
         session = _replaced(session, before=failing_of(loop)[:_MOST_TESTS])
         if keep(path, session) and session.is_used:  # before the agent edits a file
-            baseline.hold(root)
+            # Where a check could not write it, its row alone says that there is an objection.
+            _, facts = gate.look(root)
+            baseline.hold(root, keeps=facts is not None and any(run.objection for run in facts.runs))
     if not session.is_used:
         keep(path, session)
         return "", ""
@@ -201,7 +203,7 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
     loop = Loop() if is_done else gate.loop_of(targets.history)
     tree = facts.tree.digest if facts is not None else gate.tree_digest(root)
     said = undo_of(targets, tree) if is_done else []
-    prompt, file = last_prompt(targets), targets.name
+    prompt, file = last_prompt(root), targets.name
     reply, after = answer(state, loop, session, tree, prompt, file=file, is_again=is_again, undo=said)
     if after != known and not keep(path, after) and reply.kind == "go_on":
         return "", "the session cannot be kept, so turns cannot be counted; the agent may stop"
@@ -214,7 +216,7 @@ def _informed(host: Host, payload: Payload, root: Path, session: Session, path: 
     loop = gate.loop_of(targets.history)
     last = f"run {loop.steps[-1].run}" if loop.failing else ""
     is_news = bool(last) and last not in session.shown and keep(path, _with_shown(session, last))
-    return host.inform(payload, last_prompt(targets)) if is_news else ""
+    return host.inform(payload, last_prompt(root)) if is_news else ""
 
 
 def undo_of(targets: Targets, tree: str) -> list[str]:

@@ -36,7 +36,6 @@ from loop_close.cli.history import edited_in, failing_of, read, table_of
 from loop_close.cli.results import root_in
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.files import UnusablePathError
-from loop_close.hook import targets_at
 from loop_close.judge import report_of
 from loop_close.log_files import Tail
 from loop_close.process import OUR_CHECK, environment
@@ -176,7 +175,7 @@ async def loop_run(
     code, printed = await _run_checks(root, time_limit, context)
     is_late = code is None
     seen: types.CallToolResult = await anyio.to_thread.run_sync(loop_status)
-    prompt = await anyio.to_thread.run_sync(lambda: last_prompt(targets_at(root)))
+    prompt = await anyio.to_thread.run_sync(last_prompt, root)
     output = "" if prompt and not is_late else clean(printed, _MAX_OUTPUT)
     late = f"The checks did not finish within {time_limit} seconds and were stopped."
     state = getattr(seen.content[0], "text", "")
@@ -408,7 +407,7 @@ async def _read_resource(
 ) -> types.ReadResourceResult:
     if str(params.uri) != URI:
         raise MCPError(types.INVALID_PARAMS, f"unknown resource; the only resource is {URI}")
-    prompt = await anyio.to_thread.run_sync(lambda: last_prompt(targets_at(root_of(Path.cwd()))))
+    prompt = await anyio.to_thread.run_sync(lambda: last_prompt(root_of(Path.cwd())))
     text = prompt or "There is no next prompt: call loop_run, or run loop-close check.\n"
     content = types.TextResourceContents(uri=URI, mime_type=_MARKDOWN, text=text)
     return types.ReadResourceResult(contents=[content])

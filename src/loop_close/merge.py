@@ -185,7 +185,7 @@ def _over(seen: Sequence[Observation]) -> Observation:
         warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
         selection="",
         calls=calls,
-        why_no_calls="" if calls.functions else max(each.why_no_calls for each in seen),
+        why_no_calls=next(filter(None, (each.why_no_calls for each in seen if calls == NO_CALLS)), ""),
     )
 
 
@@ -231,7 +231,7 @@ def _calls(seen: Sequence[Observation]) -> Calls:
     """The calls of the run that recorded most failing tests, and of those that ran none of the same tests."""
     taken: set[str] = set()
     found: list[Calls] = []
-    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls.functions]
+    known = [(each.calls, {*each.outcomes}) for each in seen if each.calls != NO_CALLS]
     for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
         if taken.isdisjoint(tests):
             found.append(calls)

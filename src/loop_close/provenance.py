@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,10 +127,3 @@ def provenance_of(root: Path, environ: Mapping[str, str]) -> Provenance:
         run_id=run_id,
         commit=commit,
     )
-
-
-def digest_of(nodeids: Iterable[str]) -> str:
-    """A digest of node ids, the same in any order."""
-    from loop_close.text import digest
-
-    return digest("\n".join(sorted(nodeids)))

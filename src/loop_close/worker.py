@@ -211,14 +211,16 @@ class _Worker:
             saved = app.conclude(ran, self._targets, store, state=found)
         base = baselines.load(self._root) or base  # a session may have begun meanwhile
         is_open = any(each.run.objection for each in ran) or (base.is_open and found.verdict != "done")
-        with contextlib.suppress(OSError):  # as in the sandbox of an agent: the older one holds
+        lines = [*app.terminal_lines(saved, self._targets)]
+        try:
             if found.verdict == "done" and not base.is_held:
                 baselines.take(self._root, tree, facts.results)
             else:
                 baselines.note(self._root, base, tree, facts.results, is_open=is_open)
-        lines = tuple(app.terminal_lines(saved, self._targets))
+        except OSError as error:  # as in the sandbox of an agent: the one of its session holds
+            lines.append(f"the baseline of the tests stays as it was: {error}")
         shown = "" if saved.report.verdict == "green" else "\n".join((saved.prompt, *saved.problems))
-        return msgspec.structs.replace(self._now, lines=lines, prompt=shown)
+        return msgspec.structs.replace(self._now, lines=tuple(lines), prompt=shown)
 
     def _one(self, check: str, command: Sequence[str], store: Store, stop: Stop) -> tuple[app.Ran, Tree]:
         """Run a check; its row, with what its processes reported, and the files after it."""

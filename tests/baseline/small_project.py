@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from processes import UNUSED
+
 from loop_close import baseline
 from loop_close.baseline.objection import objection_to
 from loop_close.checks import variables
@@ -57,7 +59,7 @@ class Project:
             "REPORT": str(report),
             "PYTHONPATH": f"{self.root}:{Path(__file__).parent}",
         }
-        words = ["-m", "pytest", "-q", "-p", "reporting", *args]
+        words = ["-m", "pytest", "-q", "-p", "reporting", *UNUSED, *args]
         ended = subprocess.run(
             [self.python, *words], cwd=self.root, env=environ, capture_output=True, text=True, check=False
         )
@@ -65,7 +67,7 @@ class Project:
         self.context = PytestContext(
             executable=self.python,
             words=("-m", "pytest"),
-            args=("-q", *args),
+            args=("-q", *UNUSED, *args),
             cwd=str(self.root),
             rootdir=str(self.root),
             pythonpath=str(self.root),

@@ -106,6 +106,18 @@ def test_without_a_state_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.
     assert (project.root / ".loop-close" / ".gitignore").read_text() == "*\n"
 
 
+def test_where_it_cannot_be_written_one_that_a_session_holds_counts(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(baseline.os, "access", lambda *_: False)
+        assert folder_of(project.root).is_relative_to(project.root)
+    baseline.hold(project.root)
+    monkeypatch.setattr(baseline.os, "access", lambda *_: False)
+    assert not folder_of(project.root).is_relative_to(project.root)
+    assert loaded(project).is_held
+
+
 def test_a_session_holds_it(project: Project) -> None:
     baseline.hold(project.root)
     first = loaded(project)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import wait_until
+from processes import UNUSED, wait_until
 
 from loop_close import baseline, gate, worker
 from loop_close.provenance import AGENT_VARIABLES
@@ -94,7 +94,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     place.mkdir()
     project = Project(tmp_path / "shop", place)
     monkeypatch.setenv("XDG_STATE_HOME", project.environ["XDG_STATE_HOME"])
-    project.write("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    settings(project, "")
     project.write("calc.py", RIGHT)
     project.write("tests/test_calc.py", TEST)
     project.write("tests/conftest.py", COUNT)
@@ -107,9 +107,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 
 
 def settings(project: Project, text: str) -> None:
-    project.write(
-        "pyproject.toml", f'[tool.pytest.ini_options]\npythonpath = ["."]\n[tool.loop-close]\n{text}\n'
-    )
+    options = f'pythonpath = ["."]\naddopts = "{" ".join(UNUSED)}"'
+    project.write("pyproject.toml", f"[tool.pytest.ini_options]\n{options}\n[tool.loop-close]\n{text}\n")
 
 
 def test_from_red_to_done_and_then_nothing_runs_again(project: Project) -> None:

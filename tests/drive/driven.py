@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from processes import GUARD, wait_until
+from processes import GUARD, PYTEST_INI, wait_until
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
 CODE = "import sys; from loop_close.cli import main; sys.exit(main())"
@@ -46,7 +46,7 @@ class Project:
         self.beside = folder / "agent"
         self.root.mkdir()
         self.beside.mkdir()
-        self.put({"pytest.ini": "[pytest]\n", "test_cart.py": TESTS, **files})
+        self.put({"pytest.ini": PYTEST_INI, "test_cart.py": TESTS, **files})
         self.script(turns)
 
     def put(self, files):

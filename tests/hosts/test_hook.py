@@ -9,6 +9,8 @@ import pytest
 from cli.cli_harness import environment, loop_close
 from host_payloads import FOLDER, recorded
 
+from loop_close import baseline
+
 RED = "def total(xs):\n    return sum(xs) - 1\n"
 GREEN = "def total(xs):\n    return sum(xs)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
@@ -151,6 +153,19 @@ def test_changed_tests_are_objected_to_once_with_the_diff(project):
     assert "-    assert total([1, 2]) == 3" in reason
     assert "loop-close accept" in reason
     assert hook(project, stop_hook_active=True)["stopReason"].startswith("NOT done: ")
+
+
+def test_an_objection_of_a_check_that_could_not_write_it_holds_for_the_next_session(project):
+    """As in a sandbox, where only the history is written."""
+    assert check(project) == 1
+    start(project)
+    edit(project, "test_shop.py", TEST.replace("== 3", "== 2"))
+    before = baseline.load(project)
+    assert check(project) == 4
+    baseline._keep(project, before)
+    start(project, session="other")
+    assert baseline.load(project).files == before.files
+    assert hook(project, session="other")["reason"].startswith("Not done: ")
 
 
 def test_the_baseline_is_that_of_the_start_of_the_session(project):

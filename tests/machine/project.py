@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from processes import UNUSED
+
 from loop_close.cli import Streams, main
 
 PROGRAM = [sys.executable, "-c", "import sys; from loop_close.cli import main; sys.exit(main())"]
@@ -135,10 +137,7 @@ def test_golden():
     golden = json.loads(Path(__file__).with_name("golden.json").read_text())
     assert scale([3], 2) == golden
 """
-# Plugins of the environment that this project has no use for cost most of the time of a run.
-_UNUSED = ("asyncio", "pytest_cov", "rerunfailures", "pytest-split", "timeout", "hypothesispytest")
-_ADDOPTS = " ".join(f"-p no:{name}" for name in _UNUSED)
-PYPROJECT = f'[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = "{_ADDOPTS}"\n'
+PYPROJECT = f'[tool.pytest.ini_options]\ntestpaths = ["tests"]\naddopts = "{" ".join(UNUSED)}"\n'
 LINT = 'import sys\n\nsys.exit("FIXME" in open("calc.py").read())\n'
 # Without it the hook has nothing to say in a project that never used loop-close.
 HOOK = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "loop-close hook --host claude"}]}]}}

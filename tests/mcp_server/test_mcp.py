@@ -13,7 +13,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from processes import GUARD, is_running, wait_until
+from processes import GUARD, PYTEST_INI, is_running, wait_until
 
 pytest.importorskip("mcp_types")
 
@@ -61,6 +61,7 @@ def project(tmp_path, monkeypatch):
     (root / ".git").mkdir(parents=True)
     (root / "shop.py").write_text("TOTAL = 1\n")
     (root / "test_shop.py").write_text(TESTS)
+    (root / "pytest.ini").write_text(PYTEST_INI)
     return root
 
 

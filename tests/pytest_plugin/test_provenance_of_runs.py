@@ -6,7 +6,7 @@ import pytest
 from plugin_harness import SHARDS
 
 from loop_close.parts import decode
-from loop_close.provenance import digest_of
+from loop_close.text import digest
 
 FILES = {
     "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_a(n): assert n != 3\n",
@@ -23,4 +23,4 @@ def test_a_shard_tells_its_number_and_what_was_collected(run, workers):
     report = run(FILES, "--splits=2", "--group=2", *workers, own_process=bool(workers)).report
     assert report["incomplete"] == "shard 1 of 2 is missing"
     made = decode(base64.b64decode(report["parts"][0])).observation.provenance
-    assert (made.shard, made.collected, made.digest) == ((2, 2), 4, digest_of(IDS))
+    assert (made.shard, made.collected, made.digest) == ((2, 2), 4, digest("\n".join(sorted(IDS))))

@@ -280,12 +280,13 @@ def of_tree(root: Path, tree: Tree) -> Baseline:
 
 
 def folder_of(root: Path) -> Path:
-    """The folder in the user's state folder, if one is or can be there; else below the root."""
+    """The folder in the user's state folder; where that cannot be written and no session holds it, below the root."""
     outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
         above = next(filter(Path.exists, outside.parents))  # the root of the file system at last
-        if (outside / _INDEX).exists() or (above.is_dir() and os.access(above, os.W_OK)):
-            return outside
+        with contextlib.suppress(OSError):
+            if (above.is_dir() and os.access(above, os.W_OK)) or _index_in(outside).is_held:
+                return outside
     return root / files.STATE_FOLDER / "baseline"
 
 
@@ -294,11 +295,14 @@ def load(root: Path) -> Baseline | None:
 
     :raises OSError: when it cannot be read, or is damaged: then the earlier tests are unknown.
     """
-    path = folder_of(root) / _INDEX
-    try:
-        checksum, _, data = path.read_bytes().partition(b"\n")
-    except FileNotFoundError:
-        return None
+    with contextlib.suppress(FileNotFoundError):
+        return _index_in(folder_of(root))
+    return None
+
+
+def _index_in(folder: Path) -> Baseline:
+    path = folder / _INDEX
+    checksum, _, data = path.read_bytes().partition(b"\n")
     with contextlib.suppress(msgspec.MsgspecError):
         if checksum == content_digest(data).encode():
             return msgspec.msgpack.decode(data, type=Baseline)

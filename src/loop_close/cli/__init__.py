@@ -211,13 +211,14 @@ def check_target(path: str, option: str, beginnings: tuple[str, ...] = ()) -> No
 NO_RUN = "no runs recorded in this project: run loop-close check"
 
 
-def last_prompt(targets: Targets) -> str:
-    """The last next prompt without our mark; empty where there is none of ours, or a run is going on."""
+def last_prompt(root: Path) -> str:
+    """The last next prompt without our mark; empty for none of ours, during a run, and for settings that are wrong."""
     from loop_close import files  # late, as below
 
-    with contextlib.suppress(OSError):
-        if files.is_finished(targets.prompt):
-            text = targets.prompt.read_text(encoding="utf-8", errors="replace")
+    with contextlib.suppress(OSError, UsageError):
+        path = project_at(root).prompt
+        if files.is_finished(path):
+            text = path.read_text(encoding="utf-8", errors="replace")
             return files.without_signature(text).strip("\n")
     return ""
 

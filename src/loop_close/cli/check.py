@@ -135,8 +135,8 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
         else:
             undo.keep(root, found)
             lines += undo.lines_of(found)
-            text = last_prompt(targets)
-            targets.write_prompt("\n".join([text, "", "## Without the change", "", *lines, ""]))
+            if text := last_prompt(root):
+                targets.write_prompt("\n".join([text, "", "## Without the change", "", *lines, ""]))
             if targets.json is not None and targets.json.exists():
                 document = json.loads(targets.json.read_bytes())
                 if document["number"] in numbers:
@@ -271,7 +271,7 @@ def _refuse_agents(names: Sequence[str]) -> None:
 def prompt(options: argparse.Namespace, streams: Streams) -> int:
     """Print the last prompt again; on standard error, which files changed since the last run."""
     project = project_at()
-    if not (text := last_prompt(project)):
+    if not (text := last_prompt(project.root)):
         raise UsageError(f"there is no prompt of a run that ended in {project.name}: run {gate.CHECK}")
     streams.say(text)
     if project.history is not None and project.history.is_file():

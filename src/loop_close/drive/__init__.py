@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from loop_close import baseline, files, gate
 from loop_close.checks import root_of
 from loop_close.child import Channel, Ended, InterruptionError, Stop, end_leftover, run, write_all
-from loop_close.cli import INSIDE, Streams, UsageError, last_prompt
+from loop_close.cli import INSIDE, Streams, UsageError, as_usage_error, last_prompt
 from loop_close.cli.check import CODES
 from loop_close.drive.plan import Plan, plan_of, prepared, steps_now, task_box
 from loop_close.drive.screen import next_step_lines, state_line, summary_lines, turn_label
-from loop_close.hook import targets_at, undo_of
+from loop_close.hook import undo_of
 from loop_close.process import OUR_CHECK, birth_of, environment, locked
 from loop_close.prompt.loop import edit_of, effect
 from loop_close.provenance import agent_of
@@ -265,7 +265,7 @@ def outcome_of(state: State, loop: Loop, root: Path, stuck_after: int) -> RunOut
         causes={} if is_green else causes_in(root),
         state=last.state,
         meta=progress_meta(loop, is_green=is_green, stuck_after=stuck_after),
-        prompt=last_prompt(targets_at(root)) or f"# {state.reason}",
+        prompt=last_prompt(root) or f"# {state.reason}",
     )
 
 
@@ -317,11 +317,11 @@ def _driver(root: Path, options: argparse.Namespace, streams: Streams, stop: Sto
     plan = plan_of(options, saved.given if options.resume else {})
     if end_leftover(*saved.child):
         streams.complain("stopped a process that the last loop left running")
-    state = saved.loop if options.resume else None
-    loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=state)
-    if state is None:
+    loop = AgentLoop(plan.strategy, plan.limits, task=plan.task, state=saved.loop if options.resume else None)
+    if not options.resume:
         # In an agent's shell it would be the agent that says which tests count.
-        baseline.hold(root, keeps=bool(agent_of(os.environ)[1]))
+        with as_usage_error(OSError):
+            baseline.hold(root, keeps=bool(agent_of(os.environ)[1]))
     stop.check()
     return Driver(plan, loop, streams, stop)
 

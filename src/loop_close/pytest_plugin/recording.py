@@ -16,9 +16,9 @@ from loop_close.capture.exceptions import describe
 from loop_close.capture.values import Texts
 from loop_close.model import Raised
 from loop_close.project_files import ProjectFiles
-from loop_close.provenance import digest_of
 from loop_close.pytest_plugin.calls import CallMerger, CallRecorder, packed, without_own_frame
 from loop_close.readers.pytest_reports import from_wire, to_wire
+from loop_close.text import digest
 
 #: The attribute of a report that carries the exception behind it, from xdist's workers to their controller, too.
 _ATTRIBUTE = "_loop_close"
@@ -105,7 +105,7 @@ def collected(items: Sequence[pytest.Item]) -> Collected:
     plugins = items[0].config.pluginmanager.get_plugins() if items else ()
     names = (str(getattr(each, "__file__", "")) for each in plugins)
     loaded = {str(item.path) for item in items} | {name for name in names if name.endswith("conftest.py")}
-    return len(items), digest_of(item.nodeid for item in items), sorted(loaded)
+    return len(items), digest("\n".join(sorted(item.nodeid for item in items))), sorted(loaded)
 
 
 class WorkerRecorder:

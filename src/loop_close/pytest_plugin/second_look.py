@@ -22,7 +22,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from loop_close.calls import Calls, sample_key
+from loop_close.calls import NO_CALLS, Calls, sample_key
 from loop_close.capture import ProjectCode
 from loop_close.capture.values import MAX_TEXT, Texts
 from loop_close.facts import Name, base_name, file_of
@@ -107,7 +107,7 @@ def second_look(recorder: Recorder, seen: Observation, loop: Loop) -> Observatio
         return seen
     look = _Look(recorder, session, began + LIMIT)
     failing = {failure.nodeid for failure in seen.failures} & look.tests
-    is_counted, calls = bool(seen.calls.functions), seen.calls
+    is_counted, calls = seen.calls != NO_CALLS, seen.calls
     unknown = failing - calls.failed.keys()
     first = _simplest(with_suspects(judged(seen), loop).causes, unknown, _UNKNOWN) if unknown else []
     # Where nothing counted in the run, each takes longer.
