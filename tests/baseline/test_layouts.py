@@ -13,6 +13,8 @@ import msgspec
 import pytest
 from small_project import BROKEN, FLAT, SHOP, TESTS, WEAK, Project, outcomes
 
+pytestmark = pytest.mark.slow  # each test runs pytest twice or more
+
 
 def with_venv(root: Path, at: str = ".venv") -> tuple[str, Path]:
     """An environment that sees the packages of ours; its interpreter and its site-packages."""

@@ -12,6 +12,8 @@ from loop_close import baseline
 from loop_close.baseline.objection import objection_to
 from loop_close.records import Run
 
+pytestmark = pytest.mark.slow  # each test runs pytest twice or more
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:

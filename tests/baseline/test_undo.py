@@ -14,6 +14,8 @@ from loop_close.calls import Called, Calls
 from loop_close.records import Run
 from loop_close.store import Store
 
+pytestmark = pytest.mark.slow  # each test runs pytest twice or more
+
 TOTAL = "tests/test_shop.py::test_total"
 
 

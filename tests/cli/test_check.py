@@ -18,6 +18,8 @@ from loop_close import baseline, gate, worker
 from loop_close.provenance import AGENT_VARIABLES
 from loop_close.store import Store
 
+pytestmark = pytest.mark.slow  # each test runs checks as processes of their own
+
 RIGHT, WRONG = "def add(a, b):\n    return a + b\n", "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 # Says that it has begun, and waits to be let go. Both files lie outside of the project.

@@ -13,6 +13,8 @@ from processes import is_running, wait_until
 
 from loop_close.cli.parser import parse
 
+pytestmark = pytest.mark.slow  # several turns, each with an agent and pytest as processes of their own
+
 PAGE = (Path(__file__).parents[2] / "docs" / "drive.md").read_text(encoding="utf-8")
 WRONG = cart(total="sum(prices) + 1")
 BOTH_WRONG = cart(total="sum(prices) + 1", count="len(prices) - 1")
@@ -27,7 +29,6 @@ LIMIT = {
 }
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no process groups")
-slow = pytest.mark.slow  # several turns, each with an agent and pytest as processes of their own
 
 
 @pytest.fixture
@@ -70,7 +71,6 @@ def test_work_that_is_done_needs_no_turn(project):
     assert loop.given == []
 
 
-@slow
 def test_a_claim_over_failing_tests_sends_the_agent_back(project):
     right_sum = cart(count="len(prices) - 1")
     loop = project([{"say": CLAIM}, {"say": "The sum.", "write": right_sum}, {"write": cart()}], BOTH_WRONG)
@@ -89,7 +89,6 @@ def test_a_claim_over_failing_tests_sends_the_agent_back(project):
         (f"{CLAIM}\n\nEXIT_SIGNAL: false", False),
     ],
 )
-@slow
 def test_a_task_also_needs_the_word_of_the_agent(project, said, is_done):
     loop = project([{"say": said, "write": cart()}, {"say": "More to do.", "write": {"notes.py": "X = 1\n"}}])
     loop.put({"TASK.md": "Mend the cart.\n"})
@@ -99,7 +98,6 @@ def test_a_task_also_needs_the_word_of_the_agent(project, said, is_done):
     assert len(loop.given) == (1 if is_done else 2)
 
 
-@slow
 def test_the_box_of_the_task_may_be_ticked_in_its_file(project):
     ticked = {**cart(), "TASK.md": "Mend the cart.\n\n- [x] TASK_COMPLETE\n"}
     loop = project([{"say": "Mended.", "write": ticked}])
@@ -107,7 +105,6 @@ def test_the_box_of_the_task_may_be_ticked_in_its_file(project):
     assert loop.drive("--task", "TASK.md").returncode == 0
 
 
-@slow
 def test_each_step_of_a_plan_has_to_be_ticked(project):
     first = {**cart(), "PLAN.md": "- [x] Mend the sum\n- [ ] Write notes\n"}
     second = {"notes.py": "X = 1\n", "PLAN.md": "- [x] Mend the sum\n- [x] Write notes\n"}
@@ -121,7 +118,6 @@ def test_each_step_of_a_plan_has_to_be_ticked(project):
 # --- not done: stuck, a limit, tests that a person must accept
 
 
-@slow
 def test_stuck_says_what_was_tried_and_may_be_gone_on_with(project):
     turns = [{"say": f"Attempt {n}.", "write": cart(total=f"sum(prices) + 1 + {n} - {n}")} for n in (1, 2, 3)]
     loop = project([*turns, {"say": "Now it is right.", "write": cart()}])
@@ -135,7 +131,6 @@ def test_stuck_says_what_was_tried_and_may_be_gone_on_with(project):
     assert "done after 4 turns" in again.stdout
 
 
-@slow
 def test_a_limit_ends_as_the_last_check_and_may_be_raised(project):
     loop = project([{"say": "First."}, {"say": "Fixed.", "write": cart()}])
     done = loop.drive("--max-iterations", "1")
@@ -145,7 +140,6 @@ def test_a_limit_ends_as_the_last_check_and_may_be_raised(project):
     assert loop.run("drive", "--resume", "--max-iterations", "2").returncode == 0
 
 
-@slow
 def test_costs_that_the_agent_reports_are_limited(project):
     answer = json.dumps({**LIMIT, "is_error": False, "result": "Tried.", "total_cost_usd": 0.4})
     loop = project([{"say": answer}])
@@ -154,7 +148,6 @@ def test_costs_that_the_agent_reports_are_limited(project):
     assert "0.40 cost, the limit is 0.30" in done.stdout
 
 
-@slow
 def test_changed_tests_are_for_a_person_to_accept(project):
     loop = project([{"say": CLAIM, "write": {"test_cart.py": WEAKER}}, {"say": CLAIM}])
     done = loop.drive()
@@ -166,7 +159,6 @@ def test_changed_tests_are_for_a_person_to_accept(project):
     assert loop.run("drive", "--resume", "--max-iterations", "3").returncode == 4
 
 
-@slow
 def test_tests_that_are_restored_are_asked_no_more(project):
     loop = project(
         [{"say": CLAIM, "write": {"test_cart.py": WEAKER}}, {"write": {"test_cart.py": TESTS, **cart()}}]
@@ -206,7 +198,6 @@ def test_an_agent_that_is_not_found_ends_the_loop(project):
     assert checks(done) == 1
 
 
-@slow
 def test_a_turn_that_failed_after_an_edit_is_checked(project):
     loop = project(
         [{"say": "Error: overloaded", "write": {"notes.py": "X = 1\n"}, "exit": 1}, {"write": cart()}]
@@ -220,7 +211,6 @@ def test_a_turn_that_failed_after_an_edit_is_checked(project):
 
 
 @posix
-@slow
 def test_a_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
     loop = project([{"say": "Thinking.", "sleep": 600, "spawn": 600}, {"write": cart()}])
     done = loop.drive("--agent-timeout", "4")
@@ -230,7 +220,6 @@ def test_a_turn_that_takes_too_long_is_ended_with_all_that_it_started(project):
 
 
 @posix
-@slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_loop_ends_its_children_and_is_gone_on_with(project, number):
     loop = project([{"say": "First."}, {"sleep": 600, "spawn": 600}, {"write": cart()}])
@@ -250,7 +239,6 @@ def test_an_interrupted_loop_ends_its_children_and_is_gone_on_with(project, numb
 
 
 @posix
-@slow
 def test_a_killed_loop_is_gone_on_with_and_nothing_of_it_is_left_running(project):
     loop = project([{"say": "First.", "sleep": 600}, {"write": cart()}])
     with loop.started() as process:
@@ -263,7 +251,6 @@ def test_a_killed_loop_is_gone_on_with_and_nothing_of_it_is_left_running(project
     assert not is_running(agent)
 
 
-@slow
 def test_the_baseline_of_the_start_holds_for_all_of_the_loop(project):
     loop = project([{"say": "First.", "write": {"test_cart.py": WEAKER}, "sleep": 600}, {"say": CLAIM}])
     with loop.started() as process:

@@ -11,6 +11,8 @@ from host_payloads import FOLDER, recorded
 
 from loop_close import baseline
 
+pytestmark = pytest.mark.slow  # each test runs checks as processes of their own
+
 RED = "def total(xs):\n    return sum(xs) - 1\n"
 GREEN = "def total(xs):\n    return sum(xs)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"

@@ -9,6 +9,8 @@ import pytest
 from plugin_harness import OTHERS, write
 from processes import is_running
 
+pytestmark = pytest.mark.slow  # each test runs pytest, which copies itself several times
+
 #: No test is tracked for what it may cost; the limits of the second look; what it saw, as a file.
 PLUG = """
 import msgspec
