@@ -189,15 +189,18 @@ def _answered(host: Host, payload: Payload) -> tuple[str, str]:
         loop = gate.loop_of(targets_at(root).history)
         session = _replaced(session, before=failing_of(loop)[:_MOST_TESTS])
         if keep(path, session) and session.is_used:  # before the agent edits a file
-            # Where a check could not write it, its row alone says that there is an objection.
-            _, facts = gate.look(root)
-            baseline.hold(root, keeps=facts is not None and any(run.objection for run in facts.runs))
+            baseline.hold(root)
     if not session.is_used:
         keep(path, session)
         return "", ""
     if payload.event not in host.stops:
         return "" if payload.is_start else _informed(host, payload, root, session, path), ""
     state, facts = gate.look(root)
+    if facts is not None and (base := facts.baseline) is not None:
+        # A check in the sandbox of an agent could not write it down.
+        is_open = any(each.objection for each in state.checks) or (base.is_open and state.verdict != "done")
+        with contextlib.suppress(OSError):
+            baseline.note(root, base, facts.tree, facts.results, is_open=is_open)
     is_again = bool(session.blocks if payload.is_again is None else payload.is_again)
     targets, is_done = targets_at(root), state.verdict == "done"
     loop = Loop() if is_done else gate.loop_of(targets.history)

@@ -232,7 +232,7 @@ def _calls(seen: Sequence[Observation]) -> Calls:
     taken: set[str] = set()
     found: list[Calls] = []
     known = [(each.calls, {*each.outcomes}) for each in seen if each.calls != NO_CALLS]
-    for calls, tests in sorted(known, key=lambda each: -len(each[0].failed)):
+    for calls, tests in sorted(known, key=lambda each: (-len(each[0].failed), -len(each[0].functions))):
         if taken.isdisjoint(tests):
             found.append(calls)
             taken |= tests

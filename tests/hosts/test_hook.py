@@ -165,6 +165,7 @@ def test_an_objection_of_a_check_that_could_not_write_it_holds_for_the_next_sess
     before = baseline.load(project)
     assert check(project) == 4
     baseline._keep(project, before)
+    assert hook(project)["reason"].startswith("Not done: ")
     start(project, session="other")
     assert baseline.load(project).files == before.files
     assert hook(project, session="other")["reason"].startswith("Not done: ")

@@ -283,8 +283,8 @@ def folder_of(root: Path) -> Path:
     """The folder in the user's state folder; where that cannot be written and no session holds it, below the root."""
     outside = files.outside(root, f"baseline-{digest_of(os.path.realpath(root), size=12)}")
     if outside is not None:
-        above = next(filter(Path.exists, outside.parents))  # the root of the file system at last
         with contextlib.suppress(OSError):
+            above = next(filter(Path.exists, outside.parents))  # the root of the file system at last
             if (above.is_dir() and os.access(above, os.W_OK)) or _index_in(outside).is_held:
                 return outside
     return root / files.STATE_FOLDER / "baseline"

@@ -119,10 +119,11 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
     from loop_close.prompt.report_json import dump, safe_values
 
     state, facts = gate.look(root)
-    history = facts.targets.history if facts is not None else None
-    if facts is None or history is None or state.verdict != "done":
+    if facts is None or state.verdict != "done":
         streams.say("--undo: the checks have to be green first")
         return
+    history = facts.targets.history
+    assert history is not None  # the facts are read from it
     numbers, targets = {each.run for each in state.checks}, facts.targets
     results = [run for run in facts.runs if run.number in numbers]
     longest = undo.MOST if is_asked else undo.BY_ITSELF
