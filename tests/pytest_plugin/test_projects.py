@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import warnings
 
 import pytest
 from plugin_harness import PROJECTS, assert_valid, assert_well_formed
@@ -19,6 +18,8 @@ SPREAD_TOO = ["circular_import", "fixture_forty", "import_error_src", "shared_ch
 #: The statement that fails does not name the function at fault.
 JOINED_BY_CALLS = {"tmp_paths"}
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
+# What has a limit of time sees less on a busy machine, and one run may then say more than another.
+UNLIMITED = ("--loop-close-suspects=on", "--loop-close-second-look=off")
 LEFT_OUT = [f"-pno:{name}" for name in ("asyncio", "hypothesispytest", "rerunfailures", "timeout")]
 
 
@@ -92,7 +93,7 @@ def test_family_has_as_many_root_causes_as_faults(run, pytester, family):
 def test_family_gives_the_same_bytes_on_workers(project, family):
     folder = project(f"families/{family}")
     # Workers go on after collection errors, which ends a serial run: there pytest itself does not do the same.
-    args = (*LEFT_OUT, "-q", "--tb=no", "--continue-on-collection-errors")
+    args = (*LEFT_OUT, *UNLIMITED, "-q", "--tb=no", "--continue-on-collection-errors")
     serial, report = finish(folder, *args, seed="1")
     spread, other = finish(folder, *args, "-n", "2", seed="2")
     assert_same(spread, serial)
@@ -136,16 +137,12 @@ def test_sixteen_causes_cost_at_most_1800_tokens(sixteen):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default::pytest.PytestWarning")
 def test_sixteen_causes_give_the_same_bytes_on_workers(sixteen):
-    folder, serial, report = sixteen
-    spread, other = finish(folder, "-p", "no:asyncio", "-n", "2", "--junitxml=junit.xml", seed="7")
-    if (spread, without_parts(other)) != (serial, without_parts(report)):
-        # Seen in two of hundreds of runs, never again at once. What differed is in the warning; a real one stays.
-        told = "\n".join(difference(as_text(other), as_text(report)))
-        warnings.warn(pytest.PytestWarning(told), stacklevel=1)
-        serial, report = finish(folder, "-p", "no:asyncio")
-        spread, other = finish(folder, "-p", "no:asyncio", "-n", "2", "--junitxml=junit.xml", seed="7")
+    folder, *_ = sixteen
+    serial, report = finish(folder, "-p", "no:asyncio", *UNLIMITED)
+    spread, other = finish(
+        folder, "-p", "no:asyncio", *UNLIMITED, "-n", "2", "--junitxml=junit.xml", seed="7"
+    )
     assert_same(spread, serial)
     assert_same_report(other, report)
 
