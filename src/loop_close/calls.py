@@ -33,7 +33,7 @@ class Called(NamedTuple):
     guards: tuple[str, ...] = ()
 
     def line_passed(self, line: int) -> int:
-        """How many passing tests ran a line; the first means the whole function, as Python seldom reports that one."""
+        """How many passing tests ran a line; the first one, unreported in longer functions, means the function."""
         return self.passed if line == self.line else self.lines.get(line, 0)
 
 

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from plugin_harness import PROJECTS, assert_valid, assert_well_formed
+from processes import UNUSED
 
 FAMILIES = json.loads((PROJECTS / "families" / "causes.json").read_text(encoding="utf-8"))
 SIXTEEN = json.loads((PROJECTS / "sixteen" / "causes.json").read_text(encoding="utf-8"))
@@ -20,7 +21,6 @@ JOINED_BY_CALLS = {"tmp_paths"}
 LEFT_BEHIND = shutil.ignore_patterns("__pycache__", ".*", "nextprompt.md", "report.json")
 # What has a limit of time sees less on a busy machine, and one run may then say more than another.
 UNLIMITED = ("--loop-close-suspects=on", "--loop-close-second-look=off")
-LEFT_OUT = [f"-pno:{name}" for name in ("asyncio", "hypothesispytest", "rerunfailures", "timeout")]
 
 
 def finish(folder, *args, seed="0"):
@@ -93,7 +93,7 @@ def test_family_has_as_many_root_causes_as_faults(run, pytester, family):
 def test_family_gives_the_same_bytes_on_workers(project, family):
     folder = project(f"families/{family}")
     # Workers go on after collection errors, which ends a serial run: there pytest itself does not do the same.
-    args = (*LEFT_OUT, *UNLIMITED, "-q", "--tb=no", "--continue-on-collection-errors")
+    args = (*UNUSED, *UNLIMITED, "-q", "--tb=no", "--continue-on-collection-errors")
     serial, report = finish(folder, *args, seed="1")
     spread, other = finish(folder, *args, "-n", "2", seed="2")
     assert_same(spread, serial)
