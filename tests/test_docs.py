@@ -38,7 +38,7 @@ ORDINARY = set(
         r"\w+",
         "after analysis analyzer async budget call ci code combine context count default detect emit error failure"
         " file fixme frame functions history ids implemented json limit list log marker missing module"
-        " no not number of output parse raised reached response run schema shared since stack step"
+        " no not number of output parse raised reached response run schema scope shared since stack step"
         " summary syntax terminal test text todo tool trace typecheck undo unhandled version",
     )
 )

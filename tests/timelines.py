@@ -49,7 +49,7 @@ def cause(*tests, **fields):
         "tests": tests,
         **fields,
     }
-    whole = {**dict.fromkeys(("summary", "verdict", "incomplete"), ""), "sources": []}
+    whole = {"summary": "", "verdict": "red", "incomplete": "", "sources": []}
     return document_of({**whole, "root_causes": [found], "evidence": []}).root_causes[0]
 
 

@@ -341,7 +341,7 @@ def _edited(
 ) -> tuple[tuple[str, str, bool], ...] | None:
     """As :attr:`loop_close.model.Report.edited`, of a green run of all tests."""
     seen, calls = report.observation, report.observation.calls
-    if report.verdict != "green" or calls == NO_CALLS or seen.selection or seen.incomplete:
+    if report.verdict != "green" or calls == NO_CALLS or seen.scope or seen.incomplete:
         return None
     sides = _base_and_now(runs, former, run, store)
     edited = edited_functions(*sides, store.content) if sides is not None else None
@@ -374,7 +374,7 @@ def _with_calls(part: Part, store: Store | None, root: Path) -> Part:
     """
     seen, calls = part.observation, part.observation.calls
     if store is not None and calls.passed and not seen.incomplete:
-        store.keep_calls(seen.source, calls, seen.outcomes, is_whole=not seen.selection)
+        store.keep_calls(seen.source, calls, seen.outcomes, is_whole=not seen.scope)
     if not calls.failed:
         return part
     from loop_close.causes.spectrum import merge_baseline

@@ -6,89 +6,22 @@ import json
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Meta
 
 from loop_close.detectors import DEFAULT_DETECTORS
 from loop_close.prompt import safe
-from loop_close.prompt.place import LEAST_SHOWN, ProbablePlace, percent
-from loop_close.prompt.report_json import SCHEMA
-from loop_close.records import Record
+from loop_close.prompt.place import LEAST_SHOWN, percent
+from loop_close.prompt.report_json import SCHEMA, Cause, Document, Evidence
 from loop_close.text import code, digest, fence, fields_of, listed, with_texts
 
-#: The largest number that every format holds.
-_LARGEST = 2**31 - 1
-_Line = Annotated[int, Meta(ge=0, le=_LARGEST)]
 #: The kind of a run that is not green without a root cause.
 _INCOMPLETE = "incomplete-run"
 
 
 # --- what is read of a report
-
-
-class Place(ProbablePlace, frozen=True):
-    """A place in the code; of a suspect with the reasons."""
-
-    line: _Line
-    score: Annotated[float, Meta(ge=0, le=1)] | None = None
-    reasons: tuple[str, ...] = ()
-
-
-class Cause(Record, frozen=True):
-    """A root cause.
-
-    :ivar title: where to look first and how probable it is, or what failed and where.
-    :ivar place: where to look first; ``location`` is where it failed.
-    """
-
-    id: str
-    kind: str
-    title: str
-    message: str
-    exception: str = ""
-    place: Place = Place(file="", line=0, function="")
-    location: Place = Place(file="", line=0, function="")
-    tests: tuple[str, ...] = ()
-    suspects: tuple[Place, ...] = ()
-
-    @property
-    def said(self) -> str:
-        """What was raised, on the lines of its message; an assertion needs no name."""
-        message = self.message or self.kind
-        is_named = message.startswith(("assert ", self.exception))  # as any text does with no exception
-        return message if is_named else f"{self.exception}: {message}"
-
-
-class Evidence(Record, frozen=True):
-    """A failure, or a finding that is of no test."""
-
-    kind: str
-    file: str
-    line: _Line
-    snippet: str
-    test: str = ""
-    cause: str = ""
-
-
-class Source(Record, frozen=True):
-    """The result of one source."""
-
-    source: str
-    summary: str
-
-
-class Document(Record, frozen=True):
-    """A report; ``summary`` is the result in a line."""
-
-    summary: str
-    verdict: str
-    incomplete: str
-    root_causes: tuple[Cause, ...]
-    sources: tuple[Source, ...]
-    evidence: tuple[Evidence, ...]
 
 
 class ReportError(ValueError):
@@ -368,8 +301,8 @@ def cause_lines(cause: Cause) -> Iterator[str]:
     reasons = [reason for each in cause.suspects[:1] for reason in each.reasons]
     if reasons:
         yield from ("", f"Why: {code('; '.join(reasons), 600)}")
-    if others := [each for each in cause.suspects[1:] if (each.score or 0) >= LEAST_SHOWN]:
-        named = [f"{code(each.called or each.where)} ({percent(each.score or 0)})" for each in others]
+    if others := [each for each in cause.suspects[1:] if each.score >= LEAST_SHOWN]:
+        named = [f"{code(each.called or each.where)} ({percent(each.score)})" for each in others]
         yield from ("", f"Other suspects: {', '.join(named)}")
     if tests:
         yield from ("", *(f"- {code(test, 300)}" for test in tests[:_SUMMARY_TESTS]))

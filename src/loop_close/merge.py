@@ -183,7 +183,7 @@ def _over(seen: Sequence[Observation]) -> Observation:
         seen[0],
         failures=_once(sorted((f for each in seen for f in each.failures), key=_known_of)),
         warnings=tuple(dict.fromkeys(warned for each in seen for warned in each.warnings)),
-        selection="",
+        scope="",
         calls=calls,
         why_no_calls=next(filter(None, (each.why_no_calls for each in seen if calls == NO_CALLS)), ""),
     )

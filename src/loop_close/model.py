@@ -7,7 +7,9 @@ Text from outside is bounded, and may hold credentials still; :mod:`loop_close.p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from loop_close.calls import NO_CALLS, Calls
 from loop_close.records import NO_LOOP, Edits, Loop, Outcome, Record, Signal, State
@@ -16,6 +18,9 @@ from loop_close.records import Counts as Counts
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 #: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
 Verdict = Literal["green", "red", "error"]
+#: The number of a line, up to the largest that all formats of CI systems hold.
+Line = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Probability = Annotated[float, Meta(ge=0, le=1)]
 
 
 class SourceLines(Record, frozen=True, kw_only=True):
@@ -232,6 +237,7 @@ class Observation(Record, frozen=True, kw_only=True):
 
     :ivar exit_code: None if unknown.
     :ivar incomplete: why the run is incomplete, in plain words; empty if it is complete.
+    :ivar scope: how tests were chosen on the command line; empty for all.
     :ivar rerun: the command that runs just the failing tests again; empty if there is none.
     :ivar expects_tests: the run is of tests, so that it is green only if some ran; False for other commands.
     :ivar is_good_news: the output itself reports success; used if the exit code is unknown.
@@ -247,7 +253,7 @@ class Observation(Record, frozen=True, kw_only=True):
     warnings: tuple[Warned, ...] = ()
     counts: Counts = Counts()
     incomplete: str = ""
-    selection: str = ""
+    scope: str = ""
     rerun: str = "pytest --loop-close-failed"
     expects_tests: bool = True
     is_good_news: bool = False
@@ -272,34 +278,56 @@ class Evidence(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
 
 
-class Suspect(Record, frozen=True, kw_only=True):
-    """A function of the project that probably holds the fault.
+class Place(Record, frozen=True, kw_only=True):
+    """A place in the code: a suspect, or where a failure is.
 
-    :ivar line: its first line, ``end_line`` the last line; 0 if unknown.
-    :ivar function: the qualified name, ``<module>`` for what runs at import time.
-    :ivar score: the calibrated probability that it holds the fault, from 0 to 1: of the places scored 0.6 to 0.7,
-        60 to 70 % are right.
-    :ivar reasons: in a few words each, the counts first.
-    :ivar failed: how many failing tests of the root cause called it, and for how many this is known.
-    :ivar passed: the same for passing tests; both zeros if calls were not recorded.
-    :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
-    :ivar source: its source, bounded; only for the first suspect of a root cause.
-    :ivar constant: if it is a statement of a module or class, the qualified name of what that binds. Then the counts
-        are those of the function that loads it, and ``function`` is the class or ``<module>``.
-    :ivar guards: passing tests that ran it, by node id, bounded; ``passed`` counts all of them.
+    :ivar function: the qualified name, ``<module>`` for what runs at import time; empty if it is not known.
+    :ivar score: the calibrated probability that it holds the fault: of the places scored 0.6 to 0.7, 60 to 70 % are
+        right. None if it is no suspect.
+    :ivar constant: if it is a statement of a module or class, the qualified name of what that binds; ``function`` is
+        then the class or ``<module>``.
     """
 
     file: str
-    line: int
+    line: Line
     function: str
+    score: Probability | None = None
+    constant: str = ""
+
+    @property
+    def where(self) -> str:
+        """``file:line``, or the file alone."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def called(self) -> str:
+        """``cost()``, or ``RATES``; empty for other code outside of functions."""
+        return self.constant or (f"{self.function}()" if self.function not in ("", "<module>") else "")
+
+
+NO_PLACE = Place(file="", line=0, function="")
+
+
+class Suspect(Place, frozen=True, kw_only=True):
+    """A function of the project that probably holds the fault.
+
+    :ivar line: its first line, ``end_line`` the last line; 0 if unknown.
+    :ivar reasons: in a few words each, the counts first.
+    :ivar failed: how many failing tests of the root cause called it, and for how many this is known.
+    :ivar passed: the same for passing tests; both zeros if calls were not recorded. Of a constant the counts are those
+        of the function that loads it.
+    :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
+    :ivar source: its source, bounded; only for the first suspect of a root cause.
+    :ivar guards: passing tests that ran it, by node id, bounded; ``passed`` counts all of them.
+    """
+
     end_line: int = 0
-    score: float = 0.0
+    score: Probability = 0.0
     reasons: tuple[str, ...] = ()
     failed: tuple[int, int] = (0, 0)
     passed: tuple[int, int] = (0, 0)
     odd: tuple[int, int, int] = (0, 0, 0)
     source: SourceLines = SourceLines()
-    constant: str = ""
     guards: tuple[str, ...] = ()
 
 

@@ -142,7 +142,7 @@ observations = st.builds(
     failures=st.lists(failures, max_size=5).map(tuple),
     counts=st.builds(Counts, passed=st.integers(0, 3), failed=st.integers(0, 3), not_run=st.integers(0, 2)),
     incomplete=st.just("") | hostile,
-    selection=st.just("") | hostile,
+    scope=st.just("") | hostile,
     rerun=st.sampled_from(["", "pytest --loop-close-failed"]),
 )
 

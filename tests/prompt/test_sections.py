@@ -214,7 +214,7 @@ CHECK = "Whether the work is done: `loop-close check`"
         ),
         (replace(report_of(observed(*CHECKED, rerun="")), state=NO_RESULT), [CHECK]),
         (
-            report_of(observed(exit_code=0, counts=Counts(passed=1), selection="-k a")),
+            report_of(observed(exit_code=0, counts=Counts(passed=1), scope="-k a")),
             ["This run chose its tests: `-k a`."],
         ),
     ],

@@ -37,7 +37,7 @@ FILES = {
 
 
 def suspects(done):
-    return {s["constant"]: s for c in done.report["root_causes"] for s in c["suspects"] if "constant" in s}
+    return {s["constant"]: s for c in done.report["root_causes"] for s in c["suspects"] if s["constant"]}
 
 
 @needs_monitoring

@@ -35,7 +35,7 @@ def test_failing_setup_call_and_teardown_are_told_apart(run):
         "1 more failing: `test_leaves_it`",
         "`AssertionError` at `test_a.py:15`",
     )
-    phases = {evidence["phase"] for evidence in done.report["evidence"] if "phase" in evidence}
+    phases = {evidence["phase"] for evidence in done.report["evidence"] if evidence["phase"]}
     assert phases == {"setup", "call", "teardown"}
 
 

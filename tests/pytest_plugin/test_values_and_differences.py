@@ -10,7 +10,7 @@ def test_plugin_that_explains_comparisons_still_does(run):
     """
     done = run({"conftest.py": conftest, "test_a.py": "def test_a():\n    assert [1] == [2]\n"})
     assert "as the project says" in done.stdout
-    (found,) = (each["differences"] for each in done.report["evidence"] if "differences" in each)
+    (found,) = (each["differences"] for each in done.report["evidence"] if each["test"])
     assert [(each["path"], each["left"], each["right"]) for each in found] == [("[0]", "1", "2")]
 
 

@@ -22,7 +22,8 @@ from loop_close.conventions import is_under_test
 from loop_close.edits import between
 from loop_close.facts import test_function
 from loop_close.prompt import number_of, span, spans
-from loop_close.records import Record, Run
+from loop_close.prompt.report_json import Undo, Without
+from loop_close.records import Run
 from loop_close.store import Store
 from loop_close.text.redact import clean
 from loop_close.tree import Tree
@@ -34,53 +35,6 @@ _TIMES, _MORE, MOST, BY_ITSELF = 3, 5.0, 60.0, 5.0
 _FEW = 10.0
 _MOST_FILES, _MOST_TESTS, _MOST_NAMED = 50, 50, 5
 _RAN = ("passed", "xpassed", "failed")
-
-
-class Without(Record, frozen=True):
-    """What the present tests say without the edits of some files.
-
-    :ivar files: they were as in the run that is compared with.
-    :ivar is_chosen: only tests ran that are known to have run the edited functions, at most three of each.
-    :ivar ran: how many tests passed or failed; ``failing`` how many failed, and ``failed`` names them, bounded.
-    :ivar uncollected: modules that could not be collected, bounded.
-    :ivar absent: how many test functions ran with the edits, and not without them.
-    :ivar apart: how many failed that do not pass in a copy with the edits either. They count nowhere else.
-    :ivar reason: why nothing is known, or a part is missing; empty if all is known.
-    """
-
-    files: tuple[str, ...]
-    is_chosen: bool = False
-    ran: int = 0
-    failing: int = 0
-    failed: tuple[str, ...] = ()
-    uncollected: tuple[str, ...] = ()
-    absent: int = 0
-    apart: int = 0
-    reason: str = ""
-
-    @property
-    def is_noticed(self) -> bool:
-        """Whether a test fails, or a module cannot be collected."""
-        return bool(self.failing or self.uncollected)
-
-
-class Undo(Record, frozen=True):
-    """The facts for a tree.
-
-    :ivar tree: its digest.
-    :ivar run: the number of the run with whose files it was compared: the last one that was done, else the first.
-    :ivar seconds: the time limit.
-    :ivar found: of all edited files together, then of each, if there are several.
-    :ivar left_out: checks of which no pytest reported.
-    :ivar reason: why nothing was asked; empty otherwise.
-    """
-
-    tree: str
-    run: int = 0
-    seconds: float = 0.0
-    found: tuple[Without, ...] = ()
-    left_out: tuple[str, ...] = ()
-    reason: str = ""
 
 
 def ask(

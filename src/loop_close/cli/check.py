@@ -112,8 +112,6 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
 
     :param is_asked: by the option; the setting takes less time for it.
     """
-    from msgspec import to_builtins
-
     from loop_close.baseline import undo  # late: most checks do not ask for it
     from loop_close.child import InterruptionError, Stop
     from loop_close.prompt.report_json import dump, safe_values
@@ -141,7 +139,7 @@ def _undo(root: Path, streams: Streams, *, is_asked: bool) -> None:
             if targets.json is not None and targets.json.exists():
                 document = json.loads(targets.json.read_bytes())
                 if document["number"] in numbers:
-                    added = {"undo": safe_values(to_builtins(found))}
+                    added = {"undo": safe_values(found)}
                     targets.write(targets.json, dump({**document, **added}))
     except (Exception, InterruptionError) as fault:  # the answer of the checks was given before
         lines.append(f"--undo: {fault_text(fault)}")

@@ -81,7 +81,7 @@ def _concluded(begun: Begun, done: Ended, words: Sequence[str], targets: Targets
 
     parts, lost = reported_in(folder)
     parts += printed(done.outputs, done.exit_code, parts, targets.root, _name_of(words), lost)
-    scope = next((part.observation.selection for part in parts if part.context is not None), "")
+    scope = next((part.observation.scope for part in parts if part.context is not None), "")
     return terminal_lines(begun.conclude(parts, scope=scope, exit_code=done.exit_code), targets)
 
 

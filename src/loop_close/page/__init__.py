@@ -17,11 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from loop_close import files
-from loop_close.emit import Cause, Place, ReportError, cause_lines, document_of, parsed
+from loop_close.emit import ReportError, cause_lines, document_of, parsed
+from loop_close.model import Place
 from loop_close.prompt import safe
+from loop_close.prompt.report_json import Cause, safe_values
 from loop_close.records import Edit, FailureRecord, Run, Signal, State
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, one_line
@@ -233,7 +235,7 @@ def _band(
         "message": cause.message[:1_000],
         "where": cause.location.where,
         "function": cause.location.function,
-        "suspects": [asdict(each) for each in cause.suspects[:5]],
+        "suspects": safe_values(cause.suspects[:5]),
         "runs": seen.runs,
         "tests": sorted(rows[key] for key in seen.tests if key in rows),
         "count": len(tests),

@@ -18,7 +18,7 @@ from loop_close.facts import (
     sides,
     test_function,
 )
-from loop_close.model import Failure, Frame, Raised, Report, RootCause, SourceLines, Suspect
+from loop_close.model import Failure, Frame, Place, Raised, Report, RootCause, SourceLines, Suspect
 from loop_close.prompt import safe, span, spans
 from loop_close.prompt.compose import Paragraph, Rank
 from loop_close.prompt.failure import (
@@ -32,7 +32,6 @@ from loop_close.prompt.failure import (
 from loop_close.prompt.loop import past_lines
 from loop_close.prompt.place import (
     LEAST_SHOWN,
-    ProbablePlace,
     frames_of,
     percent,
     place_in_words,
@@ -200,7 +199,7 @@ def _findings(cause: RootCause) -> Iterator[str]:
 # --- the source
 
 
-def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines:
+def _source_of(cause: RootCause, at: Place) -> SourceLines:
     """The function's lines: as they were read from the file, else as the traceback has them.
 
     No lines for the function of the test whose statement is shown as the proof.
@@ -216,7 +215,7 @@ def _source_of(cause: RootCause, at: ProbablePlace) -> SourceLines:
     return next((each for each in known if not at.line or at.line in each.numbers), SourceLines())
 
 
-def _source(source: SourceLines, cause: RootCause, at: ProbablePlace, report: Report) -> list[str]:
+def _source(source: SourceLines, cause: RootCause, at: Place, report: Report) -> list[str]:
     """The rows of the place, with marks."""
     if not cause.suspects:
         most = _SYNTAX if is_syntax_error(cause.failures[0].raised) else MOST_ROWS
@@ -320,7 +319,7 @@ def _others(suspects: Sequence[Suspect]) -> Iterator[str]:
 # --- exceptions
 
 
-def _raised_at(raised: Raised | None, at: ProbablePlace) -> Iterator[str]:
+def _raised_at(raised: Raised | None, at: Place) -> Iterator[str]:
     """The traceback in the code under test, the frame nearest to the exception first; without it if it is the place."""
     frames = [frame for frame in reversed(frames_of(raised)) if not frame.is_test and is_shown(frame)]
     if not frames:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loop_close.facts import base_name, every, failure_place, is_environment, links, sites
-from loop_close.model import Failure, Frame, Raised, RootCause, Suspect
+from loop_close.model import Failure, Frame, Place, Raised, RootCause, Suspect
 from loop_close.prompt import plain
-from loop_close.records import Record
 from loop_close.syntax.meaning import MODULE
 
 #: Other places that are less likely are not shown.
@@ -29,41 +28,13 @@ def name_of(cause: RootCause) -> str:
     return failure.exception or (_XPASS if is_xpass else cause.kind)
 
 
-class ProbablePlace(Record, frozen=True):
-    """Where to look first for a root cause.
-
-    :ivar line: the line to look at, 0 if it is unknown.
-    :ivar function: the qualified name; empty if none is known.
-    :ivar score: the probability from 0 to 1 of a suspect; None for the location of the failure.
-    :ivar constant: what a statement outside of functions binds; empty for others.
-    """
-
-    file: str
-    line: int
-    function: str
-    score: float | None = None
-    constant: str = ""
-
-    @property
-    def where(self) -> str:
-        """``file:line``, or the file alone."""
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-    @property
-    def called(self) -> str:
-        """``cost()``, or ``RATES``; empty for other code outside of functions."""
-        if self.constant:
-            return self.constant
-        return f"{self.function}()" if self.function and self.function != MODULE else ""
-
-
-def probable_place(cause: RootCause) -> ProbablePlace:
+def probable_place(cause: RootCause) -> Place:
     """The likeliest suspect, at the line that counts; the failure's own location where nothing is likely."""
     if not cause.suspects:
         file, line, function = failure_place(cause.failures[0])
-        return ProbablePlace(file=file, line=line, function=function)
+        return Place(file=file, line=line, function=function)
     first = cause.suspects[0]
-    return ProbablePlace(
+    return Place(
         file=first.file,
         line=_telling_line(first, cause.failures[0]),
         function=first.function,

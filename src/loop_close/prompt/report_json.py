@@ -1,4 +1,4 @@
-"""The report as JSON, schema ``loop-close.report/1``."""
+"""The report as JSON, schema ``loop-close.report/1``: its records, which the schema is made of."""
 
 from __future__ import annotations
 
@@ -6,170 +6,340 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
+from loop_close import model
 from loop_close.facts import differences, failure_place, innermost, links, values
-from loop_close.model import (
-    Evidence,
-    Observation,
-    Raised,
-    Report,
-    RootCause,
-    SourceResult,
-    Suspect,
-)
+from loop_close.model import Difference, Line, Phase, Place, Provenance, SecondLook, Suspect
 from loop_close.prompt import safe
 from loop_close.prompt.cause import all_reasons
 from loop_close.prompt.loop import attempts_at
 from loop_close.prompt.place import place_in_words, probable_place
 from loop_close.prompt.sections import alone, in_short
-from loop_close.records import Loop, State
+from loop_close.records import Counts, Edits, Loop, Record, Signal, State
 from loop_close.text import one_line, with_texts
 
 SCHEMA = "loop-close.report/1"
-_MOST_NAMED = 20
 
 
-def report_document(report: Report, next_prompt: str) -> dict[str, Any]:
-    """The report as plain values, as ``schema/report-1.json`` describes them; every text of it made safe."""
-    causes = {
-        id(evidence): cause.id for cause in report.causes for evidence in (*cause.evidence, *cause.findings)
-    }
-    seen = report.observation
-    document = {
-        "schema": SCHEMA,
-        "summary": in_short(report),
-        "source": seen.source,
-        "number": report.run,
-        "run": _run(seen),
-        "exit_code": seen.exit_code,
-        "verdict": report.verdict,
-        "stall_reason": report.stall_reason,
-        "incomplete": seen.incomplete,
-        "next_prompt": "",
-        "counts": asdict(seen.counts),
-        "loop": _values(report.loop),
-        "signals": _values(report.signals),
-        "state": _values(report.state),
-        "since": _values(report.since),
-        "undo": None,  # loop-close check writes it there, once this is green
-        "edited_functions": len(report.edited) if report.edited is not None else None,
-        "edits_not_run": [
-            {"file": file, "function": function}
-            for file, function, is_run in report.edited or ()
-            if not is_run
-        ][:_MOST_NAMED],
-        "calls": _calls(seen),
-        "root_causes": [_cause(c, report) for c in report.causes],
-        "shared": _shared(report),
-        "sources": [_source_result(each) for each in report.sources],
-        "evidence": [_evidence(e, causes) for e in report.evidence],
-    }
-    return {**safe_values(document), "next_prompt": next_prompt}
+class Link(Place, frozen=True, kw_only=True):
+    """An exception, at the frame in the project that is nearest to it.
+
+    :ivar nearest: existing names that are similar to the missing one, the most similar first.
+    :ivar members: the exceptions of an exception group.
+    """
+
+    exception: str
+    message: str
+    nearest: tuple[str, ...] = ()
+    members: tuple[Link, ...] = ()
+
+
+class Evidence(Record, frozen=True):
+    """A failure, or a finding that is of no test.
+
+    :ivar test: the node id; empty for a finding, which has none of what follows.
+    :ivar cause: the id of the root cause.
+    :ivar chain: the exception, then what it was raised from.
+    :ivar differences: where the two values that an assertion compared first differ.
+    :ivar values: the names in the failing statement with their values, in its order.
+    :ivar again: what a second look at the test saw.
+    """
+
+    kind: str
+    file: str
+    line: Line
+    snippet: str
+    label: str = ""
+    test: str = ""
+    phase: Phase | None = None
+    subtest: str = ""
+    cause: str = ""
+    chain: tuple[Link, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    again: SecondLook | None = None
+
+
+class Cause(Record, frozen=True):
+    """A root cause.
+
+    :ivar id: the same in every run with this cause.
+    :ivar title: where to look first and how probable it is, or what failed and where.
+    :ivar place: where to look first; ``location`` is where it failed.
+    :ivar count: how many failures there are of it.
+    :ivar attempts: how many edits did not clear it.
+    :ivar findings: what checkers found in the probable place.
+    """
+
+    id: str
+    kind: str
+    title: str
+    message: str
+    exception: str = ""
+    place: Place = model.NO_PLACE
+    location: Place = model.NO_PLACE
+    tests: tuple[str, ...] = ()
+    count: int = 0
+    attempts: int = 0
+    suspects: tuple[Suspect, ...] = ()
+    findings: tuple[Evidence, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was raised, on the lines of its message; an assertion needs no name."""
+        message = self.message or self.kind
+        is_named = message.startswith(("assert ", self.exception))  # as any text does with no exception
+        return message if is_named else f"{self.exception}: {message}"
+
+
+class Source(Record, frozen=True):
+    """The result of one source: what ran, and where.
+
+    :ivar summary: in a line.
+    :ivar root_causes: their ids; ``failed`` names the tests.
+    :ivar scope: how tests were chosen; empty for all.
+    :ivar rerun: the command that runs just the failing tests again; empty for none.
+    """
+
+    source: str
+    summary: str
+    verdict: model.Verdict = "error"
+    counts: Counts = Counts()
+    root_causes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    incomplete: str = ""
+    run: Provenance = Provenance()
+    scope: str = ""
+    rerun: str = ""
+
+
+class Tracked(Record, frozen=True):
+    """Of how many tests it is known which functions they called.
+
+    :ivar omitted: failing tests of which it is not known.
+    :ivar remembered: how many of the passing tests are known from an earlier run.
+    :ivar why_off: why nothing is known; empty otherwise.
+    """
+
+    failing: int = 0
+    passing: int = 0
+    omitted: int = 0
+    remembered: int = 0
+    why_off: str = ""
+
+
+class Without(Record, frozen=True):
+    """What the present tests say without the edits of some files.
+
+    :ivar files: they were as in the run that is compared with.
+    :ivar is_chosen: only tests ran that are known to have run the edited functions, at most three of each.
+    :ivar ran: how many tests passed or failed; ``failing`` how many failed, and ``failed`` names them, bounded.
+    :ivar uncollected: modules that could not be collected, bounded.
+    :ivar absent: how many test functions ran with the edits, and not without them.
+    :ivar apart: how many failed that do not pass in a copy with the edits either. They count nowhere else.
+    :ivar reason: why nothing is known, or a part is missing; empty if all is known.
+    """
+
+    files: tuple[str, ...]
+    is_chosen: bool = False
+    ran: int = 0
+    failing: int = 0
+    failed: tuple[str, ...] = ()
+    uncollected: tuple[str, ...] = ()
+    absent: int = 0
+    apart: int = 0
+    reason: str = ""
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether a test fails, or a module cannot be collected."""
+        return bool(self.failing or self.uncollected)
+
+
+class Undo(Record, frozen=True):
+    """Whether a test notices the edits, as ``loop-close check --undo`` finds out.
+
+    :ivar tree: the digest of the files.
+    :ivar run: the number of the run with whose files they were compared: the last one that was done, else the first.
+    :ivar seconds: the time limit.
+    :ivar found: of all edited files together, then of each, if there are several.
+    :ivar left_out: checks of which no pytest reported.
+    :ivar reason: why nothing was asked; empty otherwise.
+    """
+
+    tree: str
+    run: int = 0
+    seconds: float = 0.0
+    found: tuple[Without, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """A report. Paths are relative to the root, with forward slashes; lines count from 1, 0 is unknown.
+
+    Each text is free of control characters and credentials.
+
+    :ivar summary: the result of the run, in a line.
+    :ivar source: what made the run, such as ``pytest``; ``number`` is that of the run in the history, 0 without one.
+    :ivar scope: how tests were chosen on the command line; empty for all.
+    :ivar verdict: what the run shows by itself; ``error``: it is not green, and no failure is known.
+    :ivar stall_reason: the most blocking kind with its number, ``no-stall-detected``, or why the run shows nothing.
+    :ivar incomplete: why the run is incomplete; empty if it is complete.
+    :ivar next_prompt: the text for the agent's next turn, as Markdown.
+    :ivar loop: the runs since the project was last done, with this one.
+    :ivar signals: why the loop does not advance, the most telling first.
+    :ivar state: whether the work is done; None where nothing asked.
+    :ivar since: how the files differ from those after the run ``loop.base``.
+    :ivar undo: None where ``loop-close check --undo`` did not ask.
+    :ivar edited: after a green run of all tests, the functions that were edited since the run ``loop.base``, each as
+        file, qualified name, and whether a test ran it; None if it is not known.
+    :ivar shared: what other agents tried for the root causes; None without a shared history.
+    :ivar sources: in a report of several.
+    :ivar parts: what ``loop-close merge`` reads: what each process reported, packed.
+    """
+
+    schema: str = SCHEMA
+    summary: str
+    source: str = ""
+    number: int = 0
+    run: Provenance = Provenance()
+    scope: str = ""
+    exit_code: int | None = None
+    verdict: model.Verdict
+    stall_reason: str = ""
+    incomplete: str
+    next_prompt: str = ""
+    counts: Counts = Counts()
+    loop: Loop = Loop()
+    signals: tuple[Signal, ...] = ()
+    state: State | None = None
+    since: Edits = Edits()
+    undo: Undo | None = None
+    edited: tuple[tuple[str, str, bool], ...] | None = None
+    calls: Tracked = Tracked()
+    root_causes: tuple[Cause, ...]
+    shared: tuple[model.OtherAttempt, ...] | None = None
+    sources: tuple[Source, ...]
+    evidence: tuple[Evidence, ...]
+    parts: tuple[str, ...] = ()
+
+
+def report_document(report: model.Report, next_prompt: str) -> dict[str, Any]:
+    """The report as plain values, every text made safe."""
+    seen, loop = report.observation, report.loop
+    causes = {id(each): cause.id for cause in report.causes for each in (*cause.evidence, *cause.findings)}
+    calls = seen.calls
+    values: dict[str, Any] = safe_values(
+        Document(
+            summary=in_short(report),
+            source=seen.source,
+            number=report.run,
+            run=seen.provenance,
+            scope=seen.scope,
+            exit_code=seen.exit_code,
+            verdict=report.verdict,
+            stall_reason=report.stall_reason,
+            incomplete=seen.incomplete,
+            next_prompt=next_prompt,
+            counts=seen.counts,
+            loop=loop,
+            signals=report.signals,
+            state=report.state,
+            since=report.since,
+            edited=report.edited,
+            calls=Tracked(
+                failing=len(calls.failed),
+                passing=calls.passed,
+                omitted=calls.omitted,
+                remembered=calls.remembered,
+                why_off=seen.why_no_calls,
+            ),
+            root_causes=tuple(_cause(each, loop) for each in report.causes),
+            shared=report.shared,
+            sources=tuple(map(_source, report.sources)),
+            evidence=tuple(_evidence(each, causes.get(id(each), "")) for each in report.evidence),
+        )
+    )
+    return values
 
 
 def safe_values(value: Any) -> Any:
-    """Plain values with every text in them made safe."""
-    return with_texts(value, lambda text, field: safe(text))
+    """A record, or what holds records, as the values of JSON, every text made safe; the next prompt is."""
+    return with_texts(value, lambda text, field: text if field == "next_prompt" else safe(text))
 
 
-def _fields(record: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
+def _source(each: model.SourceResult) -> Source:
+    seen = each.observation
+    return Source(
+        source=each.source,
+        verdict=each.verdict,
+        summary=in_short(alone(each)),
+        counts=seen.counts,
+        root_causes=each.causes,
+        failed=tuple(sorted({f.nodeid for f in seen.failures if f.nodeid})),
+        incomplete=seen.incomplete,
+        run=seen.provenance,
+        scope=seen.scope,
+        rerun="" if each.verdict == "green" else seen.rerun,
+    )
 
 
-def _location(record: object) -> dict[str, Any]:
-    return _fields(record, "file", "line", "function")
-
-
-def _run(observation: Observation) -> dict[str, Any]:
-    """What made the run, and of what."""
-    made = observation.provenance
-    index, of = made.shard
-    return {
-        **_fields(made, "runner", "environment", "interpreter", "platform", "commit"),
-        "selection": observation.selection,
-        "shard": {"index": index, "of": of} if of else None,
-        "id": made.run_id,
-        "collected": {"number": made.collected, "digest": made.digest},
-    }
-
-
-def _source_result(each: SourceResult) -> dict[str, Any]:
-    return {
-        **_fields(each, "source", "verdict"),
-        "summary": in_short(alone(each)),
-        "counts": asdict(each.observation.counts),
-        "root_causes": each.causes,
-        "failed": sorted({f.nodeid for f in each.observation.failures if f.nodeid}),
-        "incomplete": each.observation.incomplete,
-        "run": _run(each.observation),
-        "rerun": "" if each.verdict == "green" else each.observation.rerun,
-    }
-
-
-def _cause(cause: RootCause, report: Report) -> dict[str, Any]:
+def _cause(cause: model.RootCause, loop: Loop) -> Cause:
     failure, tests = cause.failures[0], [each.nodeid for each in cause.failures]
     file, line, function = failure_place(failure)
-    return {
-        **_fields(cause, "id", "kind"),
-        "title": place_in_words(cause, one_line),
-        "exception": failure.exception,
-        "message": failure.message,
-        "place": asdict(probable_place(cause)),
-        "location": {"file": file, "line": line, "function": function},
-        "tests": sorted(set(tests)),
-        "count": len(tests),
-        "attempts": attempts_at(cause, report.loop),
-        "suspects": [_suspect(suspect) for suspect in cause.suspects],
-        "findings": [_evidence(each, {id(each): cause.id}) for each in cause.findings],
-    }
+    return Cause(
+        id=cause.id,
+        kind=cause.kind,
+        title=place_in_words(cause, one_line),
+        exception=failure.exception,
+        message=failure.message,
+        place=probable_place(cause),
+        location=Place(file=file, line=line, function=function),
+        tests=tuple(sorted(set(tests))),
+        count=len(tests),
+        attempts=attempts_at(cause, loop),
+        suspects=tuple(replace(each, reasons=tuple(all_reasons(each))) for each in cause.suspects),
+        findings=tuple(_evidence(each, cause.id) for each in cause.findings),
+    )
 
 
-def _suspect(suspect: Suspect) -> dict[str, Any]:
-    place = _fields(suspect, "file", "line", "end_line", "function", "score")
-    constant = {"constant": suspect.constant} if suspect.constant else {}
-    return {**place, **constant, "reasons": [*all_reasons(suspect)]}
-
-
-def _calls(observation: Observation) -> dict[str, Any]:
-    """How many tests were looked at for the calls that they made, and why none were."""
-    calls = observation.calls
-    return {
-        **_fields(calls, "omitted", "remembered"),
-        "failing": len(calls.failed),
-        "passing": calls.passed,
-        "why_off": observation.why_no_calls,
-    }
-
-
-def _evidence(evidence: Evidence, causes: Mapping[int, str]) -> dict[str, Any]:
-    """What was found.
-
-    :param causes: the ids of root causes by the identity of their evidence, which cannot be hashed.
-    """
+def _evidence(evidence: model.Evidence, cause: str) -> Evidence:
+    found = Evidence(
+        kind=evidence.kind,
+        file=evidence.file,
+        line=evidence.line,
+        label=evidence.label,
+        snippet=evidence.snippet,
+        cause=cause,
+    )
     failure = evidence.failure
-    found = _fields(evidence, "kind", "file", "line", "label", "snippet")
-    if failure is not None:
-        found |= {"test": failure.nodeid, **_fields(failure, "phase", "subtest")}
-        found["cause"] = causes.get(id(evidence), "")
-        found["chain"] = [_link(link) for link in links(failure.raised)]
-        found["differences"] = [asdict(each) for each in differences(failure)]
-        found["values"] = [{"name": name, "value": value} for name, value in values(failure)]
-        if failure.again is not None:
-            found["again"] = _values(failure.again)
-    return found
+    if failure is None:
+        return found
+    return replace(
+        found,
+        test=failure.nodeid,
+        phase=failure.phase,
+        subtest=failure.subtest,
+        chain=tuple(_link(each) for each in links(failure.raised)),
+        differences=tuple(differences(failure)),
+        values=tuple(values(failure)),
+        again=failure.again,
+    )
 
 
-def _link(raised: Raised) -> dict[str, Any]:
+def _link(raised: model.Raised) -> Link:
     frame = innermost(raised)
-    return {
-        "exception": raised.type,
-        "message": raised.message,
-        **(_location(frame) if frame is not None else {"file": "", "line": 0, "function": ""}),
-        "nearest": raised.nearest,
-        "members": [_link(member) for member in raised.members],
-    }
+    return Link(
+        exception=raised.type,
+        message=raised.message,
+        file=frame.file if frame is not None else "",
+        line=frame.line if frame is not None else 0,
+        function=frame.function if frame is not None else "",
+        nearest=raised.nearest,
+        members=tuple(map(_link, raised.members)),
+    )
 
 
 def dump(document: Mapping[str, Any]) -> Iterator[str]:
@@ -192,38 +362,17 @@ def _items(values: list[Any]) -> Iterator[str]:
     yield "\n]"
 
 
-def _values(record: object) -> Any:
-    """A record, or several, as the values of JSON."""
-    return msgspec.json.decode(msgspec.json.encode(record))
-
-
 def state_document(state: State, loop: Loop) -> dict[str, Any]:
     """Whether the work is done, and where the loop stands: what ``status --json`` and MCP's ``loop_status`` give."""
     return {
-        **asdict(state),
-        "checks": _values(state.checks),
-        "accepted": list(state.accepted),
+        **with_texts(state, lambda text, field: text),
         "loop": {
-            **_fields(loop, "base", "stalled", "best", "fixed", "flaky"),
+            **{name: getattr(loop, name) for name in ("base", "stalled", "best", "fixed", "flaky")},
             "runs": len(loop.steps),
             "attempts": len(loop.attempts),
-            "failing": [_fields(each, "source", "test", "since", "had_passed") for each in loop.failing],
+            "failing": [
+                {"source": e.source, "test": e.test, "since": e.since, "had_passed": e.had_passed}
+                for e in loop.failing
+            ],
         },
     }
-
-
-# --- what only a shared history can say of a root cause
-
-
-def _shared(report: Report) -> list[dict[str, Any]] | None:
-    """What other agents tried for each root cause; None without a shared history."""
-    if report.shared is None:
-        return None
-    names = ("file", "function", "before", "after")
-    return [
-        {
-            **{name.removeprefix("is_"): value for name, value in asdict(each).items()},
-            "edits": [dict(zip(names, edit, strict=True)) for edit in each.edits],
-        }
-        for each in report.shared
-    ]

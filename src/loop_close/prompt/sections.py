@@ -210,7 +210,7 @@ def next_step(report: Report) -> Iterator[str]:
             yield f"Rerun just the failing tests: {listed([*commands], _MAX_SOURCES, span)}"
         elif state is None and report.causes:
             yield "Run the failing command again to verify the fix."
-    elif chosen := dict.fromkeys(each.selection for each in seen if each.selection):
+    elif chosen := dict.fromkeys(each.scope for each in seen if each.scope):
         yield f"This run chose its tests: {listed([*chosen], _MAX_SOURCES, span)}."
     if state is not None and state.command:
         said = one_line(safe(state.reason), 300).rstrip(".") if report.verdict == "green" else ""

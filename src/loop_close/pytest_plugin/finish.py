@@ -23,8 +23,8 @@ from loop_close.text import one_line, reason_of
 if TYPE_CHECKING:
     from loop_close.app import Begun, SaveResult
     from loop_close.detectors import Detector
-    from loop_close.emit import Document
     from loop_close.parts import Part
+    from loop_close.prompt.report_json import Document
     from loop_close.pytest_plugin.session import Recorder
 
 _USAGE_ERROR, _NO_TESTS = 4, 5
@@ -72,9 +72,7 @@ def _lines(recorder: Recorder, exit_code: int) -> tuple[str, ...]:
             restore(former)
             return (f"loop-close: no test ran; {targets.prompt.name} still shows the last run",)
     detectors, faults = detectors_of(config)
-    recorder.saved = begun.conclude(
-        [part], scope=part.observation.selection, detectors=detectors, faults=faults
-    )
+    recorder.saved = begun.conclude([part], scope=part.observation.scope, detectors=detectors, faults=faults)
     return _summary(recorder.saved, recorder)
 
 

@@ -63,7 +63,7 @@ def part_of(recorder: Recorder, exit_code: int) -> Part:
         warnings=tuple(_warnings(recorder, root)),
         counts=replace(counts, collected=getattr(session, "testscollected", 0), not_run=not_run),
         incomplete=_incomplete(recorder, exit_code, not_run),
-        selection=scope(config, recorder.deselected),
+        scope=scope(config, recorder.deselected),
         calls=calls,
         outcomes=outcomes,
         why_no_calls=why_no_calls if failures else "",

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 _Item = TypeVar("_Item")
 #: Patterns are compiled when they are first needed: most texts need few of them.
 compiled = cache(re.compile)
@@ -282,9 +285,14 @@ def objects_of(value: object) -> list[Mapping[str, Any]]:
 
 
 def with_texts(value: Any, change: Callable[[str, str], str], field: str = "") -> Any:
-    """A value of JSON, each text in it as ``change`` makes it of the text and the name of the field that it is in."""
+    """A value of JSON, each text in it as ``change`` makes it of the text and the name of the field that it is in.
+
+    A record becomes an object with all its fields.
+    """
     if isinstance(value, str):
         return change(value, field)
+    if isinstance(value, Struct):
+        value = asdict(value)
     if isinstance(value, Mapping):
         return {name: with_texts(each, change, name) for name, each in value.items()}
     return [with_texts(each, change, field) for each in value] if isinstance(value, list | tuple) else value
