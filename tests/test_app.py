@@ -196,13 +196,14 @@ LONG = [*MODULE.splitlines(), *(f"    price += {n}" for n in range(22, 2400)), "
 
 
 def suspected(tmp_path, function, text=MODULE, **fields):
-    """The suspect as it is after the run."""
+    """The suspect as it is after the run, and its source, each twice."""
     (tmp_path / SRC).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / SRC).write_text(text)
     suspect = Suspect(file=SRC, function=function, **{"line": 0, **fields})
     report = report_of(Observation(exit_code=1, failures=(failure(verdict()),)))
     (cause,) = report.causes
-    return places._with_lines(replace(cause, suspects=(suspect, suspect)), tmp_path).suspects
+    made = places._with_lines(replace(cause, suspects=(suspect, suspect)), tmp_path)
+    return made.suspects, made.excerpts
 
 
 @pytest.mark.parametrize(
@@ -218,44 +219,43 @@ def suspected(tmp_path, function, text=MODULE, **fields):
     ],
 )
 def test_a_suspect_that_nothing_called_has_its_lines(tmp_path, function, fields, expected):
-    first, second = suspected(tmp_path, function, **fields)
+    (first, second), (source, again) = suspected(tmp_path, function, **fields)
     assert (first.line, first.end_line) == (second.line, second.end_line) == expected
-    assert second.source == first.source
-    assert bool(first.source.lines) == bool(expected[0])
+    assert source == again
+    assert bool(source.lines) == bool(expected[0])
 
 
 @pytest.mark.parametrize(("odd", "expected"), [((0, 0, 0), 20), ((1400, 1, 0), 400)])
 def test_of_a_long_function_the_lines_around_the_one_in_question_are_kept(tmp_path, odd, expected):
     text = "\n".join(LONG)
-    first, _ = suspected(tmp_path, "long", text=text, odd=odd, passed=(5, 9))
-    assert (first.line, first.end_line, len(first.source.lines)) == (20, 2400, 2000)
-    assert first.source.start == expected
+    (first, _), (source, _) = suspected(tmp_path, "long", text=text, odd=odd, passed=(5, 9))
+    assert (first.line, first.end_line, len(source.lines)) == (20, 2400, 2000)
+    assert source.start == expected
 
 
 def test_a_bracket_that_is_closed_below_the_last_code_is_part_of_the_function(tmp_path):
     text = "def total(\n    cart,\n    rate,\n):\n    return add(\n        [cart, rate]\n    )\n\n\nX = 1\n"
-    first, _ = suspected(tmp_path, "total", text=text, line=1, end_line=6)
-    assert first.source.lines[-1] == "    )"
+    _, (source, _) = suspected(tmp_path, "total", text=text, line=1, end_line=6)
+    assert source.lines[-1] == "    )"
 
 
 def test_source_that_is_no_python(tmp_path):
-    first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n")
-    assert (first.line, first.source) == (0, SourceLines())
-    first, _ = suspected(tmp_path, "tax_on", text="def tax_on(:\n", line=1)
-    assert first.source.lines == ("def tax_on(:",)
+    (first, _), (source, _) = suspected(tmp_path, "tax_on", text="def tax_on(:\n")
+    assert (first.line, source) == (0, SourceLines())
+    (first, _), (source, _) = suspected(tmp_path, "tax_on", text="def tax_on(:\n", line=1)
+    assert source.lines == ("def tax_on(:",)
 
 
 def test_source_that_is_gone(tmp_path):
-    first, _ = suspected(tmp_path, "tax_on")
+    (first, _), _ = suspected(tmp_path, "tax_on")
     (tmp_path / SRC).unlink()
     linecache.clearcache()
     (cause,) = report_of(RED).causes
-    cause = replace(cause, suspects=(replace(first, source=SourceLines()),))
-    assert places._with_lines(cause, tmp_path).suspects[0].source == SourceLines()
+    assert places._with_lines(replace(cause, suspects=(first,)), tmp_path).excerpts == (SourceLines(),)
 
 
 def test_odd_escapes_in_what_is_shown_warn_nobody(tmp_path):
-    suspects = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
+    suspects, _ = suspected(tmp_path, "Cart", text=MODULE.replace("Of", "Of \\d"))
     report = report_of(RED)
     report = replace(report, causes=(replace(report.causes[0], suspects=suspects),))
     with warnings.catch_warnings(action="error"):

@@ -4,38 +4,62 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.inspect import StructType, multi_type_info
 
 from loop_close.prompt.report_json import SCHEMA, Document
+from loop_close.records import Record
 
 PATH = Path(__file__).parent.parent / "src" / "loop_close" / "schema" / "report-1.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
-    """Make the schema; Python before 3.13 leaves the indent of a docstring in."""
-    made = msgspec.json.schema(Document)
-    for each in made["$defs"].values():
-        # A report has all fields of a record, and no others.
-        each.update(required=sorted(each["properties"]), additionalProperties=False)
-        for field in each["properties"].values():
-            field.pop("default", None)
-        about, *fields = inspect.cleandoc(each["description"]).replace("``", "`").split("\n:ivar ")
-        each["description"] = _in_a_line(about)
-        for names, said in (field.split(": ", 1) for field in fields):
-            for name in names.split(", "):
-                each["properties"][name]["description"] = _in_a_line(said)
-    records = json.loads(json.dumps(made["$defs"]))
-    document = {**records.pop("Document"), "title": "loop-close report"}
+    """Make the schema."""
+    made = json.loads(json.dumps(msgspec.json.schema(Document)))["$defs"]
+    for record in records():
+        describe(made[record.__name__], record)
+    document = {**made.pop("Document"), "title": "loop-close report"}
     document["properties"]["schema"] = {"const": SCHEMA}
-    return {"$schema": _DIALECT, "$id": SCHEMA, **document, "$defs": records}
+    return {"$schema": _DIALECT, "$id": SCHEMA, **document, "$defs": made}
 
 
-def _in_a_line(text: str) -> str:
-    return " ".join(text.split())
+def records() -> set[type[Record]]:
+    """Find the records that a report holds."""
+    found: set[type[Record]] = set()
+    left = [*multi_type_info([Document])]
+    while left:
+        each = left.pop()
+        if isinstance(each, StructType) and each.cls not in found:
+            found.add(each.cls)
+            left += [field.type for field in each.fields]
+        left += [*getattr(each, "types", ()), *getattr(each, "item_types", ())]
+        left += [part for name in ("item_type", "type") if (part := getattr(each, name, None)) is not None]
+    return found
+
+
+def describe(schema: dict[str, Any], record: type[Record]) -> None:
+    """Say what its fields mean, in the words of the docstrings. A report has all fields of a record, and no others."""
+    fields = schema["properties"]
+    schema.update(required=sorted(fields), additionalProperties=False)
+    for field in fields.values():
+        field.pop("default", None)
+    for base in reversed(record.__mro__):
+        if issubclass(base, Record) and base is not Record:
+            about, *said = inspect.cleandoc(base.__doc__ or "").split("\n:ivar ")
+            schema["description"] = in_a_line(about)
+            for names, text in (each.split(": ", 1) for each in said):
+                for name in names.split(", "):
+                    fields[name]["description"] = in_a_line(text)
+
+
+def in_a_line(text: str) -> str:
+    """Say it without markup, and with JSON's word for None."""
+    return " ".join(re.sub(r"\bNone\b", "null", re.sub(r"(:\w+:)?(`+)([^`]+)\2", r"`\3`", text)).split())
 
 
 def main() -> None:

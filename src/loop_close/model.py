@@ -212,8 +212,8 @@ class Provenance(Record, frozen=True, kw_only=True):
     :ivar shard: the part of all tests, from 1, and the number of parts; zeros for all tests.
     :ivar run_id: the CI system's name for the run, with the attempt; empty outside of CI.
     :ivar commit: the commit that was checked out; empty if unknown.
-    :ivar collected: the number of tests before selection; ``digest`` of their node ids, independent of their order.
-        0 and empty if not recorded.
+    :ivar collected: the number of tests before some were chosen; ``digest`` of their node ids in any order. 0 and empty
+        if not recorded.
     """
 
     runner: str = ""
@@ -274,7 +274,7 @@ class Evidence(Record, frozen=True, kw_only=True):
     snippet: str
     label: str = ""
     file: str = ""
-    line: int = 0
+    line: Line = 0
     failure: Failure | None = None
 
 
@@ -317,7 +317,6 @@ class Suspect(Place, frozen=True, kw_only=True):
     :ivar passed: the same for passing tests; both zeros if calls were not recorded. Of a constant the counts are those
         of the function that loads it.
     :ivar odd: a line of it that failing tests ran and passing tests seldom did, with both counts; zeros for none.
-    :ivar source: its source, bounded; only for the first suspect of a root cause.
     :ivar guards: passing tests that ran it, by node id, bounded; ``passed`` counts all of them.
     """
 
@@ -327,7 +326,6 @@ class Suspect(Place, frozen=True, kw_only=True):
     failed: tuple[int, int] = (0, 0)
     passed: tuple[int, int] = (0, 0)
     odd: tuple[int, int, int] = (0, 0, 0)
-    source: SourceLines = SourceLines()
     guards: tuple[str, ...] = ()
 
 
@@ -337,13 +335,15 @@ class RootCause(Record, frozen=True, kw_only=True):
     :ivar id: eight hexadecimal digits, the same in every run with this cause.
     :ivar evidence: one per failure, the one to show first.
     :ivar suspects: the most probable first; empty if the evidence is weak.
-    :ivar findings: what checkers found in the suspected functions, which probably explains the failures.
+    :ivar excerpts: the source of the first suspects, bounded.
+    :ivar findings: what else was found in the first suspects, which may explain the failures.
     """
 
     id: str
     kind: str
     evidence: tuple[Evidence, ...]
     suspects: tuple[Suspect, ...] = ()
+    excerpts: tuple[SourceLines, ...] = ()
     findings: tuple[Evidence, ...] = ()
 
     @property

@@ -69,9 +69,9 @@ def _host(found: Sequence[Evidence], report: Report, but: RootCause | None = Non
 
 
 def _with_lines(cause: RootCause, root: Path) -> RootCause:
-    """The cause; its suspects with their missing lines, and some with their source."""
-    found = [each if each.end_line else _placed(each, root) for each in cause.suspects]
-    return replace(cause, suspects=(*(_with_source(s, root) for s in found[:2]), *found[2:]))
+    """The cause; its suspects with their missing lines, and the source of the first two."""
+    found = tuple(each if each.end_line else _placed(each, root) for each in cause.suspects)
+    return replace(cause, suspects=found, excerpts=tuple(_source_of(each, root) for each in found[:2]))
 
 
 def _placed(suspect: Suspect, root: Path) -> Suspect:
@@ -86,10 +86,10 @@ def _span(path: str, suspect: Suspect) -> tuple[int, int]:
     return lines_of(index, suspect.function, suspect.line) if index is not None else (0, 0)
 
 
-def _with_source(suspect: Suspect, root: Path) -> Suspect:
-    """The suspect with its source; of a long one, with that around the line to be shown."""
+def _source_of(suspect: Suspect, root: Path) -> SourceLines:
+    """The source of a suspect; of a long one, that around the line to be shown."""
     if not suspect.line:
-        return suspect
+        return SourceLines()
     path = str(root / suspect.file)
     first, last = suspect.line, max(suspect.end_line, suspect.line)
     if suspect.function == MODULE and not suspect.constant:
@@ -100,7 +100,7 @@ def _with_source(suspect: Suspect, root: Path) -> Suspect:
     if len(lines) > _MOST_LINES:
         cut = max(0, min(suspect.odd[0] - first - _MOST_LINES // 2, len(lines) - _MOST_LINES))
         first, lines = first + cut, lines[cut : cut + _MOST_LINES]
-    return replace(suspect, source=SourceLines(start=first, lines=tuple(lines)) if lines else SourceLines())
+    return SourceLines(start=first, lines=tuple(lines)) if lines else SourceLines()
 
 
 def _lines(path: str) -> list[str]:

@@ -31,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class FailureRecord(Record, frozen=True):
     """One failing test, or one finding of a tool, as the store keeps it.
 
-    :ivar source: as in the module's docstring.
+    :ivar source: what ran, and where, such as ``pytest@cpython-3.13``.
     :ivar test: the node id, otherwise a name that does not depend on line numbers.
     :ivar exact: equal if nothing changed: test, phase, exception type, message with its values.
     :ivar shape: equal if at most values changed: type, innermost project function, message with values masked.

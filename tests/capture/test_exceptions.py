@@ -141,10 +141,15 @@ class Thing:
             {"path": "a.py", "line": "1"},
         ),
         (SyntaxError("bad", ("a.py", 1.5, [], "x = (")), {"path": "a.py"}),
+        (SyntaxError("bad", ("a.py", 10**12, 1, "x")), {"path": "a.py"}),
+        (SyntaxError("bad", ("a.py", -3, 1, "x")), {"path": "a.py"}),
+        (SyntaxError("bad", ("a.py", True, 1, "x")), {"path": "a.py"}),
     ],
 )
 def test_details(read, fail, expected):
-    assert read(fail).details == expected
+    found = read(fail)
+    assert found.details == expected
+    assert found.site is None or 0 < found.site.frame.line < 2**31
 
 
 def test_paths_of_the_project_are_relative(read, tmp_path):

@@ -19,7 +19,7 @@ from loop_close.signals import signals
 
 NAMES = "abcd"
 BODY = source("def total():", "    return 1", start=8)
-SUSPECT = Suspect(file="src/shop/cart.py", line=8, end_line=9, function="total", score=0.6, source=BODY)
+SUSPECT = Suspect(file="src/shop/cart.py", line=8, end_line=9, function="total", score=0.6)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def prompt_of(runs):
     rows = [run_of(told, report_of(observation(told))) for told in runs]
     loop = fold(rows)
     report = report_of(observation(runs[-1]))
-    causes = tuple(replace(cause, suspects=(SUSPECT,)) for cause in report.causes)
+    causes = tuple(replace(cause, suspects=(SUSPECT,), excerpts=(BODY,)) for cause in report.causes)
     report = replace(report, causes=causes, loop=loop, signals=signals(loop, rows), since=None)
     return loop, compose(report, DEFAULT_SECTIONS, budget=8000)
 

@@ -273,10 +273,10 @@ def test_beyond_ten_a_root_cause_has_a_line(number):
 
 def test_a_source_is_shown_once_and_the_others_name_its_section():
     body = source("def total():", "    a = 1", "    return a", start=8)
-    suspect = Suspect(file=SRC, line=8, end_line=10, function="total", score=0.6, failed=(1, 1), source=body)
+    suspect = Suspect(file=SRC, line=8, end_line=10, function="total", score=0.6, failed=(1, 1))
     report = many(3)
     places = (suspect, replace(suspect, score=0.4), replace(suspect, file="b.py"))
-    causes = [replace(c, suspects=(s,)) for c, s in zip(report.causes, places, strict=True)]
+    causes = [replace(c, suspects=(s,), excerpts=(body,)) for c, s in zip(report.causes, places, strict=True)]
     lines = lines_of(replace(report, causes=tuple(causes)))
     assert len([line for line in lines if "def total" in line]) == 2  # that of b.py is another one
     assert lines.count("The source is in section 1.") == 1

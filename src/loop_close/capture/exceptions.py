@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 from msgspec.structs import replace
@@ -104,7 +104,7 @@ class _Reader:
 
     def _site(self, exc: BaseException, own: list[TracebackType]) -> Site | None:
         """The failing statement; for a syntax error the position in the file, for which there is no frame."""
-        if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and exc.lineno:
+        if isinstance(exc, SyntaxError) and isinstance(exc.filename, str) and _is_line(exc.lineno):
             file = self._project.relative(exc.filename)
             source = source_between(exc.filename, max(1, exc.lineno - _BEFORE), exc.lineno + 1, exc.lineno)
             if file:
@@ -168,12 +168,17 @@ def _words(exc: BaseException) -> str:
     return str(exc)
 
 
+def _is_line(number: object) -> TypeGuard[int]:
+    """Whether it is the number of a line: whoever makes an exception may give it anything."""
+    return type(number) is int and 0 < number < 2**31
+
+
 def _details(exc: BaseException, live: list[TracebackType], project: ProjectCode) -> dict[str, str]:
     """Details in the attributes of the exception."""
     found: dict[str, Any] = {}
     if isinstance(exc, SyntaxError):
         path = project.relative(exc.filename) if isinstance(exc.filename, str) else None
-        found = {"path": path or exc.filename, "line": exc.lineno}
+        found = {"path": path or exc.filename, "line": exc.lineno if _is_line(exc.lineno) else None}
     elif isinstance(exc, ImportError):
         lacks = _CANNOT_IMPORT.search(str(exc))
         found = {"name": lacks["name"], "owner": lacks["module"]} if lacks else {"name": exc.name}

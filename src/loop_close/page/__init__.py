@@ -23,7 +23,7 @@ from loop_close import files
 from loop_close.emit import ReportError, cause_lines, document_of, parsed
 from loop_close.model import Place
 from loop_close.prompt import safe
-from loop_close.prompt.report_json import Cause, safe_values
+from loop_close.prompt.report_json import Cause
 from loop_close.records import Edit, FailureRecord, Run, Signal, State
 from loop_close.syntax.meaning import MODULE
 from loop_close.text import code, one_line
@@ -51,6 +51,7 @@ _FAILED_PHASES = ("call", "check", "process", "")
 _LETTERS = {"passed": "P", "xpassed": "P", "skipped": "S", "xfailed": "X", "failed": "F"}
 _FOLDER = Path(__file__).parent
 _MAX_REPORT = 50_000_000
+_OF_SUSPECTS = ("file", "line", "function", "score", "reasons")
 _UNESCAPED = ("style", "script", "data")
 #: A test: what ran it, and its name.
 _Test = tuple[str, str]
@@ -235,7 +236,7 @@ def _band(
         "message": cause.message[:1_000],
         "where": cause.location.where,
         "function": cause.location.function,
-        "suspects": safe_values(cause.suspects[:5]),
+        "suspects": [{name: getattr(each, name) for name in _OF_SUSPECTS} for each in cause.suspects[:5]],
         "runs": seen.runs,
         "tests": sorted(rows[key] for key in seen.tests if key in rows),
         "count": len(tests),

@@ -45,8 +45,6 @@ from loop_close.text import code, fence, one_line
 MAX_BLOCKS, MAX_LINES = 10, 20
 # Lines around one that cannot be parsed: an open bracket is mostly near.
 _SYNTAX = 9
-# So many further places have their source shown.
-_MORE_SOURCES = 2
 # Of places less probable than this share of the first one the source is not shown.
 _RIVAL = 0.5
 _MAX_SOURCES = 6
@@ -121,15 +119,15 @@ def _parts(
     yield more, "other exceptions", other_kinds(cause.failures)
     yield more, "advice", _advice(cause, advisers)
     yield more, "tests", [*_tests(cause.failures), *past_lines(cause, report.loop)]
-    for each in others[:_MORE_SOURCES]:
+    for each, excerpt in zip(others, cause.excerpts[1:], strict=False):
         if (
             each.score >= _RIVAL * cause.suspects[0].score
-            and each.source.lines
-            and (each.file, each.source.start) not in shown
+            and excerpt.lines
+            and (each.file, excerpt.start) not in shown
         ):
-            shown[each.file, each.source.start] = number
+            shown[each.file, excerpt.start] = number
             named = f"Source of {span(each.constant or each.function, 80)}:"
-            rows = function_rows(each.source, marked=each.odd[0], ran=_lines_run(cause, each, report))
+            rows = function_rows(excerpt, marked=each.odd[0], ran=_lines_run(cause, each, report))
             yield Rank.FINDINGS, "source of other places", [named, *rows]
 
 
@@ -210,7 +208,7 @@ def _source_of(cause: RootCause, at: Place) -> SourceLines:
         return SourceLines()
     raised = failure.raised
     frames = (f for f in shown_frames(raised) if f.file == at.file and at.function in ("", f.function))
-    found = [*(each.source for each in cause.suspects[:1]), *(each.source for each in frames)]
+    found = [*cause.excerpts[:1], *(each.source for each in frames)]
     known = (each for each in found if each.lines)
     return next((each for each in known if not at.line or at.line in each.numbers), SourceLines())
 

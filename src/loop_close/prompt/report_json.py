@@ -38,7 +38,7 @@ class Link(Place, frozen=True, kw_only=True):
 class Evidence(Record, frozen=True):
     """A failure, or a finding that is of no test.
 
-    :ivar test: the node id; empty for a finding, which has none of what follows.
+    :ivar test: the node id; empty for what is of no test. A finding has none of what follows.
     :ivar cause: the id of the root cause.
     :ivar chain: the exception, then what it was raised from.
     :ivar differences: where the two values that an assertion compared first differ.
@@ -69,7 +69,7 @@ class Cause(Record, frozen=True):
     :ivar place: where to look first; ``location`` is where it failed.
     :ivar count: how many failures there are of it.
     :ivar attempts: how many edits did not clear it.
-    :ivar findings: what checkers found in the probable place.
+    :ivar findings: what else was found in the first suspects.
     """
 
     id: str
@@ -193,8 +193,8 @@ class Document(Record, frozen=True, kw_only=True):
     :ivar state: whether the work is done; None where nothing asked.
     :ivar since: how the files differ from those after the run ``loop.base``.
     :ivar undo: None where ``loop-close check --undo`` did not ask.
-    :ivar edited: after a green run of all tests, the functions that were edited since the run ``loop.base``, each as
-        file, qualified name, and whether a test ran it; None if it is not known.
+    :ivar edited: after a green run of all tests, the functions that were edited since the loop began, each as file,
+        qualified name, and whether a test ran it; None if it is not known.
     :ivar shared: what other agents tried for the root causes; None without a shared history.
     :ivar sources: in a report of several.
     :ivar parts: what ``loop-close merge`` reads: what each process reported, packed.
@@ -228,41 +228,38 @@ class Document(Record, frozen=True, kw_only=True):
 
 def report_document(report: model.Report, next_prompt: str) -> dict[str, Any]:
     """The report as plain values, every text made safe."""
-    seen, loop = report.observation, report.loop
+    seen, calls, loop = report.observation, report.observation.calls, report.loop
     causes = {id(each): cause.id for cause in report.causes for each in (*cause.evidence, *cause.findings)}
-    calls = seen.calls
-    values: dict[str, Any] = safe_values(
-        Document(
-            summary=in_short(report),
-            source=seen.source,
-            number=report.run,
-            run=seen.provenance,
-            scope=seen.scope,
-            exit_code=seen.exit_code,
-            verdict=report.verdict,
-            stall_reason=report.stall_reason,
-            incomplete=seen.incomplete,
-            next_prompt=next_prompt,
-            counts=seen.counts,
-            loop=loop,
-            signals=report.signals,
-            state=report.state,
-            since=report.since,
-            edited=report.edited,
-            calls=Tracked(
-                failing=len(calls.failed),
-                passing=calls.passed,
-                omitted=calls.omitted,
-                remembered=calls.remembered,
-                why_off=seen.why_no_calls,
-            ),
-            root_causes=tuple(_cause(each, loop) for each in report.causes),
-            shared=report.shared,
-            sources=tuple(map(_source, report.sources)),
-            evidence=tuple(_evidence(each, causes.get(id(each), "")) for each in report.evidence),
-        )
+    made = Document(
+        summary=in_short(report),
+        source=seen.source,
+        number=report.run,
+        run=seen.provenance,
+        scope=seen.scope,
+        exit_code=seen.exit_code,
+        verdict=report.verdict,
+        stall_reason=report.stall_reason,
+        incomplete=seen.incomplete,
+        next_prompt=next_prompt,
+        counts=seen.counts,
+        loop=loop,
+        signals=report.signals,
+        state=report.state,
+        since=report.since,
+        edited=report.edited,
+        calls=Tracked(
+            failing=len(calls.failed),
+            passing=calls.passed,
+            omitted=calls.omitted,
+            remembered=calls.remembered,
+            why_off=seen.why_no_calls,
+        ),
+        root_causes=tuple(_cause(each, loop) for each in report.causes),
+        shared=report.shared,
+        sources=tuple(map(_source, report.sources)),
+        evidence=tuple(_evidence(each, causes.get(id(each), "")) for each in report.evidence),
     )
-    return values
+    return dict(safe_values(made))
 
 
 def safe_values(value: Any) -> Any:
@@ -312,7 +309,6 @@ def _evidence(evidence: model.Evidence, cause: str) -> Evidence:
         line=evidence.line,
         label=evidence.label,
         snippet=evidence.snippet,
-        cause=cause,
     )
     failure = evidence.failure
     if failure is None:
@@ -321,6 +317,7 @@ def _evidence(evidence: model.Evidence, cause: str) -> Evidence:
         found,
         test=failure.nodeid,
         phase=failure.phase,
+        cause=cause,
         subtest=failure.subtest,
         chain=tuple(_link(each) for each in links(failure.raised)),
         differences=tuple(differences(failure)),
@@ -330,13 +327,13 @@ def _evidence(evidence: model.Evidence, cause: str) -> Evidence:
 
 
 def _link(raised: model.Raised) -> Link:
-    frame = innermost(raised)
+    at = innermost(raised) or model.NO_PLACE
     return Link(
         exception=raised.type,
         message=raised.message,
-        file=frame.file if frame is not None else "",
-        line=frame.line if frame is not None else 0,
-        function=frame.function if frame is not None else "",
+        file=at.file,
+        line=at.line,
+        function=at.function,
         nearest=raised.nearest,
         members=tuple(map(_link, raised.members)),
     )
