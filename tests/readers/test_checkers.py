@@ -125,7 +125,7 @@ LONG = [
 ]
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 @every_reader
 @pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:20]))
@@ -133,7 +133,7 @@ def test_time_is_linear(reader, text):
     assert isinstance(READERS[reader](text, ""), Reading)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @every_reader
 def test_failures_and_messages_are_bounded(reader):
     name = {"mypy": "many_errors", "pyright": "many_errors", "ty": "concise", "pyrefly": "min_text"}

@@ -160,7 +160,7 @@ def test_secrets_are_redacted():
     assert key[:40] not in failure.message
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)  # quadratic time takes minutes
 @pytest.mark.parametrize(
     "piece", ["x", "(", "E   ", "a.b:1: ", "at ", "    at a (", "_ _ ", "\\", ".", "[1] ("]

@@ -95,7 +95,7 @@ def test_total(reader, data):
     check_total(reader, data.draw(st.lists(pieces, max_size=14).map("".join)))
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("reader", "piece"),
