@@ -203,7 +203,7 @@ def deep(value):
     return value
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -72,7 +72,7 @@ def inside(report):
     """Chains by test, phase and subtest; each link as (exception, message, file, line, function)."""
     found = {}
     for item in report["evidence"]:
-        if item.get("test") is not None:
+        if item["phase"]:
             chain = [
                 tuple(link[k] for k in ("exception", "message", "file", "line", "function"))
                 for link in item["chain"]

@@ -211,7 +211,7 @@ def test_any_json_and_any_text_are_read(values, text):
     assert isinstance(read_output("\n".join([*lines, text])), AgentOutput)
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["{\n", "[\n", '{"a":', "```\n", "─CONVERSATION SUMMARY─\n", "Tokens: 1 ", "\x1b["]
 )

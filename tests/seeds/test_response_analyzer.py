@@ -192,7 +192,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_megabyte_is_looked_at_within_bounds(piece):
     """By counted work and not by the clock: no more lines, sentences and characters than the limits."""

@@ -60,7 +60,7 @@ def test_other_names_are_not_taken_for_it(body):
     )
 
 
-@pytest.mark.large
+@pytest.mark.slow
 def test_of_a_registry_that_thousands_of_statements_fill_some_are_looked_at():
     entries = [f"RATES[{number}] = RATES.get({number - 1})" for number in range(600)]
     text = "\n".join(["RATES = {}", *entries, "def f():", *["    RATES"] * 300])

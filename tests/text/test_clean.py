@@ -48,7 +48,7 @@ def test_result_is_sanitized_and_bounded(text, limit):
         assert len(result) <= max(limit, 0) + 60
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", ["x", "(", "\x1b[", "aB3/"])
 def test_a_megabyte_of_the_same_comes_back(piece):

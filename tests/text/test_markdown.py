@@ -73,7 +73,7 @@ def test_code_renders_as_one_span_of_the_line(text, limit):
     assert (child.type, child.content) == (("code_inline", line) if line else ("text", "(empty)"))
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", ["x", "(", "\x1b[", "`", "` ", "\n"])
 def test_a_megabyte_of_the_same_comes_back(piece):

@@ -190,7 +190,7 @@ def test_one_line_is_one_line_within_its_limit(text, limit):
     assert sanitize(result) == result
 
 
-@pytest.mark.large
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece", ["x", "(", "\x1b[", "\x1b]", "\x1b", "\x9b1", "#x1B[", "#x1B]", "#x1", "\n", " ", ":", "##["]
