@@ -18,8 +18,9 @@ from loop_close.records import Counts as Counts
 Phase = Literal["collect", "setup", "call", "teardown", "session", "check", "process"]
 #: What one run shows by itself. ``red``: failures. ``error``: it is not green, and no failure is known.
 Verdict = Literal["green", "red", "error"]
-#: The number of a line, up to the largest that all formats of CI systems hold.
-Line = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+#: The largest number of a line: all formats of CI systems hold it.
+LAST_LINE = 2**31 - 1
+Line = Annotated[int, Meta(ge=0, le=LAST_LINE)]
 Probability = Annotated[float, Meta(ge=0, le=1)]
 
 

@@ -24,8 +24,7 @@ _WITH_FINDINGS = 3
 
 def with_source_lines(report: Report, root: Path) -> Report:
     """The report with the source of the first suspects of each root cause."""
-    causes = (_with_lines(cause, root) for cause in report.causes)
-    return replace(report, causes=tuple(causes))
+    return replace(report, causes=tuple(_with_lines(cause, root) for cause in report.causes))
 
 
 def with_findings(report: Report) -> Report:

@@ -18,7 +18,7 @@ from loop_close.capture.objects import variables_of
 from loop_close.capture.sites import find_site
 from loop_close.capture.values import Texts, class_name
 from loop_close.facts import bounded
-from loop_close.model import Frame, Raised, Site
+from loop_close.model import LAST_LINE, Frame, Raised, Site
 from loop_close.text import cut
 from loop_close.text.redact import clean, redact_known
 
@@ -170,7 +170,7 @@ def _words(exc: BaseException) -> str:
 
 def _is_line(number: object) -> TypeGuard[int]:
     """Whether it is the number of a line: whoever makes an exception may give it anything."""
-    return type(number) is int and 0 < number < 2**31
+    return type(number) is int and 0 < number <= LAST_LINE
 
 
 def _details(exc: BaseException, live: list[TracebackType], project: ProjectCode) -> dict[str, str]:

@@ -320,8 +320,8 @@ def _evidence(evidence: model.Evidence, cause: str) -> Evidence:
         cause=cause,
         subtest=failure.subtest,
         chain=tuple(_link(each) for each in links(failure.raised)),
-        differences=tuple(differences(failure)),
-        values=tuple(values(failure)),
+        differences=differences(failure),
+        values=values(failure),
         again=failure.again,
     )
 
