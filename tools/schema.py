@@ -55,6 +55,9 @@ def describe(schema: dict[str, Any], record: type[Record]) -> None:
             for names, text in (each.split(": ", 1) for each in said):
                 for name in names.split(", "):
                     fields[name]["description"] = in_a_line(text)
+    words = [field["description"] for field in fields.values() if "description" in field]
+    for name, field in fields.items():  # several that one sentence is about have it in common
+        field.update({"description": each for each in words if f"`{name}`" in each and "description" not in field})
 
 
 def in_a_line(text: str) -> str:

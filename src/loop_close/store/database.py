@@ -176,7 +176,8 @@ class Database:
         if fault := _fault_beside(self.path):
             raise _DamagedError(fault)
         # For reading too: after a kill the journal has to be played back. SQLite itself falls back to reading.
-        connection = self._connected(f"{self.path.as_uri()}?mode=rw")
+        # Each byte of the name quoted: `Path.as_uri` would do as well, and imports for 2.5 ms.
+        connection = self._connected(f"file:%{os.fsencode(self.path).hex('%')}?mode=rw")
         try:
             self._check(connection)
         except BaseException:
