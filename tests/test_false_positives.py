@@ -38,10 +38,10 @@ def evidence_in(text, code):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("code", [0, 1, None])
-def test_of_sources_and_documents_three_in_a_thousand_at_most_looks_like_a_failing_tool(code):
+@pytest.mark.parametrize(("part", "code"), [*enumerate([0, 1, None])])
+def test_of_sources_and_documents_three_in_a_thousand_at_most_looks_like_a_failing_tool(part, code):
     assert len(standard_library()) > 1_000
-    files = [*standard_library(), *packages()]
+    files = [*standard_library(), *packages()][part::3]
     failed = [file for file in files if observe(file.read_bytes(), exit_code=code).failures]
     assert len(failed) / len(files) < 0.003, failed
 

@@ -57,7 +57,9 @@ def describe(schema: dict[str, Any], record: type[Record]) -> None:
                     fields[name]["description"] = in_a_line(text)
     words = [field["description"] for field in fields.values() if "description" in field]
     for name, field in fields.items():  # several that one sentence is about have it in common
-        field.update({"description": each for each in words if f"`{name}`" in each and "description" not in field})
+        found = [each for each in words if f"`{name}`" in each]
+        if found and "description" not in field:
+            field["description"] = found[-1]
 
 
 def in_a_line(text: str) -> str:

@@ -1,6 +1,5 @@
 """Each kind of way to "done" over failing tests that was found, and of green work that was not done: one row a kind."""
 
-import importlib.util
 import os
 
 import pytest
@@ -8,17 +7,11 @@ from cheats import CHEATS, FAULTY, HOLLOW, MENDED, SETTINGS, SWALLOWING, damaged
 from oracle import Oracle
 from project import DATA, FILES, PROGRAM, PYPROJECT, Project, calc, settings
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("loop_close.cli.check") is None, reason="there is no `loop-close check` yet"
-)
 #: The rows that run without ``-m slow``.
 FEW = {
     "edited while the tests ran",
     "data edited after",
     "-k first",
-    "make is hollow",
-    "dist-info",
-    "-k and merge",
 }
 BAD, BAD_DATA = FAULTY["add"], FAULTY["data"]
 TESTS = "tests/test_calc.py"

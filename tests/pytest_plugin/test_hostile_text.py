@@ -81,7 +81,7 @@ def test_hostile_text_stays_inside_of_code(hostile):
     assert len(done.report["evidence"]) >= 21
 
 
-@pytest.mark.parametrize("budget", [400, 900, 2000])
+@pytest.mark.parametrize("budget", [900, *(pytest.param(b, marks=pytest.mark.slow) for b in (400, 2000))])
 def test_hostile_text_stays_inside_of_code_wherever_the_budget_cuts(hostile, budget):
     done = hostile(f"--loop-close-budget={budget}")
     assert "EVIL" not in prose(done.prompt)
@@ -119,16 +119,18 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("options", [(), ("-vv",), ("-l",), ("--full-trace",)])
-@pytest.mark.parametrize("name", sorted(SECRETS))
-def test_credentials_of_a_dictionary_are_shown_nowhere(run, name, options):
-    value = SECRETS[name]
-    source = f"""
-    import pytest
-    def login():
-        return {{"user": "ann", "{name}": {value[:4]!r} + {value[4:]!r}}}
-    def test_a(): assert login() == {{"user": "bob"}}
-    """
-    done = run({"test_a.py": source}, *options)
+def test_credentials_of_a_dictionary_are_shown_nowhere(run, options):
+    sources = {
+        f"test_{name}.py": f"""
+        def login():
+            return {{"user": "ann", "{name}": {value[:4]!r} + {value[4:]!r}}}
+        def test_login(): assert login() == {{"user": "bob of {name}"}}
+        """
+        for name, value in SECRETS.items()
+    }
+    done = run(sources, *options)
     kept = (done.folder / ".loop-close" / "report.json").read_text(encoding="utf-8")
-    assert value not in done.prompt + kept + "".join(done.summary)
-    assert done.says("ann", "bob")
+    for name, value in SECRETS.items():
+        assert value not in done.prompt + kept + "".join(done.summary)
+        assert f"bob of {name}" in kept
+    assert done.says("ann", "bob of")

@@ -176,8 +176,7 @@ class Database:
         if fault := _fault_beside(self.path):
             raise _DamagedError(fault)
         # For reading too: after a kill the journal has to be played back. SQLite itself falls back to reading.
-        # Each byte of the name quoted: `Path.as_uri` would do as well, and imports for 2.5 ms.
-        connection = self._connected(f"file:%{os.fsencode(self.path).hex('%')}?mode=rw")
+        connection = self._connected(f"file:%{os.fsencode(self.path).hex('%')}?mode=rw")  # as_uri: 2.5 ms
         try:
             self._check(connection)
         except BaseException:

@@ -20,7 +20,7 @@ from loop_close.trace.traced import TracedCall, TracedLines
 # function last.
 
 #: Share of the CPU time of the process so far.
-SHARE = 0.02
+SHARE = 0.012
 #: Minimum in CPU seconds, for short runs.
 ALLOWANCE = 0.08
 # Once a limit is reached, tests are tracked again when less than this share of it is spent.
