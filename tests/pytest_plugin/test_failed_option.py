@@ -168,7 +168,7 @@ def test_notes_on_the_selection_come_from_workers_too(run):
     workers = {"own_process": True, "plugins": ("xdist",), "asked": ("--loop-close-failed", "-n", "2")}
     run({"test_a.py": TWO + "def test_c(): assert 1 == 3\n"})
     done = run({"test_a.py": TWO}, **workers)
-    assert done.summary.count("loop-close: failed before and has no test now: test_a.py::test_c") == 1
+    assert done.summary.count("loop-close: failed before and is not collected now: test_a.py::test_c") == 1
     (done.folder / "test_a.py").unlink()
     done = run({"test_b.py": "def test_b(): pass\n"}, **workers)
     said = "loop-close: none of the tests that failed was found: all run"

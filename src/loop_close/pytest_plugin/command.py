@@ -165,7 +165,7 @@ class FailedTests:
             self._config.hook.pytest_deselected(items=others)
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            self._notes.append(f"failed before and has no test now: {missing[0]}{more}")
+            self._notes.append(f"failed before and is not collected now: {missing[0]}{more}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
